@@ -1,0 +1,3 @@
+from clearwell.adapters.cli import main
+
+main()

@@ -1,0 +1,105 @@
+"""One tree of errors.
+
+::
+
+    ClearwellError
+    ├── InvalidInput            a value is outside its limits: field, limit
+    │   ├── TooLarge            text or body above its size limit
+    │   └── IdempotencyMismatch the same Idempotency-Key with another request
+    ├── Unauthenticated         no key, or one that is not valid
+    ├── NotAllowed              the caller may not do this
+    ├── NotFound                no such row in this group
+    ├── StillRunning            the first request with this Idempotency-Key has not ended
+    ├── Unavailable             a part that is needed did not answer
+    │   ├── DatabaseUnavailable
+    │   ├── WorkingMemoryUnavailable
+    │   └── EmbedderUnavailable
+    └── ConfigurationError      something must be changed by the operator before this can run
+        ├── SchemaError         the database's schema is not the one this program needs
+        ├── ModelMismatch       the database holds vectors of another model
+        └── EmbeddedStoreError  a bundled PostgreSQL or Valkey could not be started
+
+Every error carries a stable ``code`` of ``messages.toml`` and says itself in English or Chinese.
+"""
+
+from clearwell.messages import Language, say
+
+
+class ClearwellError(Exception):
+    """Base of all errors of Clearwell: a message code and what it is about."""
+
+    def __init__(self, code: str, **params: object) -> None:
+        super().__init__(code, params)
+        self.code = code
+        self.params = params
+
+    def text(self, language: Language = "en") -> str:
+        return say(self.code, language, **self.params)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class InvalidInput(ClearwellError):
+    """A value is outside its limits. ``field`` names it as the caller wrote it."""
+
+    def __init__(self, code: str, *, field: str, limit: object = None, **params: object) -> None:
+        super().__init__(code, field=field, limit=limit, **params)
+        self.field = field
+        self.limit = limit
+
+
+class TooLarge(InvalidInput):
+    """Text or a request above its size limit."""
+
+
+class IdempotencyMismatch(InvalidInput):
+    """An Idempotency-Key was used before with another request."""
+
+
+class Unauthenticated(ClearwellError):
+    """No key was given where one is needed, or it is not valid."""
+
+
+class NotAllowed(ClearwellError):
+    """The caller is known and may not do this."""
+
+
+class NotFound(ClearwellError):
+    """Nothing by that id in that group."""
+
+
+class StillRunning(ClearwellError):
+    """The first request with this Idempotency-Key has not ended."""
+
+
+class Unavailable(ClearwellError):
+    """A part that is needed did not answer."""
+
+
+class DatabaseUnavailable(Unavailable):
+    """PostgreSQL did not answer."""
+
+
+class WorkingMemoryUnavailable(Unavailable):
+    """Redis or Valkey did not answer."""
+
+
+class EmbedderUnavailable(Unavailable):
+    """The embedding model did not answer, or answered with something that is no embedding."""
+
+
+class ConfigurationError(ClearwellError):
+    """Something must be changed by the operator before this can run."""
+
+
+class SchemaError(ConfigurationError):
+    """The database's schema is not the one that this program needs."""
+
+
+class ModelMismatch(ConfigurationError):
+    """The database holds vectors of another embedding model."""
+
+
+class EmbeddedStoreError(ConfigurationError):
+    """A bundled PostgreSQL or Valkey could not be started."""

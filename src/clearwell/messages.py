@@ -1,0 +1,24 @@
+"""Every sentence Clearwell says to a person, in English and in Chinese.
+
+The sentences are in ``messages.toml``, each under a stable code, so that a verdict or an error stored
+years ago can still be read in either language.
+"""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+
+@cache
+def catalogue() -> dict[str, dict[str, str]]:
+    """All sentences: code to language to text with ``{placeholders}``."""
+    text = files("clearwell").joinpath("messages.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def say(code: str, language: Language = "en", **params: object) -> str:
+    """The sentence for ``code`` in ``language``, with its placeholders filled in."""
+    return catalogue()[code][language].format(**params)

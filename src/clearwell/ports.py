@@ -1,0 +1,269 @@
+"""What the path needs from outside: the stores, the model, the clock and the ids.
+
+``clearwell.testing`` has an in-memory twin of each store; twins and real stores pass the same contract tests.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.records import (
+    Admission,
+    ApiKey,
+    AuditEvent,
+    Capture,
+    Found,
+    IdempotencyKey,
+    Json,
+    KeyLookup,
+    Memory,
+    Promotion,
+    QuarantineRow,
+    Vector,
+    Verdict,
+    WorkingEntry,
+)
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The time, aware and in UTC."""
+        ...
+
+
+class Ids(Protocol):
+    def new(self) -> UUID:
+        """A new id; later ids sort after earlier ones."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of unit length, and knows how to read their cosine."""
+
+    @property
+    def model(self) -> str:
+        """The name that is stored with each vector. Another model has another name."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """One vector a text, in one batch. Raises EmbedderUnavailable."""
+        ...
+
+    def similarity(self, cosine: float) -> float:
+        """How alike two texts are, 0 to 1, on the scale that thresholds are set on."""
+        ...
+
+    def relevance(self, cosine: float) -> float:
+        """How well a text answers a query, 0 to 1, on the scale that thresholds are set on."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of a capture in quarantine: a new row, or the one an earlier try made."""
+
+    id: UUID
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A row whose admission is work to do."""
+
+    group_id: str
+    log_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The end of one row's admission, with what must be kept of it."""
+
+    log_id: UUID
+    state: Admission
+    verdicts: Sequence[Verdict]
+    flags: Sequence[str] = ()
+    embedding: Vector | None = None
+    embedding_model: str | None = None
+    sighting_of: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineFilter:
+    """Which rows of a group's quarantine to list."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    node_type: str | None = None
+    admission: Admission | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class CaptureStore(Protocol):
+    """The agent's side of quarantine: it can add and never read."""
+
+    async def add(
+        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+    ) -> list[Stored]:
+        """Commit captures of one group, all or none. ``settled`` refuses them at once, for these reasons.
+
+        With ``request`` a repeated call finds its first rows again; raises IdempotencyMismatch where the
+        same key came with another request.
+        """
+        ...
+
+
+class QuarantineStore(Protocol):
+    """The reviewer's side of quarantine."""
+
+    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None: ...
+
+    async def list(
+        self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
+    ) -> list[QuarantineRow]:
+        """Newest first; ``before`` is the last id of the page before."""
+        ...
+
+
+class AdmissionBatch(Protocol):
+    """Rows of one group while nobody else admits in that group."""
+
+    @property
+    def pending(self) -> frozenset[UUID]:
+        """The rows that nobody has settled in the meantime."""
+        ...
+
+    async def settle(self, settled: Sequence[Settled]) -> None: ...
+
+
+class AdmissionStore(Protocol):
+    """The worker's side of quarantine: find pending rows, read them, settle them."""
+
+    async def pending(self, *, limit: int) -> list[Pending]:
+        """Rows of any group that are due, oldest first."""
+        ...
+
+    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
+        """The rows among these that are still pending."""
+        ...
+
+    def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager["AdmissionBatch"]:
+        """Be alone in this group's admission until the block ends. What was settled is committed at its end."""
+        ...
+
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID], *, until: datetime) -> None:
+        """Count a failed try and set when to try again."""
+        ...
+
+    async def receipts(
+        self, group_id: str, log_ids: Sequence[UUID]
+    ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
+        """Where these rows stand."""
+        ...
+
+    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+        """What working memory should hold, newest first: to rebuild it."""
+        ...
+
+
+class WorkingStore(Protocol):
+    """Working memory: one list per group, newest first."""
+
+    async def push(self, entry: WorkingEntry) -> None:
+        """Put an entry first, once, and keep the newest ``size``, in one atomic step."""
+        ...
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        """The live entries, newest first. Never one past its ``expires_at``."""
+        ...
+
+    async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
+
+    async def cleanup(self, group_id: str | None = None) -> int:
+        """Remove expired entries, of one group or of all; how many there were."""
+        ...
+
+    async def ping(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A cold search in one group. Without an agent only group memory is found."""
+
+    group_id: str
+    embedding: Vector
+    model: str
+    limit: int
+    agent_id: str | None = None
+
+
+class LongTermSearch(Protocol):
+    """What retrieval is given of long-term memory."""
+
+    async def search(self, query: SearchQuery) -> list[Found]:
+        """The most similar memories, best first, one chunk each, exactly."""
+        ...
+
+    async def ping(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A running request that holds an Idempotency-Key."""
+
+    request: IdempotencyKey
+    token: UUID
+
+
+class PromotionStore(Protocol):
+    """The reviewer's side of long-term memory."""
+
+    async def add(
+        self,
+        group_id: str,
+        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
+        *,
+        events: Sequence[AuditEvent],
+        claim: Claim | None = None,
+        answer: Json = None,
+    ) -> None:
+        """Commit decisions with their chunks, audit events and the answer to the claim: all or nothing."""
+        ...
+
+    async def models(self) -> frozenset[str]:
+        """The embedding models that stored vectors were made with."""
+        ...
+
+
+class IdempotencyStore(Protocol):
+    async def claim(self, request: IdempotencyKey) -> Claim | Json:
+        """Start a request, or get the answer its first run gave.
+
+        Raises StillRunning while the first run lasts and IdempotencyMismatch for another request.
+        """
+        ...
+
+    async def release(self, claim: Claim) -> None:
+        """Give up a claim whose request failed, so that it can be tried again."""
+        ...
+
+
+class KeyStore(Protocol):
+    async def add(self, key: ApiKey, secret_hash: bytes) -> None: ...
+
+    async def find(self, secret_hash: bytes | None) -> KeyLookup: ...
+
+    async def list(self) -> list[ApiKey]: ...
+
+    async def revoke(self, key_id: UUID, *, at: datetime) -> bool:
+        """False where there is no such key, or it was revoked before."""
+        ...
+
+
+class AuditStore(Protocol):
+    async def add(self, event: AuditEvent) -> None: ...

@@ -1,0 +1,141 @@
+"""Every knob of Clearwell, declared once. This is the only reader of the environment.
+
+Each setting is ``CLEARWELL_<NAME>`` in the environment or ``<name>`` in ``clearwell.toml`` (in the working
+folder, or where ``CLEARWELL_CONFIG`` points). ``DATABASE_URL`` and ``REDIS_URL`` are read as people know them.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from platformdirs import user_data_path
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+def config_path() -> Path:
+    """The settings file that is read where it exists."""
+    return Path(os.environ.get("CLEARWELL_CONFIG", "clearwell.toml"))
+
+
+class Settings(BaseSettings):
+    """Numbers that the protocol names have the protocol's number as default."""
+
+    model_config = SettingsConfigDict(env_prefix="CLEARWELL_", extra="forbid", frozen=True, populate_by_name=True)
+
+    # where things are
+    data_dir: Path = Field(
+        default_factory=lambda: user_data_path("clearwell"), description="data of the bundled servers"
+    )
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8080, ge=1, le=65535, description="port to listen on")
+    database_url: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("CLEARWELL_DATABASE_URL", "DATABASE_URL", "database_url"),
+        description="PostgreSQL to use instead of the bundled one",
+    )
+    redis_url: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("CLEARWELL_REDIS_URL", "REDIS_URL", "redis_url"),
+        description="Redis or Valkey to use instead of the bundled one",
+    )
+    language: Literal["auto", "en", "zh"] = Field("auto", description="language of the command line; auto: by locale")
+
+    # ingress filter
+    confidence_threshold: Share = Field(0.8, description="refuse below this stated confidence")
+    require_confidence: bool = Field(False, description="refuse captures that state no confidence")
+    min_width: Annotated[int, Field(ge=0)] = Field(
+        50, description="refuse text narrower than this; a wide character counts two"
+    )
+    duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which text is the same")
+    require_self_consistency: bool = Field(False, description="hold back entries that no judge has checked")
+
+    # working memory
+    working_ttl_seconds: Seconds = Field(24 * 3600.0, description="life of an entry of working memory")
+    working_size: Count = Field(50, description="entries kept in working memory per group")
+    working_content_bytes: Count = Field(16 * 1024, description="text of an entry is cut here in working memory")
+
+    # promotion
+    chunk_size: Count = Field(500, description="characters in a chunk of long-term memory")
+    chunk_overlap: Annotated[int, Field(ge=0)] = Field(50, description="characters that neighbouring chunks share")
+    chunk_separators: tuple[str, ...] = Field(
+        ("\n\n", "\n", "。", "！", "？", "；", " ", ""), description="where text is split, best first"
+    )
+
+    # retrieval
+    hot_limit: Annotated[int, Field(ge=0)] = Field(10, description="working-memory items in an answer")
+    cold_limit: Annotated[int, Field(ge=0)] = Field(5, description="long-term items in an answer")
+    max_results: Count = Field(15, description="items in an answer")
+    hot_first_relevance: Share = Field(0.85, description="unverified items this relevant come before verified ones")
+    relevance_threshold: Share | None = Field(
+        None, description="leave out long-term items below this relevance in a query"
+    )
+    node_relevance_threshold: Share = Field(0.7, description="the same, for the memory-retrieval node")
+    max_chars: Count = Field(500, description="characters of one item in an injected context")
+    retrieve_timeout_seconds: Seconds = Field(2.0, description="longest wait for one tier of retrieval")
+
+    # digest
+    digest_cron: str = Field("0 6 * * 1", description="when the digest is made")
+    digest_min_insights: Count = Field(5, description="fewest insights in a digest, where there is material")
+    digest_max_insights: Count = Field(10, description="most insights in a digest")
+
+    # capture and admission
+    wait_seconds: Seconds = Field(5.0, description="longest wait of a capture with wait=true")
+    sweep_seconds: Seconds = Field(5.0, description="pause between two looks for admissions left behind")
+    admission_batch: Count = Field(32, description="captures of one group that are admitted together")
+    admission_attempts: Count = Field(8, description="tries of an admission before it is refused")
+
+    # embedding
+    embedder: Literal["offline", "openai"] = Field(
+        "offline", description="offline: bundled model; openai: any compatible API"
+    )
+    embedding_model: str = Field("text-embedding-ada-002", description="model name at the embedding API")
+    embedding_base_url: str = Field("https://api.openai.com/v1", description="address of the embedding API")
+    embedding_api_key: SecretStr | None = Field(None, description="key of the embedding API")
+    embedding_dimensions: Count | None = Field(None, description="dimensions asked of the embedding API")
+    embedding_timeout_seconds: Seconds = Field(10.0, description="longest wait for one answer of the embedding API")
+    embedding_retries: Annotated[int, Field(ge=0)] = Field(3, description="tries after the first at the embedding API")
+    embedding_batch: Count = Field(64, description="texts in one request to the embedding API")
+
+    # stores
+    postgres_pool_min: Annotated[int, Field(ge=0)] = Field(2, description="connections to PostgreSQL kept open")
+    postgres_pool_max: Count = Field(10, description="most connections to PostgreSQL")
+    postgres_connect_seconds: Seconds = Field(5.0, description="longest wait for a connection to PostgreSQL")
+    postgres_statement_seconds: Seconds = Field(30.0, description="longest run of one statement")
+    postgres_prepare_threshold: Annotated[int, Field(ge=0)] | None = Field(
+        0, description="prepare after so many runs; empty: never (PgBouncer without prepared statements)"
+    )
+    redis_pool_max: Count = Field(20, description="most connections to Redis or Valkey")
+    redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")
+
+    # HTTP
+    max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")
+    max_metadata_bytes: Count = Field(64 * 1024, description="largest metadata")
+    max_metadata_depth: Count = Field(20, description="deepest nesting of metadata")
+    max_body_bytes: Count = Field(16 * 1024 * 1024, description="largest request body")
+    idempotency_hours: Seconds = Field(24.0, description="how long an answer is kept for its Idempotency-Key")
+    key_memory_seconds: Seconds = Field(300.0, description="how long a checked key is trusted while PostgreSQL is down")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_path())
+
+
+__all__ = ["Settings", "config_path"]

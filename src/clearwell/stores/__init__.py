@@ -1,0 +1,1 @@
+"""The servers that hold the three tiers."""
