@@ -22,6 +22,7 @@ from clearwell.records import (
     Memory,
     Promotion,
     QuarantineRow,
+    Sighting,
     Vector,
     Verdict,
     WorkingEntry,
@@ -85,11 +86,12 @@ class Settled:
 
     log_id: UUID
     state: Admission
+    at: datetime
     verdicts: Sequence[Verdict]
     flags: Sequence[str] = ()
     embedding: Vector | None = None
     embedding_model: str | None = None
-    sighting_of: UUID | None = None
+    sighting: Sighting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,7 @@ class QuarantineStore(Protocol):
 
     async def list(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
-    ) -> list[QuarantineRow]:
+    ) -> Sequence[QuarantineRow]:
         """Newest first; ``before`` is the last id of the page before."""
         ...
 
@@ -156,8 +158,8 @@ class AdmissionStore(Protocol):
         """Be alone in this group's admission until the block ends. What was settled is committed at its end."""
         ...
 
-    async def postpone(self, group_id: str, log_ids: Sequence[UUID], *, until: datetime) -> None:
-        """Count a failed try and set when to try again."""
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        """Count a failed try and set when to try again, later each time."""
         ...
 
     async def receipts(
@@ -235,8 +237,8 @@ class PromotionStore(Protocol):
         """Commit decisions with their chunks, audit events and the answer to the claim: all or nothing."""
         ...
 
-    async def models(self) -> frozenset[str]:
-        """The embedding models that stored vectors were made with."""
+    async def models(self) -> dict[str, int]:
+        """The embedding models that stored vectors were made with, and their dimensions."""
         ...
 
 
@@ -254,13 +256,13 @@ class IdempotencyStore(Protocol):
 
 
 class KeyStore(Protocol):
-    async def add(self, key: ApiKey, secret_hash: bytes) -> None: ...
+    async def add(self, key: ApiKey, secret_hash: bytes, *, event: AuditEvent) -> None: ...
 
     async def find(self, secret_hash: bytes | None) -> KeyLookup: ...
 
-    async def list(self) -> list[ApiKey]: ...
+    async def list(self) -> Sequence[ApiKey]: ...
 
-    async def revoke(self, key_id: UUID, *, at: datetime) -> bool:
+    async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
         """False where there is no such key, or it was revoked before."""
         ...
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Metadata: TypeAlias = Mapping[str, Json]
 Vector: TypeAlias = npt.NDArray[np.float32]
 
@@ -173,6 +173,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """The entry that a capture said again, and the tier it is in."""
+
+    entry_id: UUID
+    layer: Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReceipt:
     """The answer to a capture: where it is kept and where its admission stands."""
 
@@ -234,6 +242,28 @@ class Promotion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Promoted:
+    """The answer to a promotion: the memory that the text became."""
+
+    id: UUID
+    promotion_id: UUID
+    chunks: int
+
+    def to_json(self) -> Json:
+        return {"id": str(self.id), "promotion_id": str(self.promotion_id), "chunks": self.chunks}
+
+    @classmethod
+    def from_json(cls, stored: Json) -> "Promoted":
+        if not isinstance(stored, dict):
+            raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
+        return cls(
+            id=UUID(str(stored["id"])),
+            promotion_id=UUID(str(stored["promotion_id"])),
+            chunks=int(str(stored["chunks"])),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(MemoryEntry):
     """One verified chunk of long-term memory. Chunks of one memory share its id."""
 
@@ -244,7 +274,6 @@ class Memory(MemoryEntry):
     scope: Scope
     author: str | None = None
     embedding_model: str
-    position: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,218 @@
+"""Puts the parts together. The only place that names concrete stores and models."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import uuid_utils.compat
+
+from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey, RunningServer
+from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.flow.admit import AdmissionQueue, Admitting
+from clearwell.flow.capture import Capturing
+from clearwell.flow.keyring import KeyRing
+from clearwell.flow.promote import Promoting
+from clearwell.flow.retrieve import Retrieving
+from clearwell.models import OfflineEmbedder, OpenAIEmbedder
+from clearwell.ports import AdmissionStore, Embedder, PromotionStore
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from clearwell.stores.postgres import (
+    Database,
+    PostgresAdmissions,
+    PostgresAudit,
+    PostgresCaptures,
+    PostgresIdempotency,
+    PostgresKeys,
+    PostgresLongTerm,
+    PostgresPromotions,
+    PostgresQuarantine,
+    Role,
+    migrate,
+    open_database,
+    require_schema,
+)
+from clearwell.stores.valkey import ValkeyWorking, open_working
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class TimeOrderedIds:
+    """UUIDv7: an id made later sorts after one made earlier."""
+
+    def new(self) -> UUID:
+        return uuid_utils.compat.uuid7()
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Where the two servers are, and which of them this program runs itself."""
+
+    database_url: str
+    redis_url: str
+    embedded: tuple[RunningServer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``ready`` once PostgreSQL is reachable and migrated and the model has embedded; the rest is ``degraded``."""
+
+    ready: bool
+    problems: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clearwell:
+    """Everything that runs, for the ways in."""
+
+    settings: Settings
+    memory: MemoryManager
+    keys: KeyRing
+    queue: AdmissionQueue
+    admissions: AdmissionStore
+    audit: PostgresAudit
+    idempotency: PostgresIdempotency
+    database: Database
+    working: ValkeyWorking
+    embedder: Embedder
+
+    async def health(self) -> Health:
+        """Ask every part, each for at most the time that retrieval would wait for it."""
+        parts = {
+            "database": self.database.ping(),
+            "working_memory": self.working.ping(),
+            "embedder": self.embedder.embed(["ready?"]),
+        }
+        problems: dict[str, str] = {}
+        for name, asked in parts.items():
+            try:
+                await asyncio.wait_for(asked, self.settings.retrieve_timeout_seconds)
+            except Unavailable as error:
+                problems[name] = str(error)
+            except TimeoutError:
+                problems[name] = f"no answer in {self.settings.retrieve_timeout_seconds:g} s"
+        return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
+
+
+@asynccontextmanager
+async def running_servers(settings: Settings) -> AsyncIterator[Servers]:
+    """The servers at the configured addresses, or bundled ones that run as long as this lasts."""
+    async with AsyncExitStack() as stack:
+        embedded: list[RunningServer] = []
+
+        async def start(server: EmbeddedPostgres | EmbeddedValkey) -> str:
+            running = await asyncio.to_thread(server.start)
+            stack.push_async_callback(asyncio.to_thread, server.stop)
+            embedded.append(running)
+            return running.url
+
+        if settings.database_url is None:
+            database_url = await start(EmbeddedPostgres(settings.data_dir))
+        else:
+            database_url = settings.database_url.get_secret_value()
+        if settings.redis_url is None:
+            redis_url = await start(EmbeddedValkey(settings.data_dir))
+        else:
+            redis_url = settings.redis_url.get_secret_value()
+        yield Servers(database_url=database_url, redis_url=redis_url, embedded=tuple(embedded))
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    if settings.embedder == "offline":
+        return OfflineEmbedder()
+    return OpenAIEmbedder(
+        base_url=settings.embedding_base_url,
+        model=settings.embedding_model,
+        api_key=settings.embedding_api_key.get_secret_value() if settings.embedding_api_key else None,
+        dimensions=settings.embedding_dimensions,
+        timeout_seconds=settings.embedding_timeout_seconds,
+        retries=settings.embedding_retries,
+        batch=settings.embedding_batch,
+    )
+
+
+@asynccontextmanager
+async def open_clearwell(settings: Settings, servers: Servers) -> AsyncIterator[Clearwell]:
+    """The whole path on these servers. A bundled PostgreSQL is migrated; any other must have been."""
+    if settings.database_url is None:
+        await migrate(servers.database_url)
+    else:
+        await require_schema(servers.database_url)
+    async with AsyncExitStack() as stack:
+        embedder = make_embedder(settings)
+        stack.push_async_callback(embedder.close)
+        database = await open_database(
+            servers.database_url,
+            pool_min=settings.postgres_pool_min,
+            pool_max=settings.postgres_pool_max,
+            connect_seconds=settings.postgres_connect_seconds,
+            statement_seconds=settings.postgres_statement_seconds,
+            prepare_threshold=settings.postgres_prepare_threshold,
+        )
+        stack.push_async_callback(database.close)
+        clearwell = assemble(settings, database, servers.redis_url, embedder)
+        stack.push_async_callback(clearwell.working.close)
+        stack.push_async_callback(clearwell.queue.close)
+        await require_model(PostgresPromotions(database), embedder)
+        yield clearwell
+
+
+def assemble(settings: Settings, database: Database, redis_url: str, embedder: Embedder) -> Clearwell:
+    """Wire the path to these stores and this model."""
+    clock, ids = SystemClock(), TimeOrderedIds()
+    working = open_working(
+        redis_url,
+        clock,
+        pool_max=settings.redis_pool_max,
+        timeout_seconds=settings.redis_timeout_seconds,
+        size=settings.working_size,
+        content_bytes=settings.working_content_bytes,
+    )
+    admissions = PostgresAdmissions(database, clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
+    idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
+    admitting = Admitting(admissions, working, PostgresLongTerm(database, Role.WORKER), embedder, clock, settings)
+    queue = AdmissionQueue(admitting, batch=settings.admission_batch)
+    memory = MemoryManager(
+        capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
+        queue=queue,
+        admissions=admissions,
+        quarantine=PostgresQuarantine(database),
+        working=working,
+        promoting=Promoting(PostgresPromotions(database), idempotency, embedder, clock, ids, settings),
+        retrieving=Retrieving(working, PostgresLongTerm(database), embedder, settings),
+        settings=settings,
+    )
+    return Clearwell(
+        settings=settings,
+        memory=memory,
+        keys=KeyRing(PostgresKeys(database), clock, ids, remember=timedelta(seconds=settings.key_memory_seconds)),
+        queue=queue,
+        admissions=admissions,
+        audit=PostgresAudit(database),
+        idempotency=idempotency,
+        database=database,
+        working=working,
+        embedder=embedder,
+    )
+
+
+async def require_model(promotions: PromotionStore, embedder: Embedder) -> None:
+    """Refuse to start on vectors of another model: their distances would mean nothing."""
+    stored = await promotions.models()
+    if stored and embedder.model not in stored:
+        raise ModelMismatch("model_mismatch", stored=", ".join(sorted(stored)), configured=embedder.model)
+    if embedder.model in stored:
+        (vector,) = await embedder.embed(["dimensions?"])
+        if len(vector) != stored[embedder.model]:
+            raise ModelMismatch(
+                "model_dimensions", model=embedder.model, stored=stored[embedder.model], configured=len(vector)
+            )
+
+
+__all__ = ["Clearwell", "Health", "Servers", "assemble", "open_clearwell", "running_servers"]

@@ -1,0 +1,20 @@
+"""The PostgreSQL and the Valkey that come in wheels, run in a data folder as if somebody had installed them.
+
+The rest of Clearwell sees two URLs and cannot tell them from servers elsewhere.
+"""
+
+from clearwell.embedded.postgres import EmbeddedPostgres
+from clearwell.embedded.server import EmbeddedServer, RunningServer
+from clearwell.embedded.size import DataSize, data_size
+from clearwell.embedded.superuser import RootMode
+from clearwell.embedded.valkey import EmbeddedValkey
+
+__all__ = [
+    "DataSize",
+    "EmbeddedPostgres",
+    "EmbeddedServer",
+    "EmbeddedValkey",
+    "RootMode",
+    "RunningServer",
+    "data_size",
+]

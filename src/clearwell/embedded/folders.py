@@ -1,0 +1,137 @@
+"""The data folder: what is where, whose it is, and where sockets go when its path is too long for them."""
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_runtime_path
+
+from clearwell.errors import EmbeddedStoreError
+
+SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
+LONGEST_SOCKET_NAME = ".s.PGSQL.5432"
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """The folder of the bundled servers. Everything in it belongs to the user who runs Clearwell."""
+
+    path: Path
+
+    @property
+    def postgres(self) -> Path:
+        return self.path / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        return self.path / "valkey"
+
+    @property
+    def run(self) -> Path:
+        return self.path / "run"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def fingerprint(self) -> str:
+        """Names folders of this data folder that have to be elsewhere."""
+        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+
+    def create(self) -> None:
+        own_folder(self.path, parents=True)
+        for folder in (self.run, self.logs):
+            own_folder(folder)
+            check_owner(folder)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say what could not be written, and why, instead of a bare OSError."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EmbeddedStoreError("embedded_not_writable", path=path, reason=reason) from error
+
+
+def own_folder(path: Path, *, parents: bool = False) -> None:
+    """Create a folder for us alone, where it is not there yet."""
+    try:
+        path.mkdir(mode=0o700, parents=parents, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise EmbeddedStoreError("embedded_not_a_folder", path=path) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EmbeddedStoreError("embedded_not_writable", path=path, reason=reason) from error
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename in this folder last."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def check_owner(path: Path) -> None:
+    """Refuse data of another user: what we would write there, he could not read any more."""
+    owner = path.stat().st_uid
+    if owner != os.geteuid():
+        raise EmbeddedStoreError("embedded_wrong_owner", path=path, owner=owner, user=os.geteuid())
+
+
+def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) -> Path:
+    """A folder of ``owner`` alone whose path leaves room for a socket's name.
+
+    Where the data folder's path is too long the choice depends on the environment, so it is written to
+    ``pointer``: a program started from cron has to find the sockets of one started from a desktop.
+    """
+    if _fits(preferred):
+        folder = preferred
+    elif pointer.exists():
+        folder = Path(os.fsdecode(pointer.read_bytes()))
+    else:
+        folder = _short_folder(data, owner)
+        with writing(pointer):
+            pointer.write_bytes(os.fsencode(folder))
+    claim(folder, owner)
+    return folder
+
+
+def claim(folder: Path, owner: int) -> None:
+    """Create ``folder`` for ``owner`` alone; refuse one that somebody else has put there before us."""
+    with writing(folder):
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            pass
+        else:
+            os.chown(folder, owner, -1)
+        found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & 0o077:
+        mode = stat.filemode(found.st_mode)
+        raise EmbeddedStoreError("embedded_socket_folder", path=folder, owner=found.st_uid, mode=mode, user=owner)
+
+
+def _fits(folder: Path) -> bool:
+    return len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= SOCKET_PATH_BYTES
+
+
+def _short_folder(data: DataFolder, owner: int) -> Path:
+    bases = [Path(tempfile.gettempdir()), Path("/tmp")]  # noqa: S108 - claim() checks who made the folder
+    if owner == os.geteuid():
+        bases.insert(0, user_runtime_path())
+    for base in bases:
+        folder = base / f"clearwell-{owner}-{data.fingerprint}"
+        if base.is_dir() and os.access(base, os.W_OK | os.X_OK) and _fits(folder):
+            return folder
+    raise EmbeddedStoreError("embedded_path_too_long", path=data.path, limit=SOCKET_PATH_BYTES)

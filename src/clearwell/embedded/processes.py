@@ -1,0 +1,62 @@
+"""Which processes are servers in a folder: asked of the system, never read from a pid file."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+
+@dataclass(frozen=True)
+class ServerProcess:
+    """A live process. It is never confused with a later one that got its number."""
+
+    pid: int
+    parent: int
+    title: str  # first word of its command line, as the process itself has set it
+    _handle: psutil.Process = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, pid: int) -> ServerProcess | None:
+        """The process with this number; none if it has ended or is another user's."""
+        try:
+            handle = psutil.Process(pid)
+            if handle.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return cls(pid, handle.ppid(), "".join(handle.cmdline()[:1]), handle)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return None
+
+    def alive(self) -> bool:
+        try:
+            return bool(self._handle.is_running() and self._handle.status() != psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return False
+
+    def send(self, number: signal.Signals) -> None:
+        with suppress(psutil.NoSuchProcess):
+            self._handle.send_signal(number)
+
+    def runs(self, program: str, folder: Path) -> bool:
+        """Whether it is ``program`` with ``folder`` as its working folder: both servers stay in their data."""
+        try:
+            return bool(self._handle.name() == program and self._handle.cwd() == str(folder))
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return False
+
+
+def running_in(folder: Path, program: str) -> list[ServerProcess]:
+    """All processes of a server in ``folder``, its children too."""
+    found = (ServerProcess.of(pid) for pid in psutil.pids())
+    return [process for process in found if process is not None and process.runs(program, folder)]
+
+
+def first_of(family: Iterable[ServerProcess]) -> ServerProcess | None:
+    """The one that is not a child of another."""
+    members = list(family)
+    pids = {process.pid for process in members}
+    return next((process for process in members if process.parent not in pids), None)

@@ -1,0 +1,39 @@
+"""How much room the bundled servers' data take."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearwell.embedded.folders import DataFolder
+
+
+@dataclass(frozen=True)
+class DataSize:
+    """Bytes of files, by part of the data folder."""
+
+    postgres: int
+    valkey: int
+    logs: int
+
+    @property
+    def total(self) -> int:
+        return self.postgres + self.valkey + self.logs
+
+
+def data_size(data_dir: Path) -> DataSize:
+    """What the data folder takes now; zero for what is not there."""
+    data = DataFolder(Path(os.path.realpath(data_dir)))
+    return DataSize(
+        postgres=_bytes_below(data.postgres), valkey=_bytes_below(data.valkey), logs=_bytes_below(data.logs)
+    )
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum(_size(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:  # a running server removes files at any time
+        return 0

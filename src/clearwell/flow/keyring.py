@@ -1,0 +1,109 @@
+"""Keys: made once, shown once, kept as a hash; and who a caller is by the key it shows."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
+from clearwell.flow import limits
+from clearwell.ports import Clock, Ids, KeyStore
+from clearwell.records import ApiKey, AuditEvent, KeyLookup, Principal, Right
+
+PREFIX = "cw_"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    lookup: KeyLookup
+    at: datetime
+
+
+class KeyRing:
+    """Looks every key up anew. While the database is down, what it knew a moment ago holds for a while:
+    nothing can be revoked in a database that is down."""
+
+    def __init__(self, keys: KeyStore, clock: Clock, ids: Ids, *, remember: timedelta) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._ids = ids
+        self._remember = remember
+        self._known: dict[bytes | None, Remembered] = {}
+
+    async def create(
+        self,
+        *,
+        name: str,
+        rights: frozenset[Right],
+        groups: frozenset[str] | None,
+        agent_id: str | None = None,
+        actor: str,
+    ) -> tuple[ApiKey, str]:
+        """A new key and its secret, which is not kept."""
+        if not rights:
+            raise InvalidInput("key_without_scope", field="scope")
+        for group in groups or ():
+            limits.require_group(group, "group")
+        key = ApiKey(
+            id=self._ids.new(),
+            name=limits.require_id(name, "name") or name,
+            rights=rights,
+            groups=groups,
+            agent_id=limits.require_id(agent_id, "agent"),
+            created_at=self._clock.now(),
+        )
+        secret = PREFIX + secrets.token_urlsafe(32)
+        event = self._event("create key", key.id, actor)
+        await self._keys.add(key, hashed(secret), event=event)
+        return key, secret
+
+    async def list(self) -> list[ApiKey]:
+        return [*await self._keys.list()]
+
+    async def revoke(self, key_id: UUID, *, actor: str) -> None:
+        event = self._event("revoke key", key_id, actor)
+        if not await self._keys.revoke(key_id, at=event.at, event=event):
+            raise NotFound("key_not_found", id=key_id)
+
+    async def principal(self, secret: str | None, *, local: bool) -> Principal:
+        """Who shows this key. Without one it is the person at the machine, where ``local`` allows that and
+        no key was ever made."""
+        secret_hash = None if secret is None else hashed(secret)
+        lookup = await self._lookup(secret_hash)
+        if lookup.key is not None:
+            key = lookup.key
+            return Principal(name=f"key:{key.id}", rights=key.rights, groups=key.groups, agent_id=key.agent_id)
+        if secret is not None:
+            raise Unauthenticated("key_invalid")
+        if local and not lookup.any_key_ever:
+            return Principal.local()
+        raise Unauthenticated("key_needed")
+
+    async def any_key_ever(self) -> bool:
+        return (await self._keys.find(None)).any_key_ever
+
+    async def _lookup(self, secret_hash: bytes | None) -> KeyLookup:
+        now = self._clock.now()
+        try:
+            lookup = await self._keys.find(secret_hash)
+        except DatabaseUnavailable:
+            known = self._known.get(secret_hash)
+            if known is None or now - known.at > self._remember:
+                raise
+            return known.lookup
+        if lookup.key is not None or secret_hash is None:
+            self._known[secret_hash] = Remembered(lookup, now)
+        else:
+            self._known.pop(secret_hash, None)
+        return lookup
+
+    def _event(self, action: str, key_id: UUID, actor: str) -> AuditEvent:
+        return AuditEvent(
+            id=self._ids.new(), group_id="", at=self._clock.now(), actor=actor, action=action, subject=f"key {key_id}"
+        )
+
+
+def hashed(secret: str) -> bytes:
+    """A secret of 256 random bits needs no salt and no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

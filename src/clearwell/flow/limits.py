@@ -1,0 +1,101 @@
+"""What may come in at all. One set of rules for Python, HTTP and the command line."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime
+
+from clearwell.errors import InvalidInput, TooLarge
+from clearwell.records import UNASSIGNED, Json, Metadata
+from clearwell.settings import Settings
+
+ID_LENGTH = 200
+KEY_LENGTH = 255
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def require_id(value: str | None, field: str) -> str | None:
+    """An id of ours or of the caller's: 1 to 200 characters, none of them a control character."""
+    if value is None:
+        return None
+    if not value:
+        raise InvalidInput("id_empty", field=field, limit=ID_LENGTH)
+    if len(value) > ID_LENGTH:
+        raise InvalidInput("id_long", field=field, limit=ID_LENGTH, length=len(value))
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
+        raise InvalidInput("id_control", field=field)
+    return value
+
+
+def require_group(value: str, field: str = "group_id") -> str:
+    """A group that a caller may name."""
+    require_id(value, field)
+    if value == UNASSIGNED:
+        raise InvalidInput("group_reserved", field=field, group=UNASSIGNED)
+    return value
+
+
+def require_text(value: str, field: str, *, max_bytes: int) -> str:
+    """Text that can be stored byte for byte."""
+    if len(value) > max_bytes:
+        raise TooLarge("text_large", field=field, limit=max_bytes, size=len(value))
+    if not value.strip():
+        raise InvalidInput("text_blank", field=field)
+    require_storable(value, field)
+    size = len(value.encode())
+    if size > max_bytes:
+        raise TooLarge("text_large", field=field, limit=max_bytes, size=size)
+    return value
+
+
+def require_storable(value: str, field: str) -> None:
+    if "\x00" in value:
+        raise InvalidInput("text_nul", field=field)
+    if found := _SURROGATE.search(value):
+        raise InvalidInput("text_surrogate", field=field, code_point=f"U+{ord(found.group()):04X}")
+
+
+def require_moment(value: datetime | None, field: str) -> datetime | None:
+    if value is not None and value.utcoffset() is None:
+        raise InvalidInput("time_naive", field=field)
+    return value
+
+
+def require_metadata(value: Metadata, settings: Settings, field: str = "metadata") -> Metadata:
+    """Metadata as it can be stored. A number that JSON has no word for (NaN) is kept as text."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput("metadata_not_object", field=field)
+    clean = _clean(dict(value), field, settings.max_metadata_depth)
+    assert isinstance(clean, dict)  # noqa: S101 - _clean keeps the type
+    size = len(json.dumps(clean, ensure_ascii=False).encode())
+    if size > settings.max_metadata_bytes:
+        raise InvalidInput("metadata_large", field=field, limit=settings.max_metadata_bytes, size=size)
+    return clean
+
+
+def _clean(value: object, field: str, depth: int) -> Json:
+    if depth < 0:
+        raise InvalidInput("metadata_deep", field=field)
+    match value:
+        case str():
+            require_storable(value, field)
+            return value
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {_clean_key(key, field): _clean(inner, field, depth - 1) for key, inner in value.items()}
+        case list() | tuple():
+            return [_clean(inner, field, depth - 1) for inner in value]
+        case _:
+            raise InvalidInput("metadata_type", field=field, type=type(value).__name__)
+
+
+def _clean_key(key: object, field: str) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput("metadata_type", field=field, type=type(key).__name__)
+    require_storable(key, field)
+    return key

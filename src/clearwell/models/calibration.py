@@ -1,0 +1,63 @@
+"""How to read a cosine: curves from cosine to 0..1, so that one threshold means the same for every model.
+
+Each model has two curves. ``similarity`` reads text against text (the duplicate threshold of 0.9 is set on it),
+``relevance`` reads a query against text (thresholds such as 0.7 and 0.85). They are data, one file a model in
+``curves/``; a model without a file is read by ``curves/generic.toml``. Each file says where its numbers come from;
+those of the bundled model are fitted by ``bench/calibrate.py``.
+"""
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+GENERIC: Final = "generic"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A monotone piecewise-linear curve through ``points`` (cosine, value), flat beyond both ends."""
+
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        steps = list(pairwise(self.points))
+        if not steps or any(left[0] >= right[0] or left[1] > right[1] for left, right in steps):
+            raise ValueError(f"points must rise from left to right: {self.points}")
+        if self.points[0][1] < 0 or self.points[-1][1] > 1:
+            raise ValueError(f"values must lie in 0..1: {self.points}")
+
+    def __call__(self, cosine: float) -> float:
+        if math.isnan(cosine):
+            return self.points[0][1]
+        return float(np.interp(cosine, [x for x, _ in self.points], [y for _, y in self.points]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The two curves of one model."""
+
+    similarity: Curve
+    relevance: Curve
+
+
+@cache
+def calibration_of(model: str) -> Calibration:
+    """The curves of a model: its own, else those of the name before ``@``, else the generic ones."""
+    shipped = {
+        file.name.removesuffix(".toml"): file
+        for file in files(__package__).joinpath("curves").iterdir()
+        if file.name.endswith(".toml")
+    }
+    name = next(name for name in (model, model.partition("@")[0], GENERIC) if name in shipped)
+    curves = tomllib.loads(shipped[name].read_text(encoding="utf-8"))
+    return Calibration(similarity=_curve(curves["similarity"]), relevance=_curve(curves["relevance"]))
+
+
+def _curve(points: list[list[float]]) -> Curve:
+    return Curve(tuple((x, y) for x, y in points))

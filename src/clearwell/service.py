@@ -1,0 +1,274 @@
+"""The memory manager of the protocol: the one facade over the path, its methods in the path's order.
+
+Every method takes ``by``, the caller. What a caller may not do is refused here, whatever way in was used.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.errors import ClearwellError, NotFound
+from clearwell.flow import limits
+from clearwell.flow.access import agent_for, require_group_covered, require_right
+from clearwell.flow.admit import AdmissionQueue
+from clearwell.flow.capture import Capturing
+from clearwell.flow.promote import Promoting
+from clearwell.flow.retrieve import RetrieveOptions, Retrieving
+from clearwell.ports import AdmissionStore, QuarantineFilter, QuarantineStore, WorkingStore
+from clearwell.records import (
+    NOTHING,
+    UNASSIGNED,
+    Admission,
+    Capture,
+    CaptureReceipt,
+    IdempotencyKey,
+    Metadata,
+    NewCapture,
+    NewMemory,
+    Principal,
+    Promoted,
+    QuarantineRow,
+    Retrieval,
+    Right,
+    WorkingEntry,
+)
+from clearwell.settings import Settings
+
+
+class MemoryManager:
+    """Three-tier memory: capture, filter, working memory, promotion, retrieval."""
+
+    def __init__(
+        self,
+        *,
+        capturing: Capturing,
+        queue: AdmissionQueue,
+        admissions: AdmissionStore,
+        quarantine: QuarantineStore,
+        working: WorkingStore,
+        promoting: Promoting,
+        retrieving: Retrieving,
+        settings: Settings,
+    ) -> None:
+        self._capturing = capturing
+        self._queue = queue
+        self._admissions = admissions
+        self._quarantine = quarantine
+        self._working = working
+        self._promoting = promoting
+        self._retrieving = retrieving
+        self._settings = settings
+
+    # tier 1
+
+    async def capture(
+        self, new: NewCapture, *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
+    ) -> CaptureReceipt:
+        """Keep one output and have it admitted, as the middleware does. Committed when this returns.
+
+        With ``wait`` it returns when the admission has ended, or after ``wait_seconds`` as pending.
+        """
+        (receipt,) = await self._kept([self._capturing.accept(new, by=by)], wait=wait, request=request)
+        return receipt
+
+    async def capture_many(
+        self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
+    ) -> list[CaptureReceipt | ClearwellError]:
+        """The same for many: each is kept, or its problem is in its place."""
+        results: list[CaptureReceipt | ClearwellError | Capture] = []
+        for new in news:
+            try:
+                results.append(self._capturing.accept(new, by=by))
+            except ClearwellError as problem:
+                results.append(problem)
+        by_group: dict[str, list[Capture]] = {}
+        for one in results:
+            if isinstance(one, Capture):
+                by_group.setdefault(one.group_id, []).append(one)
+        receipts: dict[UUID, CaptureReceipt] = {}
+        for captures in by_group.values():
+            kept = await self._kept(captures, wait=wait, request=request)
+            receipts.update(zip((capture.id for capture in captures), kept, strict=True))
+        return [receipts[one.id] if isinstance(one, Capture) else one for one in results]
+
+    async def log_quarantine(
+        self,
+        session_id: str | None,
+        node_id: str | None,
+        content: str,
+        metadata: Metadata = NOTHING,
+        *,
+        by: Principal,
+        group_id: str | None = None,
+        node_type: str = "agent",
+        agent_id: str | None = None,
+        occurred_at: datetime | None = None,
+    ) -> UUID:
+        """Tier 1 alone: keep an output. The sweep admits it unless ``update_working_memory`` does so first."""
+        new = NewCapture(
+            content=content,
+            group_id=group_id,
+            session_id=session_id,
+            node_id=node_id,
+            node_type=node_type,
+            agent_id=agent_id,
+            occurred_at=occurred_at,
+            metadata=metadata,
+        )
+        (stored,) = await self._capturing.keep([self._capturing.accept(new, by=by)])
+        return stored.id
+
+    # between tier 1 and tier 2
+
+    async def update_working_memory(
+        self,
+        group_id: str,
+        content: str | None = None,
+        metadata: Metadata = NOTHING,
+        *,
+        by: Principal,
+        log_id: UUID | None = None,
+    ) -> CaptureReceipt:
+        """Put an output through the ingress filter and, where it passes, into working memory.
+
+        ``log_id`` names the row that ``log_quarantine`` made. Without it the content is kept in quarantine first:
+        nothing is in working memory that is not in quarantine.
+        """
+        if log_id is None:
+            return await self.capture(
+                NewCapture(content=content or "", group_id=group_id, metadata=metadata), by=by, wait=True
+            )
+        require_right(by, Right.CAPTURE)
+        require_group_covered(by, limits.require_group(group_id))
+        await self._admitted_in_time(group_id, [log_id])
+        receipts = await self._receipts(group_id, [log_id])
+        if log_id not in receipts:
+            raise NotFound("row_not_found", id=log_id, group=group_id)
+        return receipts[log_id]
+
+    # tier 2
+
+    async def working_memory(self, group_id: str, *, by: Principal) -> list[WorkingEntry]:
+        """The live entries, newest first."""
+        self._require_read(group_id, by)
+        return await self._working.entries(group_id)
+
+    async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
+        """Remove expired entries, of one group or of all that ``by`` covers; how many there were."""
+        require_right(by, Right.ADMIN)
+        if group_id is not None:
+            require_group_covered(by, group_id)
+        if group_id is not None or by.groups is None:
+            return await self._working.cleanup(group_id)
+        return sum([await self._working.cleanup(group) for group in sorted(by.groups)])
+
+    # tier 3
+
+    async def promote(
+        self,
+        group_id: str,
+        content: str,
+        *,
+        by: Principal,
+        session_id: str | None = None,
+        author: str | None = None,
+        occurred_at: datetime | None = None,
+        agent_id: str | None = None,
+        metadata: Metadata = NOTHING,
+        request: IdempotencyKey | None = None,
+    ) -> Promoted:
+        """A person decides that a text is knowledge. It can be retrieved when this returns."""
+        text = NewMemory(
+            content=content,
+            session_id=session_id,
+            author=author,
+            occurred_at=occurred_at,
+            agent_id=agent_id,
+            metadata=metadata,
+        )
+        (result,) = await self.promote_many(group_id, [text], by=by, request=request)
+        if isinstance(result, ClearwellError):
+            raise result
+        return result
+
+    async def promote_many(
+        self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
+    ) -> list[Promoted | ClearwellError]:
+        """The same for many, in one transaction: each good text is stored, each other has its problem."""
+        return await self._promoting.promote(group_id, texts, by=by, request=request)
+
+    async def retrieve(
+        self, query: str, group_id: str, *, by: Principal, options: RetrieveOptions | None = None
+    ) -> Retrieval:
+        """Working and long-term memory together, each item with its source, score and label."""
+        options = options or RetrieveOptions()
+        self._require_read(group_id, by)
+        limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
+        agent_id = agent_for(by, limits.require_id(options.agent_id, "agent_id"))
+        return await self._retrieving.retrieve(query, group_id, options.for_agent(agent_id))
+
+    # review
+
+    async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
+        """The whole fate of one captured output."""
+        self._require_review(group_id, by)
+        row = await self._quarantine.get(group_id, log_id)
+        if row is None:
+            raise NotFound("row_not_found", id=log_id, group=group_id)
+        return row
+
+    async def quarantine_rows(
+        self,
+        group_id: str,
+        *,
+        by: Principal,
+        where: QuarantineFilter | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[QuarantineRow]:
+        """A page of a group's quarantine, newest first."""
+        self._require_review(group_id, by)
+        where = where or QuarantineFilter()
+        return await self._quarantine.list(group_id, where=where, before=before, limit=limit)
+
+    # inside
+
+    def _require_read(self, group_id: str, by: Principal) -> None:
+        require_right(by, Right.READ)
+        require_group_covered(by, limits.require_group(group_id))
+
+    def _require_review(self, group_id: str, by: Principal) -> None:
+        require_right(by, Right.REVIEW, Right.ADMIN)
+        limits.require_id(group_id, "group_id")
+        require_group_covered(by, group_id)
+
+    async def _kept(
+        self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None
+    ) -> list[CaptureReceipt]:
+        """Commit rows of one group and set their admission going."""
+        group_id = captures[0].group_id
+        stored = await self._capturing.keep(captures, request=request)
+        ids = [one.id for one in stored]
+        if wait and group_id != UNASSIGNED:
+            await self._admitted_in_time(group_id, ids)
+        elif group_id != UNASSIGNED:
+            for log_id in ids:
+                self._queue.offer(group_id, log_id)
+        settled = wait or group_id == UNASSIGNED or any(one.replayed for one in stored)
+        receipts = await self._receipts(group_id, ids) if settled else {}
+        return [
+            receipts.get(one.id) or CaptureReceipt(id=one.id, group_id=group_id, admission=Admission.PENDING)
+            for one in stored
+        ]
+
+    async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        waits = [self._queue.offer(group_id, log_id) for log_id in log_ids]
+        await asyncio.wait(waits, timeout=self._settings.wait_seconds)
+
+    async def _receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
+        found = await self._admissions.receipts(group_id, log_ids)
+        return {
+            log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
+            for log_id, (state, verdicts) in found.items()
+        }

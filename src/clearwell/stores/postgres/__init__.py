@@ -1,0 +1,27 @@
+"""PostgreSQL with pgvector: quarantine, long-term memory, keys and the audit trail."""
+
+from clearwell.stores.postgres.admissions import PostgresAdmissions
+from clearwell.stores.postgres.captures import PostgresCaptures
+from clearwell.stores.postgres.database import Database, Role, open_database
+from clearwell.stores.postgres.idempotency import PostgresIdempotency
+from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
+from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
+from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
+from clearwell.stores.postgres.quarantine import PostgresQuarantine
+
+__all__ = [
+    "Database",
+    "PostgresAdmissions",
+    "PostgresAudit",
+    "PostgresCaptures",
+    "PostgresIdempotency",
+    "PostgresKeys",
+    "PostgresLongTerm",
+    "PostgresPromotions",
+    "PostgresQuarantine",
+    "Role",
+    "migrate",
+    "migrations",
+    "open_database",
+    "require_schema",
+]

@@ -1,0 +1,113 @@
+"""The worker's side of quarantine: find pending rows of any group, then read and settle them in their group."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta
+from itertools import groupby
+from uuid import UUID
+
+from clearwell.ports import AdmissionBatch, Clock, Pending, Settled
+from clearwell.records import Admission, Capture, Verdict, WorkingEntry
+from clearwell.stores.postgres.database import Connection, Database, Role
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import capture_of, from_column, to_column, verdict_of, verdict_params
+
+
+FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
+
+
+class PostgresAdmissions:
+    def __init__(self, database: Database, clock: Clock, *, ttl: timedelta) -> None:
+        self._database = database
+        self._clock = clock
+        self._ttl = ttl
+
+    async def pending(self, *, limit: int) -> list[Pending]:
+        params = {"now": self._clock.now(), "limit": limit}
+        rows = await self._database.run(Role.WORKER, None, query("pending"), params)
+        return [Pending(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
+
+    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
+        params = {"group_id": group_id, "ids": list(log_ids)}
+        rows = await self._database.run(Role.WORKER, group_id, query("load_pending"), params)
+        return [capture_of(row) for row in rows]
+
+    def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager[AdmissionBatch]:
+        return self._open(group_id, log_ids)
+
+    @asynccontextmanager
+    async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
+        async with self._database.transaction(Role.WORKER, group_id) as connection:
+            await connection.execute(query("alone_in_group"), {"group_id": group_id})
+            cursor = await connection.execute(query("still_pending"), {"group_id": group_id, "ids": list(log_ids)})
+            pending = frozenset(row["log_id"] for row in await cursor.fetchall())
+            yield PostgresAdmissionBatch(connection, group_id, pending)
+
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        params = {
+            "group_id": group_id,
+            "ids": list(log_ids),
+            "now": self._clock.now(),
+            "first": FIRST_RETRY,
+            "longest": LONGEST_RETRY,
+        }
+        await self._database.run(Role.WORKER, group_id, query("postpone"), params)
+
+    async def receipts(
+        self, group_id: str, log_ids: Sequence[UUID]
+    ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
+        params = {"group_id": group_id, "ids": list(log_ids)}
+        rows = await self._database.run(Role.WORKER, group_id, query("receipts"), params)
+        by_row = groupby(rows, key=lambda row: (row["log_id"], row["state"]))
+        return {
+            log_id: (Admission(state), tuple(verdict_of(row) for row in found if row["check"] is not None))
+            for (log_id, state), found in by_row
+        }
+
+    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+        params = {"group_id": group_id, "since": since, "limit": limit}
+        rows = await self._database.run(Role.WORKER, group_id, query("admitted"), params)
+        return [
+            WorkingEntry(
+                id=row["id"],
+                group_id=row["group_id"],
+                session_id=row["session_id"],
+                node_type=row["node_type"],
+                agent_id=row["agent_id"],
+                content=row["content"],
+                metadata=row["raw_metadata"],
+                occurred_at=row["occurred_at"],
+                created_at=row["created_at"],
+                expires_at=row["settled_at"] + self._ttl,
+                embedding=from_column(row["embedding"]),
+                embedding_model=row["model"],
+                flags=tuple(row["flags"]),
+            )
+            for row in rows
+        ]
+
+
+class PostgresAdmissionBatch:
+    """Alone in the group until the transaction ends."""
+
+    def __init__(self, connection: Connection, group_id: str, pending: frozenset[UUID]) -> None:
+        self._connection = connection
+        self._group_id = group_id
+        self.pending = pending
+
+    async def settle(self, settled: Sequence[Settled]) -> None:
+        async with self._connection.pipeline():
+            for one in settled:
+                await self._settle(one)
+
+    async def _settle(self, one: Settled) -> None:
+        execute, keys = self._connection.execute, {"group_id": self._group_id, "log_id": one.log_id}
+        await execute(query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)})
+        for position, verdict in enumerate(one.verdicts):
+            await execute(query("add_verdict"), verdict_params(self._group_id, one.log_id, verdict, position))
+        if one.embedding is not None:
+            vector = {**keys, "model": one.embedding_model, "embedding": to_column(one.embedding)}
+            await execute(query("add_quarantine_vector"), vector)
+        if one.sighting is not None:
+            seen = {**keys, "entry_id": one.sighting.entry_id, "layer": one.sighting.layer, "at": one.at}
+            await execute(query("add_sighting"), seen)

@@ -1,0 +1,141 @@
+"""The one door to PostgreSQL: every statement enters a working role and a group first.
+
+A connection starts in ``clearwell_app``, which may do nothing but look up a key. ``run`` sends the entry and
+the statements in one pipeline: one round trip, one transaction.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+import psycopg
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from clearwell.errors import DatabaseUnavailable, SchemaError
+from clearwell.stores.postgres.queries import query
+
+Connection: TypeAlias = AsyncConnection[DictRow]
+Params: TypeAlias = Mapping[str, Any]
+
+
+class Role(StrEnum):
+    """The working roles. Each may do its own part of the path and no other."""
+
+    AGENT = "clearwell_agent"
+    REVIEWER = "clearwell_reviewer"
+    WORKER = "clearwell_worker"
+    ERASER = "clearwell_eraser"
+    OPERATOR = "clearwell_operator"
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Turn a driver's "cannot reach the server" into ours."""
+    try:
+        yield
+    except (psycopg.OperationalError, PoolTimeout) as error:
+        raise DatabaseUnavailable("database_unavailable", problem=first_line(error)) from error
+
+
+def first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+class Database:
+    """A pool of connections, entered by role and group."""
+
+    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+        self._pool = pool
+
+    async def run(
+        self, role: Role | None, group_id: str | None, statement: str, params: Params | None = None
+    ) -> list[DictRow]:
+        """One statement in one round trip; its rows."""
+        (rows,) = await self.run_all(role, group_id, [(statement, params or {})])
+        return rows
+
+    async def run_all(
+        self, role: Role | None, group_id: str | None, statements: Sequence[tuple[str, Params]]
+    ) -> list[list[DictRow]]:
+        """Several statements in one round trip and one transaction: all or nothing."""
+        with translated_errors():
+            async with self._pool.connection() as connection:
+                async with connection.pipeline():
+                    # Until the pipeline syncs, the server runs everything in one implicit transaction.
+                    if role is not None:
+                        await connection.execute(query("enter"), {"role": role, "group_id": group_id or ""})
+                    cursors = [await connection.execute(sql, params) for sql, params in statements]
+                return [await _rows(cursor) for cursor in cursors]
+
+    @asynccontextmanager
+    async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Connection]:
+        """A transaction of several steps, in one role and one group."""
+        with translated_errors():
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute(query("enter"), {"role": role, "group_id": group_id})
+                yield connection
+
+    async def ping(self) -> None:
+        await self.run(None, None, query("ping"))
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+async def _rows(cursor: psycopg.AsyncCursor[DictRow]) -> list[DictRow]:
+    """The rows of a statement; of one without rows, how many it touched."""
+    if cursor.description is None:
+        return [{"rowcount": cursor.rowcount}]
+    return await cursor.fetchall()
+
+
+async def open_database(
+    url: str,
+    *,
+    pool_min: int,
+    pool_max: int,
+    connect_seconds: float,
+    statement_seconds: float,
+    prepare_threshold: int | None,
+) -> Database:
+    """Connect, enter ``clearwell_app`` on every connection, and learn the vector types."""
+
+    async def configure(connection: Connection) -> None:
+        connection.prepare_threshold = prepare_threshold
+        await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})
+        await register_vector_async(connection)
+
+    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        url,
+        min_size=min(pool_min, pool_max),
+        max_size=pool_max,
+        timeout=connect_seconds,
+        reconnect_timeout=connect_seconds,
+        configure=configure,
+        kwargs={
+            "autocommit": True,
+            "row_factory": dict_row,
+            "connect_timeout": max(2, int(connect_seconds)),
+            "application_name": conninfo_to_dict(url).get("application_name") or "clearwell",
+        },
+        open=False,
+        name="clearwell",
+    )
+    with translated_errors():
+        await _prove_reachable(url, connect_seconds)
+        await pool.open(wait=pool_min > 0, timeout=connect_seconds)
+    return Database(pool)
+
+
+async def _prove_reachable(url: str, connect_seconds: float) -> None:
+    """A pool retries in the background and only ever says "time-out": one plain try says what is wrong."""
+    async with await psycopg.AsyncConnection.connect(url, connect_timeout=max(2, int(connect_seconds))) as connection:
+        try:
+            await connection.execute("SET ROLE clearwell_app")
+        except (psycopg.errors.UndefinedObject, psycopg.errors.InvalidParameterValue) as error:
+            raise SchemaError("schema_missing") from error

@@ -1,0 +1,57 @@
+"""Answers kept for their Idempotency-Key, so that a repeated request is answered and not done again."""
+
+from datetime import timedelta
+from typing import Any
+
+from clearwell.errors import IdempotencyMismatch, StillRunning
+from clearwell.ports import Claim, Clock, Ids
+from clearwell.records import IdempotencyKey, Json
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.queries import query
+
+LEASE = timedelta(minutes=2)
+"""A holder that has not ended after this is taken for dead."""
+
+
+class PostgresIdempotency:
+    def __init__(self, database: Database, clock: Clock, ids: Ids, *, keep: timedelta) -> None:
+        self._database = database
+        self._clock = clock
+        self._ids = ids
+        self._keep = keep
+
+    async def claim(self, request: IdempotencyKey) -> Claim | Json:
+        now, token = self._clock.now(), self._ids.new()
+        params = {
+            **claim_params(request),
+            "request_hash": request.request_hash,
+            "token": token,
+            "now": now,
+            "lease_until": now + LEASE,
+            "expires_at": now + self._keep,
+        }
+        if await self._database.run(Role.REVIEWER, None, query("claim"), params):
+            return Claim(request=request, token=token)
+        return await self._earlier_answer(request)
+
+    async def _earlier_answer(self, request: IdempotencyKey) -> Json:
+        rows = await self._database.run(Role.REVIEWER, None, query("claimed"), claim_params(request))
+        if rows and bytes(rows[0]["request_hash"]) != request.request_hash:
+            raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
+        if not rows or rows[0]["status"] == "running":
+            raise StillRunning("idempotency_running", key=request.key)
+        answer: Json = rows[0]["answer"]
+        return answer
+
+    async def release(self, claim: Claim) -> None:
+        params = {**claim_params(claim.request), "token": claim.token}
+        await self._database.run(Role.REVIEWER, None, query("release_claim"), params)
+
+    async def expire(self) -> int:
+        """Forget answers that are past their time; how many."""
+        rows = await self._database.run(Role.WORKER, None, query("expire_claims"), {"now": self._clock.now()})
+        return int(rows[0]["rowcount"])
+
+
+def claim_params(request: IdempotencyKey) -> dict[str, Any]:
+    return {"principal": request.principal, "route": request.route, "key": request.key}

@@ -1,0 +1,67 @@
+"""API keys, by the hash of their secret, and the audit trail."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from clearwell.records import ApiKey, AuditEvent, KeyLookup, Right
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.longterm import event_params
+from clearwell.stores.postgres.queries import query
+
+
+class PostgresKeys:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, key: ApiKey, secret_hash: bytes, *, event: AuditEvent) -> None:
+        params = {
+            "id": key.id,
+            "name": key.name,
+            "secret_hash": secret_hash,
+            "rights": sorted(key.rights),
+            "groups": None if key.groups is None else sorted(key.groups),
+            "agent_id": key.agent_id,
+            "created_at": key.created_at,
+        }
+        statements = [(query("add_key"), params), (query("add_event"), event_params(event))]
+        await self._database.run_all(Role.OPERATOR, None, statements)
+
+    async def find(self, secret_hash: bytes | None) -> KeyLookup:
+        (row,) = await self._database.run(None, None, query("find_key"), {"hash": secret_hash})
+        found = None if row["id"] is None else _key_of({**row, "revoked_at": None})
+        return KeyLookup(key=found, any_key_ever=row["any_key_ever"])
+
+    async def list(self) -> Sequence[ApiKey]:
+        return [_key_of(row) for row in await self._database.run(Role.OPERATOR, None, query("list_keys"))]
+
+    async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
+        statements = [
+            (query("revoke_key"), {"id": key_id, "at": at}),
+            (query("add_event"), event_params(event)),
+        ]
+        (revoked, _) = await self._database.run_all(Role.OPERATOR, None, statements)
+        return bool(revoked[0]["rowcount"])
+
+
+class PostgresAudit:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, event: AuditEvent) -> None:
+        role = Role.WORKER if event.group_id else Role.OPERATOR
+        await self._database.run(role, event.group_id, query("add_event"), event_params(event))
+
+
+def _key_of(row: DictRow) -> ApiKey:
+    return ApiKey(
+        id=row["id"],
+        name=row["name"],
+        rights=frozenset(Right(right) for right in row["rights"]),
+        groups=None if row["groups"] is None else frozenset(row["groups"]),
+        agent_id=row["agent_id"],
+        created_at=row["created_at"],
+        revoked_at=row["revoked_at"],
+    )

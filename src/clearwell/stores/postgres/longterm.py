@@ -1,0 +1,162 @@
+"""Long-term memory: exact search for everyone, promotion for reviewers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from clearwell.errors import StillRunning
+from clearwell.ports import Claim, SearchQuery
+from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Scope
+from clearwell.stores.postgres.database import Connection, Database, Role
+from clearwell.stores.postgres.idempotency import claim_params
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import memory_of, to_column
+
+CHUNKS_PER_MEMORY = 4
+"""How many chunks are read for one memory at first; more are read where that was too few."""
+
+
+class PostgresLongTerm:
+    """What retrieval and the duplicate check are given: search, and nothing else."""
+
+    def __init__(self, database: Database, role: Role = Role.AGENT) -> None:
+        self._database = database
+        self._role = role
+
+    async def search(self, query: SearchQuery) -> list[Found]:
+        if query.limit == 0:
+            return []
+        wanted = query.limit * CHUNKS_PER_MEMORY
+        while True:
+            chunks = await self._nearest(query, wanted)
+            found = best_chunks(chunks, query.limit)
+            if len(found) == query.limit or len(chunks) < wanted:
+                return found
+            wanted *= CHUNKS_PER_MEMORY
+
+    async def _nearest(self, wanted: SearchQuery, limit: int) -> list[Found]:
+        params = {
+            "group_id": wanted.group_id,
+            "embedding": to_column(wanted.embedding),
+            "model": wanted.model,
+            "agent_id": wanted.agent_id,
+            "limit": limit,
+        }
+        rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
+        return [Found(memory=memory_of(row), similarity=row["similarity"]) for row in rows]
+
+    async def ping(self) -> None:
+        await self._database.ping()
+
+
+def best_chunks(chunks: Sequence[Found], limit: int) -> list[Found]:
+    """The best chunk of each memory, in the order given."""
+    best = {chunk.memory.id: chunk for chunk in reversed(chunks)}
+    order = dict.fromkeys(chunk.memory.id for chunk in chunks)
+    return [best[memory_id] for memory_id in order][:limit]
+
+
+class PostgresPromotions:
+    """The reviewer's side: a decision, its chunks, its event and its answer in one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(
+        self,
+        group_id: str,
+        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
+        *,
+        events: Sequence[AuditEvent],
+        claim: Claim | None = None,
+        answer: Json = None,
+    ) -> None:
+        async with self._database.transaction(Role.REVIEWER, group_id) as connection:
+            async with connection.pipeline():
+                await _note_models(connection, promotions)
+                for promotion, chunks in promotions:
+                    await connection.execute(query("add_promotion"), _promotion_params(promotion))
+                    for chunk in chunks:
+                        await connection.execute(query("add_memory"), _memory_params(chunk))
+                for event in events:
+                    await connection.execute(query("add_event"), event_params(event))
+            if claim is not None:
+                await _complete(connection, claim, answer)
+
+    async def models(self) -> dict[str, int]:
+        rows = await self._database.run(Role.REVIEWER, None, query("embedding_models"))
+        return {row["model"]: row["dimensions"] for row in rows}
+
+
+async def _note_models(connection: Connection, promotions: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+    used = {
+        chunk.embedding_model: {
+            "model": chunk.embedding_model,
+            "dimensions": len(chunk.embedding),
+            "at": chunk.created_at,
+        }
+        for _, chunks in promotions
+        for chunk in chunks
+        if chunk.embedding is not None
+    }
+    for params in used.values():
+        await connection.execute(query("note_embedding_model"), params)
+
+
+async def _complete(connection: Connection, claim: Claim, answer: Json) -> None:
+    params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
+    cursor = await connection.execute(query("complete_claim"), params)
+    if cursor.rowcount != 1:
+        raise StillRunning("idempotency_running", key=claim.request.key)
+
+
+def event_params(event: AuditEvent) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "group_id": event.group_id,
+        "at": event.at,
+        "actor": event.actor,
+        "action": event.action,
+        "subject": event.subject,
+        "detail": Jsonb(dict(event.detail)),
+    }
+
+
+def _promotion_params(promotion: Promotion) -> dict[str, Any]:
+    text = promotion.text
+    return {
+        "group_id": promotion.group_id,
+        "id": promotion.id,
+        "memory_id": promotion.memory_id,
+        "scope": Scope.GROUP if text.agent_id is None else Scope.AGENT,
+        "agent_id": text.agent_id,
+        "origin": text.origin,
+        "origin_id": text.origin_id,
+        "content": text.content,
+        "session_id": text.session_id,
+        "author": text.author,
+        "occurred_at": text.occurred_at,
+        "metadata": Jsonb(dict(text.metadata)),
+        "decided_by": promotion.decided_by,
+        "decided_at": promotion.decided_at,
+    }
+
+
+def _memory_params(chunk: Memory) -> dict[str, Any]:
+    return {
+        "group_id": chunk.group_id,
+        "id": chunk.id,
+        "chunk_no": chunk.chunk_no,
+        "promotion_id": chunk.promotion_id,
+        "scope": chunk.scope,
+        "agent_id": chunk.agent_id,
+        "content": chunk.content,
+        "embedding": None if chunk.embedding is None else to_column(chunk.embedding),
+        "embedding_model": chunk.embedding_model,
+        "session_id": chunk.session_id,
+        "author": chunk.author,
+        "occurred_at": chunk.occurred_at,
+        "metadata": Jsonb(dict(chunk.metadata)),
+        "promoted_at": chunk.promoted_at,
+    }

@@ -1,0 +1,120 @@
+"""Numbered SQL migrations, applied once each, in order, under a lock, with checksums."""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+import psycopg
+
+from clearwell.errors import SchemaError
+from clearwell.stores.postgres.database import first_line, translated_errors
+
+LOCK = 0x_C1EA_7E11
+OLDEST_SERVER = 160000
+OLDEST_PGVECTOR = (0, 8, 2)
+
+_BOOKKEEPING = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """The migrations that this program brings, in order."""
+    folder = files("clearwell.stores.postgres").joinpath("migrations")
+    found = [file for file in folder.iterdir() if file.name.endswith(".sql")]
+    return sorted(
+        (Migration(int(file.name[:4]), file.name[5:-4], file.read_text(encoding="utf-8")) for file in found),
+        key=lambda migration: migration.version,
+    )
+
+
+async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
+    """Bring the database to this program's schema; the migrations that were applied now."""
+    with translated_errors():
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            _require_server(connection)
+            await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+            try:
+                return await _apply_missing(connection, up_to)
+            finally:
+                await connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+
+
+async def require_schema(url: str) -> None:
+    """Raise SchemaError where the database is older, newer or other than this program expects."""
+    with translated_errors():
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            _require_server(connection)
+            missing = await _missing(connection)
+    if missing:
+        raise SchemaError("schema_behind", count=len(missing), first=f"{missing[0].version:04}_{missing[0].name}")
+
+
+async def _apply_missing(connection: psycopg.AsyncConnection, up_to: int | None) -> list[Migration]:
+    await connection.execute(_BOOKKEEPING)
+    missing = [m for m in await _missing(connection) if up_to is None or m.version <= up_to]
+    for migration in missing:
+        await _apply(connection, migration)
+    await _require_pgvector(connection)
+    return missing
+
+
+async def _missing(connection: psycopg.AsyncConnection) -> list[Migration]:
+    applied = await _applied(connection)
+    known = {migration.version: migration for migration in migrations()}
+    for version, (name, checksum) in applied.items():
+        if version not in known:
+            raise SchemaError("schema_ahead", migration=f"{version:04}_{name}")
+        if known[version].checksum != checksum:
+            raise SchemaError("schema_changed", migration=f"{version:04}_{name}")
+    return [migration for version, migration in known.items() if version not in applied]
+
+
+async def _applied(connection: psycopg.AsyncConnection) -> dict[int, tuple[str, str]]:
+    exists = await connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")
+    if (await exists.fetchone() or (False,))[0] is False:
+        return {}
+    rows = await connection.execute("SELECT version, name, checksum FROM schema_migrations ORDER BY version")
+    return {version: (name, checksum) for version, name, checksum in await rows.fetchall()}
+
+
+async def _apply(connection: psycopg.AsyncConnection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(migration.sql.encode())
+            await connection.execute(
+                "INSERT INTO schema_migrations (version, name, checksum) VALUES (%s, %s, %s)",
+                (migration.version, migration.name, migration.checksum),
+            )
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFile) as error:
+        name = f"{migration.version:04}_{migration.name}"
+        raise SchemaError("schema_not_allowed", migration=name, problem=first_line(error)) from error
+
+
+def _require_server(connection: psycopg.AsyncConnection) -> None:
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        raise SchemaError("schema_old_server", version=f"{version // 10000}.{version % 10000}")
+
+
+async def _require_pgvector(connection: psycopg.AsyncConnection) -> None:
+    rows = await connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    row = await rows.fetchone()
+    if row is not None and tuple(int(part) for part in row[0].split(".")) < OLDEST_PGVECTOR:
+        raise SchemaError("schema_old_pgvector", version=row[0])

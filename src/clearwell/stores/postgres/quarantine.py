@@ -1,0 +1,49 @@
+"""The reviewer's side of quarantine."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from clearwell.ports import QuarantineFilter
+from clearwell.records import QuarantineRow
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import quarantine_row_of, verdict_of
+
+
+class PostgresQuarantine:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
+        rows = await self._page(group_id, QuarantineFilter(), {"id": log_id, "before": None, "limit": 1})
+        return rows[0] if rows else None
+
+    async def list(
+        self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[QuarantineRow]:
+        return await self._page(group_id, where, {"id": None, "before": before, "limit": limit})
+
+    async def _page(self, group_id: str, where: QuarantineFilter, place: dict[str, Any]) -> Sequence[QuarantineRow]:
+        params = {
+            "group_id": group_id,
+            "session_id": where.session_id,
+            "agent_id": where.agent_id,
+            "node_type": where.node_type,
+            "admission": where.admission,
+            "since": where.since,
+            "until": where.until,
+            **place,
+        }
+        rows = await self._database.run(Role.REVIEWER, group_id, query("quarantine_rows"), params)
+        verdicts = await self._verdicts(group_id, rows)
+        return [quarantine_row_of(row, [verdict_of(one) for one in verdicts.get(row["id"], [])]) for row in rows]
+
+    async def _verdicts(self, group_id: str, rows: Sequence[DictRow]) -> dict[UUID, Sequence[DictRow]]:
+        params = {"group_id": group_id, "ids": [row["id"] for row in rows]}
+        found = await self._database.run(Role.REVIEWER, group_id, query("receipts"), params)
+        by_row = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
+        return {log_id: list(verdicts) for log_id, verdicts in by_row}

@@ -1,0 +1,19 @@
+"""The named statements of ``queries.sql``, read once."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_HEADING = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+@cache
+def queries() -> dict[str, str]:
+    text = files("clearwell.stores.postgres").joinpath("queries.sql").read_text(encoding="utf-8")
+    parts = _HEADING.split(text)
+    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def query(name: str) -> str:
+    """The statement by that name."""
+    return queries()[name]

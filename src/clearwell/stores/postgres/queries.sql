@@ -1,0 +1,189 @@
+-- Every statement of Clearwell, by name. Parameters are always bound.
+
+-- name: ping
+SELECT 1 AS up
+
+-- name: start
+-- A new connection may do nothing until a transaction enters a working role.
+SELECT set_config('role', 'clearwell_app', false), set_config('statement_timeout', %(milliseconds)s, false)
+
+-- name: enter
+-- One role and one group, until the transaction ends.
+SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true)
+
+-- name: capture
+-- Keep one output and mark its admission. A repeated request meets its first row and adds nothing.
+WITH kept AS (
+    INSERT INTO quarantine_logs (
+        group_id, id, session_id, node_id, node_type, agent_id, content, raw_metadata, partial,
+        occurred_at, created_at, captured_by, idempotency_key, request_hash)
+    VALUES (
+        %(group_id)s, %(id)s, %(session_id)s, %(node_id)s, %(node_type)s, %(agent_id)s, %(content)s, %(metadata)s,
+        %(partial)s, %(occurred_at)s, %(created_at)s, %(captured_by)s, %(idempotency_key)s, %(request_hash)s)
+    ON CONFLICT DO NOTHING
+    RETURNING group_id, id
+)
+INSERT INTO admissions (group_id, log_id, state, next_try_at, settled_at)
+SELECT group_id, id, %(state)s, %(next_try_at)s, %(settled_at)s FROM kept
+
+-- name: captured_before
+-- The rows that earlier tries of a request made.
+SELECT id, idempotency_key, request_hash FROM quarantine_logs
+WHERE group_id = %(group_id)s AND captured_by = %(captured_by)s AND idempotency_key = ANY(%(keys)s)
+
+-- name: add_verdict
+INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, value, threshold, reason, params)
+VALUES (%(group_id)s, %(log_id)s, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s, %(threshold)s,
+    %(reason)s, %(params)s)
+
+-- name: pending
+-- Due work of all groups, oldest first. Only ids are visible here.
+SELECT group_id, log_id FROM admissions
+WHERE state = 'pending' AND next_try_at <= %(now)s
+ORDER BY next_try_at LIMIT %(limit)s
+
+-- name: load_pending
+SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
+    q.occurred_at, q.created_at, q.captured_by, a.attempts
+FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state = 'pending'
+ORDER BY q.id
+
+-- name: alone_in_group
+-- One admission at a time in a group, over all processes.
+SELECT pg_advisory_xact_lock(hashtextextended('admission:' || %(group_id)s, 0))
+
+-- name: still_pending
+SELECT log_id FROM admissions
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
+
+-- name: settle
+UPDATE admissions SET state = %(state)s, settled_at = %(at)s, flags = %(flags)s, attempts = attempts + 1
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
+
+-- name: add_quarantine_vector
+INSERT INTO quarantine_vectors (group_id, log_id, model, embedding)
+VALUES (%(group_id)s, %(log_id)s, %(model)s, %(embedding)s)
+ON CONFLICT DO NOTHING
+
+-- name: add_sighting
+INSERT INTO sightings (group_id, entry_id, log_id, layer, agent_id, session_id, at)
+SELECT q.group_id, %(entry_id)s, q.id, %(layer)s, q.agent_id, q.session_id, %(at)s
+FROM quarantine_logs q WHERE q.group_id = %(group_id)s AND q.id = %(log_id)s
+ON CONFLICT DO NOTHING
+
+-- name: postpone
+-- Twice as long after each try, up to a limit.
+UPDATE admissions SET attempts = attempts + 1,
+    next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
+
+-- name: receipts
+SELECT a.log_id, a.state, v."check", v.outcome, v.value, v.threshold, v.reason, v.params, v.at
+FROM admissions a LEFT JOIN ingress_verdicts v ON v.group_id = a.group_id AND v.log_id = a.log_id
+WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s)
+ORDER BY a.log_id, v.at, v.position
+
+-- name: admitted
+-- What working memory should hold.
+SELECT q.id, q.group_id, q.session_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.occurred_at,
+    q.created_at, a.settled_at, a.flags, v.model, v.embedding
+FROM admissions a
+JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_id
+WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s
+ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
+
+-- name: quarantine_rows
+-- A page of a group's quarantine, newest first, or one row.
+SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
+    q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags
+FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+WHERE q.group_id = %(group_id)s
+    AND (%(id)s::uuid IS NULL OR q.id = %(id)s)
+    AND (%(before)s::uuid IS NULL OR q.id < %(before)s)
+    AND (%(session_id)s::text IS NULL OR q.session_id = %(session_id)s)
+    AND (%(agent_id)s::text IS NULL OR q.agent_id = %(agent_id)s)
+    AND (%(node_type)s::text IS NULL OR q.node_type = %(node_type)s)
+    AND (%(admission)s::text IS NULL OR a.state = %(admission)s)
+    AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
+    AND (%(until)s::timestamptz IS NULL OR q.created_at < %(until)s)
+ORDER BY q.id DESC LIMIT %(limit)s
+
+-- name: add_promotion
+INSERT INTO promotions (
+    group_id, id, memory_id, scope, agent_id, origin, origin_id, content, session_id, author, occurred_at, metadata,
+    supersedes, decided_by, decided_at)
+VALUES (
+    %(group_id)s, %(id)s, %(memory_id)s, %(scope)s, %(agent_id)s, %(origin)s, %(origin_id)s, %(content)s,
+    %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, NULL, %(decided_by)s, %(decided_at)s)
+
+-- name: add_memory
+INSERT INTO memories (
+    group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding, embedding_model, session_id, author,
+    occurred_at, metadata, promoted_at)
+VALUES (
+    %(group_id)s, %(id)s, %(chunk_no)s, %(promotion_id)s, %(scope)s, %(agent_id)s, %(content)s, %(embedding)s,
+    %(embedding_model)s, %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(promoted_at)s)
+
+-- name: search
+-- The nearest chunks of the group, exactly: every row of the group is compared.
+SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
+    occurred_at, metadata, promoted_at, 1 - (embedding <=> %(embedding)s) AS similarity
+FROM memories
+WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NULL
+    AND (agent_id IS NULL OR agent_id = %(agent_id)s)
+ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
+
+-- name: embedding_models
+SELECT model, dimensions FROM embedding_models
+
+-- name: note_embedding_model
+INSERT INTO embedding_models (model, dimensions, first_used_at) VALUES (%(model)s, %(dimensions)s, %(at)s)
+ON CONFLICT DO NOTHING
+
+-- name: find_key
+SELECT any_key_ever, id, name, rights, groups, agent_id, created_at FROM clearwell_find_key(%(hash)s)
+
+-- name: add_key
+INSERT INTO api_keys (id, name, secret_hash, rights, groups, agent_id, created_at)
+VALUES (%(id)s, %(name)s, %(secret_hash)s, %(rights)s, %(groups)s, %(agent_id)s, %(created_at)s)
+
+-- name: list_keys
+SELECT id, name, rights, groups, agent_id, created_at, revoked_at FROM api_keys ORDER BY id
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_at = %(at)s WHERE id = %(id)s AND revoked_at IS NULL
+
+-- name: add_event
+INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail)
+VALUES (%(id)s, %(group_id)s, %(at)s, %(actor)s, %(action)s, %(subject)s, %(detail)s)
+
+-- name: claim
+-- Take a free key, an expired one, or one whose holder's lease has run out.
+INSERT INTO idempotency AS held (principal, route, key, request_hash, token, status, lease_until, expires_at)
+VALUES (%(principal)s, %(route)s, %(key)s, %(request_hash)s, %(token)s, 'running', %(lease_until)s, %(expires_at)s)
+ON CONFLICT (principal, route, key) DO UPDATE
+SET request_hash = excluded.request_hash, token = excluded.token, status = 'running', answer = NULL,
+    lease_until = excluded.lease_until, expires_at = excluded.expires_at
+WHERE held.expires_at <= %(now)s
+    OR (held.status = 'running' AND held.lease_until <= %(now)s AND held.request_hash = excluded.request_hash)
+RETURNING token
+
+-- name: claimed
+SELECT request_hash, status, answer FROM idempotency
+WHERE principal = %(principal)s AND route = %(route)s AND key = %(key)s
+
+-- name: complete_claim
+UPDATE idempotency SET status = 'done', answer = %(answer)s
+WHERE principal = %(principal)s AND route = %(route)s AND key = %(key)s AND token = %(token)s
+
+-- name: release_claim
+DELETE FROM idempotency
+WHERE principal = %(principal)s AND route = %(route)s AND key = %(key)s AND token = %(token)s AND status = 'running'
+
+-- name: expire_claims
+DELETE FROM idempotency WHERE expires_at <= %(now)s
+
+-- name: schema_versions
+SELECT version, name, checksum FROM schema_migrations ORDER BY version

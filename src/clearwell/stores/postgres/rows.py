@@ -1,0 +1,94 @@
+"""Between rows of the database and records."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from clearwell.records import Admission, Capture, Memory, Outcome, QuarantineRow, Scope, Vector, Verdict
+
+
+def capture_of(row: DictRow) -> Capture:
+    return Capture(
+        id=row["id"],
+        group_id=row["group_id"],
+        session_id=row["session_id"],
+        node_id=row["node_id"],
+        node_type=row["node_type"],
+        agent_id=row["agent_id"],
+        content=row["content"],
+        metadata=row["raw_metadata"],
+        partial=row["partial"],
+        occurred_at=row["occurred_at"],
+        created_at=row["created_at"],
+        captured_by=row["captured_by"],
+    )
+
+
+def quarantine_row_of(row: DictRow, verdicts: Sequence[Verdict]) -> QuarantineRow:
+    return QuarantineRow(
+        capture=capture_of(row),
+        admission=Admission(row["state"]),
+        attempts=row["attempts"],
+        settled_at=row["settled_at"],
+        flags=tuple(row["flags"]),
+        verdicts=tuple(verdicts),
+    )
+
+
+def verdict_of(row: DictRow) -> Verdict:
+    return Verdict(
+        check=row["check"],
+        outcome=Outcome(row["outcome"]),
+        value=row["value"],
+        threshold=row["threshold"],
+        reason=row["reason"],
+        params=row["params"],
+        at=row["at"],
+    )
+
+
+def verdict_params(group_id: str, log_id: UUID, verdict: Verdict, position: int) -> Mapping[str, Any]:
+    return {
+        "group_id": group_id,
+        "log_id": log_id,
+        "at": verdict.at,
+        "position": position,
+        "check": verdict.check,
+        "outcome": verdict.outcome,
+        "value": None if verdict.value is None else Jsonb(verdict.value),
+        "threshold": verdict.threshold,
+        "reason": verdict.reason,
+        "params": Jsonb(dict(verdict.params)),
+    }
+
+
+def memory_of(row: DictRow) -> Memory:
+    return Memory(
+        id=row["id"],
+        group_id=row["group_id"],
+        chunk_no=row["chunk_no"],
+        promotion_id=row["promotion_id"],
+        scope=Scope(row["scope"]),
+        agent_id=row["agent_id"],
+        content=row["content"],
+        embedding_model=row["embedding_model"],
+        session_id=row["session_id"],
+        author=row["author"],
+        occurred_at=row["occurred_at"],
+        metadata=row["metadata"],
+        created_at=row["promoted_at"],
+        promoted_at=row["promoted_at"],
+    )
+
+
+def to_column(vector: Vector) -> HalfVector:
+    return HalfVector(vector)
+
+
+def from_column(value: HalfVector | None) -> Vector | None:
+    return None if value is None else np.asarray(value.to_numpy(), dtype=np.float32)

@@ -1,0 +1,60 @@
+"""What runs beside the callers: the sweep for admissions left behind, and the tidying up."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import structlog
+
+from clearwell.app import Clearwell
+from clearwell.errors import Unavailable
+from clearwell.records import Principal
+
+log = structlog.get_logger(__name__)
+SWEEP_LIMIT = 500
+TIDY_EVERY = 60
+
+
+async def sweep(clearwell: Clearwell) -> int:
+    """Take up every admission that is due and nobody is doing; how many there were."""
+    due = await clearwell.admissions.pending(limit=SWEEP_LIMIT)
+    for one in due:
+        clearwell.queue.offer(one.group_id, one.log_id)
+    return len(due)
+
+
+async def tidy(clearwell: Clearwell) -> None:
+    """Remove expired entries and answers."""
+    await clearwell.memory.cleanup_working_memory(by=Principal.local("worker"))
+    await clearwell.idempotency.expire()
+
+
+async def work(clearwell: Clearwell) -> None:
+    """Sweep for ever."""
+    rounds = 0
+    while True:
+        try:
+            found = await sweep(clearwell)
+            if found:
+                log.info("admissions taken up again", rows=found)
+            if rounds % TIDY_EVERY == 0:
+                await tidy(clearwell)
+        except Unavailable as error:
+            log.warning("sweep put off", reason=error.code)
+        except Exception:  # noqa: BLE001 - the worker loop must outlive a bad round
+            log.exception("sweep failed")
+        rounds += 1
+        await clearwell.queue.drained()
+        await asyncio.sleep(clearwell.settings.sweep_seconds)
+
+
+@asynccontextmanager
+async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
+    """The worker, as long as this lasts."""
+    task = asyncio.create_task(work(clearwell), name="worker")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

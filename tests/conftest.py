@@ -1,0 +1,112 @@
+"""Real servers for every test that needs one: a PostgreSQL and a Valkey for the whole run, a fresh database each."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+import redis
+
+from clearwell.app import Clearwell, Servers, open_clearwell
+from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
+from clearwell.models import OfflineEmbedder
+from clearwell.settings import Settings
+from clearwell.stores.postgres import migrate
+
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="cw-test-"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres_url(data_dir: Path) -> Iterator[str]:
+    """A running PostgreSQL with a migrated database to copy from."""
+    with EmbeddedPostgres(data_dir) as running:
+        with psycopg.connect(running.url, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE template_clearwell")
+        asyncio.run(migrate(with_database(running.url, "template_clearwell")))
+        yield running.url
+
+
+@pytest.fixture(scope="session")
+def valkey_server(data_dir: Path) -> Iterator[str]:
+    with EmbeddedValkey(data_dir) as running:
+        yield running.url
+
+
+@pytest.fixture
+def empty_database_url(postgres_url: str) -> Iterator[str]:
+    """A database with nothing in it."""
+    yield from _database(postgres_url, "template1")
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> Iterator[str]:
+    """A migrated database of this test's own."""
+    yield from _database(postgres_url, "template_clearwell")
+
+
+def _database(postgres_url: str, template: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        yield with_database(postgres_url, name)
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def redis_url(valkey_server: str) -> str:
+    """An empty database of the Valkey server."""
+    separator = "&" if "?" in valkey_server else "?"
+    url = f"{valkey_server}{separator}db={next(_numbers) % 16}"
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+@pytest.fixture(scope="session")
+async def offline_embedder() -> AsyncIterator[OfflineEmbedder]:
+    """The real model, loaded once."""
+    embedder = OfflineEmbedder()
+    yield embedder
+    await embedder.close()
+
+
+@pytest.fixture
+def settings(database_url: str, redis_url: str, tmp_path: Path) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url, data_dir=tmp_path, sweep_seconds=0.2)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def clearwell(settings: Settings) -> AsyncIterator[Clearwell]:
+    """The whole path on real servers, without its worker."""
+    async with opened(settings) as running:
+        yield running
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Clearwell]:
+    assert settings.database_url is not None
+    assert settings.redis_url is not None
+    servers = Servers(
+        database_url=settings.database_url.get_secret_value(),
+        redis_url=settings.redis_url.get_secret_value(),
+        embedded=(),
+    )
+    async with open_clearwell(settings, servers) as running:
+        yield running
+
+
+def with_database(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
