@@ -11,6 +11,8 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from clearwell.messages import Language, say
+
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Metadata: TypeAlias = Mapping[str, Json]
 Vector: TypeAlias = npt.NDArray[np.float32]
@@ -170,6 +172,10 @@ class Verdict:
     threshold: float | None = None
     params: Metadata = NOTHING
     at: datetime | None = None
+
+    def explanation(self, language: Language = "en") -> str:
+        """The reason in words."""
+        return say(self.reason, language, value=self.value, threshold=self.threshold, **self.params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -51,7 +52,7 @@ class OpenAIEmbedder:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._url = _endpoint(base_url)
-        self._where = f"{self._url.host}{self._url.path}"
+        self._where = self._url.netloc.decode("ascii") + self._url.path
         self._key = _checked_key(api_key)
         self._asked_model = model
         self._asked_dimensions = dimensions
@@ -77,8 +78,6 @@ class OpenAIEmbedder:
         return self._calibration.relevance(cosine)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        if self._client.is_closed:
-            raise EmbedderUnavailable("embedder_closed", model=self.model)
         inputs = [bounded(text) if text.strip() else BLANK for text in texts]
         vectors: list[Vector] = []
         for start in range(0, len(inputs), self._batch):
@@ -106,6 +105,8 @@ class OpenAIEmbedder:
 
     async def _ask(self, inputs: list[str]) -> bytes:
         """The body of a good answer."""
+        if self._client.is_closed:
+            raise EmbedderUnavailable("embedder_closed", model=self.model)
         body: dict[str, Json] = {"model": self._asked_model, "input": list(inputs)}
         if self._asked_dimensions is not None:
             body["dimensions"] = self._asked_dimensions
@@ -117,7 +118,7 @@ class OpenAIEmbedder:
             raise _Passing("embedder_timeout", where=self._where, seconds=self._timeout) from error
         except httpx.RequestError as error:
             raise _Passing("embedder_unreachable", where=self._where, reason=type(error).__name__) from error
-        if response.status_code != httpx.codes.OK:
+        if not response.is_success:
             raise self._failure(response)
         return response.content
 
@@ -148,29 +149,36 @@ class OpenAIEmbedder:
         except (ValueError, OverflowError) as error:
             raise EmbedderUnavailable("embedder_answer_numbers", where=self._where) from error
         self._length = expected
-        return list(matrix)
+        return [row.copy() for row in matrix]
 
     def _rows(self, content: bytes) -> list[list[float]]:
         """The embeddings of an answer in the order of its indexes."""
         try:
             return _ordered(json.loads(content))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise EmbedderUnavailable("embedder_answer_unreadable", where=self._where) from error
 
 
-def _ordered(answer: dict[str, list[dict[str, object]]]) -> list[list[float]]:
-    """Raises TypeError, KeyError or ValueError for anything that is not of the API's form."""
-    found: dict[int, list[float]] = {}
-    for position, entry in enumerate(answer["data"]):
-        index, row = entry.get("index", position), entry["embedding"]
-        if type(index) is not int or index in found:
-            raise ValueError(f"index {index!r} at position {position}")
-        if not isinstance(row, list) or not row or not {int, float}.issuperset(map(type, row)):
-            raise ValueError(f"embedding at position {position} is not a list of numbers")
-        found[index] = row
-    if found.keys() != set(range(len(found))):
-        raise ValueError("indexes have a gap")
-    return [found[index] for index in range(len(found))]
+def _ordered(answer: object) -> list[list[float]]:
+    """The rows of an answer of the API's form. Raises ValueError for anything else."""
+    if not isinstance(answer, dict) or not isinstance(entries := answer.get("data"), list):
+        raise ValueError("no list of data")
+    found = dict(_row(entry, position) for position, entry in enumerate(entries))
+    if found.keys() != set(range(len(entries))):
+        raise ValueError("an index is missing or given twice")
+    return [found[index] for index in range(len(entries))]
+
+
+def _row(entry: object, position: int) -> tuple[int, list[float]]:
+    """One embedding and its index. A server that gives no index is taken to keep the order."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"data[{position}] is no object")
+    index, row = entry.get("index", position), entry.get("embedding")
+    if type(index) is not int:
+        raise ValueError(f"data[{position}].index is no whole number")
+    if not isinstance(row, list) or not row or not {int, float}.issuperset(map(type, row)):
+        raise ValueError(f"data[{position}].embedding is no list of numbers")
+    return index, row
 
 
 def _endpoint(base_url: str) -> httpx.URL:
@@ -194,7 +202,7 @@ def _checked_key(api_key: str | None) -> str | None:
 def _retry_after(headers: httpx.Headers) -> float | None:
     """Seconds to wait, from a number or from a date read against the server's own clock."""
     value = headers.get("Retry-After", "").strip()
-    if value.isdecimal() and value.isascii():
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
     try:
         wait = parsedate_to_datetime(value) - parsedate_to_datetime(headers["Date"])
@@ -208,8 +216,8 @@ def _said(response: httpx.Response, *, secret: str | None) -> str:
     try:
         words = _message(json.loads(response.content))
     except (ValueError, RecursionError):
-        words = response.text
-    line = " ".join(words.split())
+        words = response.content[: 4 * SAID_CHARS].decode("utf-8", "replace")
+    line = " ".join("".join(char if char.isprintable() else " " for char in words).split())
     if secret:
         line = line.replace(secret, "***")
     return line[:SAID_CHARS] or response.reason_phrase
