@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -35,7 +36,9 @@ def postgres_url(data_dir: Path) -> Iterator[str]:
     with EmbeddedPostgres(data_dir) as running:
         with psycopg.connect(running.url, autocommit=True) as connection:
             connection.execute("CREATE DATABASE template_clearwell")
-        asyncio.run(migrate(with_database(running.url, "template_clearwell")))
+        # In a thread of its own: a loop may already run in this one.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, migrate(with_database(running.url, "template_clearwell"))).result()
         yield running.url
 
 

@@ -125,7 +125,7 @@ class QuarantineStore(Protocol):
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None: ...
 
-    async def list(
+    async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
         """Newest first; ``before`` is the last id of the page before."""
@@ -260,7 +260,7 @@ class KeyStore(Protocol):
 
     async def find(self, secret_hash: bytes | None) -> KeyLookup: ...
 
-    async def list(self) -> Sequence[ApiKey]: ...
+    async def all(self) -> Sequence[ApiKey]: ...
 
     async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
         """False where there is no such key, or it was revoked before."""

@@ -127,7 +127,7 @@ class MemoryEntry:
     promoted_at: datetime | None = None
     agent_id: str | None = None
     occurred_at: datetime | None = None
-    metadata: Metadata = NOTHING
+    metadata: Metadata = field(default_factory=dict)
 
     @property
     def project_id(self) -> str:
@@ -146,7 +146,7 @@ class NewCapture:
     node_type: str = "agent"
     agent_id: str | None = None
     occurred_at: datetime | None = None
-    metadata: Metadata = NOTHING
+    metadata: Metadata = field(default_factory=dict)
     partial: bool = False
 
 
@@ -170,7 +170,7 @@ class Verdict:
     reason: str
     value: Json = None
     threshold: float | None = None
-    params: Metadata = NOTHING
+    params: Metadata = field(default_factory=dict)
     at: datetime | None = None
 
     def explanation(self, language: Language = "en") -> str:
@@ -229,7 +229,7 @@ class NewMemory:
     author: str | None = None
     occurred_at: datetime | None = None
     agent_id: str | None = None
-    metadata: Metadata = NOTHING
+    metadata: Metadata = field(default_factory=dict)
     origin: Origin = Origin.TYPED
     origin_id: UUID | None = None
 
@@ -366,4 +366,4 @@ class AuditEvent:
     actor: str
     action: str
     subject: str
-    detail: Metadata = NOTHING
+    detail: Metadata = field(default_factory=dict)

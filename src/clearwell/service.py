@@ -230,7 +230,7 @@ class MemoryManager:
         """A page of a group's quarantine, newest first."""
         self._require_review(group_id, by)
         where = where or QuarantineFilter()
-        return await self._quarantine.list(group_id, where=where, before=before, limit=limit)
+        return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
 
     # inside
 

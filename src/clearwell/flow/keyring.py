@@ -59,7 +59,7 @@ class KeyRing:
         return key, secret
 
     async def list(self) -> list[ApiKey]:
-        return [*await self._keys.list()]
+        return [*await self._keys.all()]
 
     async def revoke(self, key_id: UUID, *, actor: str) -> None:
         event = self._event("revoke key", key_id, actor)

@@ -34,7 +34,7 @@ class PostgresKeys:
         found = None if row["id"] is None else _key_of({**row, "revoked_at": None})
         return KeyLookup(key=found, any_key_ever=row["any_key_ever"])
 
-    async def list(self) -> Sequence[ApiKey]:
+    async def all(self) -> Sequence[ApiKey]:
         return [_key_of(row) for row in await self._database.run(Role.OPERATOR, None, query("list_keys"))]
 
     async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:

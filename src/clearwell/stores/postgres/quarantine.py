@@ -22,7 +22,7 @@ class PostgresQuarantine:
         rows = await self._page(group_id, QuarantineFilter(), {"id": log_id, "before": None, "limit": 1})
         return rows[0] if rows else None
 
-    async def list(
+    async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
         return await self._page(group_id, where, {"id": None, "before": before, "limit": limit})

@@ -1,0 +1,41 @@
+# Everything works from a fresh clone. Paths are relative, so that the folder's name may have spaces.
+PYTHON ?= python3
+RUN := .venv/bin/python
+
+.PHONY: help serve test check bench schema environment environment-dev clean
+
+help:
+	@echo "make serve   run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
+	@echo "make test    every check and every test, on real PostgreSQL and Valkey"
+	@echo "make check   ruff, mypy and the import contracts"
+	@echo "make bench   the measurements of bench/"
+	@echo "make schema  write schema.sql anew from the migrations"
+	@echo "make clean   remove the environment and caches; data stays"
+
+serve: environment
+	@exec $(RUN) -m clearwell serve
+
+test: check
+	$(RUN) -m coverage erase
+	$(RUN) -m pytest --cov --cov-report=term --durations=10
+
+check: environment-dev
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(RUN) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+bench: environment-dev
+	$(RUN) -m bench
+
+schema: environment-dev
+	$(RUN) scripts/schema.py
+
+environment:
+	@$(PYTHON) scripts/environment.py
+
+environment-dev:
+	@$(PYTHON) scripts/environment.py --dev
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

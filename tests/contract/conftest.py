@@ -1,0 +1,86 @@
+"""Each port twice: the in-memory twin and the real store."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from clearwell.ports import WorkingStore
+from clearwell.stores.postgres import (
+    Database,
+    PostgresAdmissions,
+    PostgresCaptures,
+    PostgresIdempotency,
+    PostgresKeys,
+    PostgresLongTerm,
+    PostgresPromotions,
+    PostgresQuarantine,
+    open_database,
+)
+from clearwell.stores.valkey import open_working
+from clearwell.testing import (
+    CountedIds,
+    ManualClock,
+    MemoryIdempotency,
+    MemoryKeys,
+    MemoryLongTerm,
+    MemoryQuarantine,
+    MemoryWorking,
+)
+from tests.contract.ports import Stores
+
+TTL = timedelta(hours=24)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture(params=["twin", "real"])
+async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIterator[Stores]:
+    if request.param == "twin":
+        yield twins(clock)
+        return
+    database = await open_database(
+        request.getfixturevalue("database_url"),
+        pool_min=2,
+        pool_max=8,
+        connect_seconds=5,
+        statement_seconds=10,
+        prepare_threshold=0,
+    )
+    working = open_working(
+        request.getfixturevalue("redis_url"), clock, pool_max=8, timeout_seconds=2, size=50, content_bytes=16384
+    )
+    yield real(database, working, clock)
+    await working.close()
+    await database.close()
+
+
+def twins(clock: ManualClock) -> Stores:
+    quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
+    longterm = MemoryLongTerm(idempotency)
+    return Stores(
+        captures=quarantine,
+        quarantine=quarantine,
+        admissions=quarantine,
+        working=MemoryWorking(clock),
+        search=longterm,
+        promotions=longterm,
+        idempotency=idempotency,
+        keys=MemoryKeys(),
+    )
+
+
+def real(database: Database, working: WorkingStore, clock: ManualClock) -> Stores:
+    return Stores(
+        captures=PostgresCaptures(database),
+        quarantine=PostgresQuarantine(database),
+        admissions=PostgresAdmissions(database, clock, ttl=TTL),
+        working=working,
+        search=PostgresLongTerm(database),
+        promotions=PostgresPromotions(database),
+        idempotency=PostgresIdempotency(database, clock, CountedIds(), keep=timedelta(hours=24)),
+        keys=PostgresKeys(database),
+    )

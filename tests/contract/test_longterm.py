@@ -1,0 +1,69 @@
+"""Long-term memory: exact search in one group, promotion all or nothing."""
+
+import pytest
+
+from clearwell.errors import StillRunning
+from clearwell.ports import Claim, SearchQuery
+from clearwell.records import Vector
+from tests.contract.ports import Stores, promotion, request, unit
+
+
+def query(
+    vector: Vector, *, group_id: str = "g", limit: int = 5, agent_id: str | None = None, model: str = "m"
+) -> SearchQuery:
+    return SearchQuery(group_id=group_id, embedding=vector, model=model, limit=limit, agent_id=agent_id)
+
+
+async def test_a_promoted_memory_is_found_with_all_it_was_stored_with(stores: Stores) -> None:
+    decided, chunks = promotion(1)
+    await stores.promotions.add("g", [(decided, chunks)], events=[])
+    (found,) = await stores.search.search(query(unit(1)))
+    assert found.memory == chunks[0]
+    assert found.similarity == pytest.approx(1.0, abs=1e-3)
+
+
+async def test_the_nearest_come_first_up_to_the_limit(stores: Stores) -> None:
+    tilted = [promotion(number, vectors=[unit(0, tilt=number / 10)]) for number in range(1, 8)]
+    await stores.promotions.add("g", tilted, events=[])
+    found = await stores.search.search(query(unit(0), limit=3))
+    assert [one.memory.id.int for one in found] == [1001, 1002, 1003]
+    assert await stores.search.search(query(unit(0), limit=0)) == []
+
+
+async def test_chunks_of_one_memory_count_as_one_result(stores: Stores) -> None:
+    many = promotion(1, vectors=[unit(0, tilt=number / 1000) for number in range(30)])
+    await stores.promotions.add("g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])], events=[])
+    found = await stores.search.search(query(unit(0), limit=2))
+    assert [(one.memory.id.int, one.memory.chunk_no) for one in found] == [(1001, 0), (1002, 0)]
+
+
+async def test_other_groups_agents_and_models_are_not_found(stores: Stores) -> None:
+    await stores.promotions.add("g", [promotion(1), promotion(2, agent_id="a1")], events=[])
+    assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001]
+    with_agent = await stores.search.search(query(unit(2), agent_id="a1"))
+    assert [one.memory.id.int for one in with_agent] == [1002, 1001]
+    assert len(await stores.search.search(query(unit(1), agent_id="a2"))) == 1
+    assert await stores.search.search(query(unit(1), group_id="other")) == []
+    assert await stores.search.search(query(unit(1), model="another")) == []
+
+
+async def test_the_models_of_stored_vectors_are_known(stores: Stores) -> None:
+    assert await stores.promotions.models() == {}
+    await stores.promotions.add("g", [promotion(1)], events=[])
+    assert await stores.promotions.models() == {"m": 8}
+
+
+async def test_a_claim_is_answered_with_the_promotion(stores: Stores) -> None:
+    claim = await stores.idempotency.claim(request())
+    assert isinstance(claim, Claim)
+    await stores.promotions.add("g", [promotion(1)], events=[], claim=claim, answer=["x"])
+    assert await stores.idempotency.claim(request()) == ["x"]
+
+
+async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
+    claim = await stores.idempotency.claim(request())
+    assert isinstance(claim, Claim)
+    await stores.idempotency.release(claim)
+    with pytest.raises(StillRunning):
+        await stores.promotions.add("g", [promotion(1)], events=[], claim=claim, answer=["x"])
+    assert await stores.search.search(query(unit(1))) == []

@@ -1,0 +1,171 @@
+"""Quarantine, from the sides of the agent, the reviewer and the worker."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from clearwell.errors import IdempotencyMismatch
+from clearwell.ports import Pending, QuarantineFilter
+from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
+from clearwell.testing import ManualClock
+from tests.contract.ports import START, Stores, capture, request, settled, unit
+
+
+async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:
+    kept = capture(1, content="原文\u200b byte for byte 🙂 שלום\n\n  ")
+    (stored,) = await stores.captures.add([kept])
+    row = await stores.quarantine.get("g", stored.id)
+    assert row is not None
+    assert row.capture == kept
+    assert row.admission is Admission.PENDING
+    assert row.verdicts == ()
+
+
+async def test_a_row_is_not_found_in_another_group(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    assert await stores.quarantine.get("other", UUID(int=1)) is None
+    assert await stores.quarantine.page("other", where=QuarantineFilter()) == []
+    assert await stores.admissions.load("other", [UUID(int=1)]) == []
+    assert await stores.admissions.receipts("other", [UUID(int=1)]) == {}
+
+
+async def test_a_repeated_request_finds_its_first_rows(stores: Stores) -> None:
+    first = await stores.captures.add([capture(1), capture(2)], request=request())
+    again = await stores.captures.add([capture(3), capture(4)], request=request())
+    assert [one.id for one in again] == [one.id for one in first]
+    assert [one.replayed for one in first + again] == [False, False, True, True]
+    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 2
+
+
+async def test_another_request_with_the_same_key_is_refused_and_stores_nothing(stores: Stores) -> None:
+    await stores.captures.add([capture(1)], request=request())
+    with pytest.raises(IdempotencyMismatch):
+        await stores.captures.add([capture(2), capture(3)], request=request(body=b"other"))
+    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 1
+
+
+async def test_keys_of_different_callers_do_not_meet(stores: Stores) -> None:
+    await stores.captures.add([capture(1)], request=request())
+    other = replace(capture(2), captured_by="bob")
+    (stored,) = await stores.captures.add([other], request=request(principal="bob"))
+    assert not stored.replayed
+
+
+async def test_rows_can_be_refused_as_they_come(stores: Stores) -> None:
+    why = Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=START)
+    await stores.captures.add([capture(1, "unassigned")], settled=[why])
+    row = await stores.quarantine.get("unassigned", UUID(int=1))
+    assert row is not None
+    assert (row.admission, row.verdicts) == (Admission.REFUSED, (why,))
+
+
+async def test_pages_are_newest_first_and_filtered(stores: Stores) -> None:
+    await stores.captures.add([capture(number, agent_id=f"a{number % 2}") for number in range(1, 8)])
+    page = await stores.quarantine.page("g", where=QuarantineFilter(), limit=3)
+    assert [row.capture.id.int for row in page] == [7, 6, 5]
+    rest = await stores.quarantine.page("g", where=QuarantineFilter(), before=page[-1].capture.id)
+    assert [row.capture.id.int for row in rest] == [4, 3, 2, 1]
+    of_agent = await stores.quarantine.page("g", where=QuarantineFilter(agent_id="a1"))
+    assert [row.capture.id.int for row in of_agent] == [7, 5, 3, 1]
+    since = QuarantineFilter(since=START + timedelta(seconds=3), until=START + timedelta(seconds=5))
+    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=since)] == [4, 3]
+    assert await stores.quarantine.page("g", where=QuarantineFilter(admission=Admission.ADMITTED)) == []
+    assert await stores.quarantine.page("g", where=QuarantineFilter(session_id="s2")) == []
+
+
+async def test_pending_rows_of_all_groups_are_found_when_due(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1, "g")])
+    await stores.captures.add([capture(2, "h")])
+    assert await stores.admissions.pending(limit=10) == []
+    clock.forward(timedelta(minutes=1))
+    expected = [Pending(group_id="g", log_id=UUID(int=1)), Pending(group_id="h", log_id=UUID(int=2))]
+    assert await stores.admissions.pending(limit=10) == expected
+    assert await stores.admissions.pending(limit=1) == expected[:1]
+
+
+async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1)])
+    clock.forward(timedelta(minutes=1))
+    waits = []
+    for _ in range(7):
+        await stores.admissions.postpone("g", [UUID(int=1)])
+        seconds = 0
+        while not await stores.admissions.pending(limit=1):
+            clock.forward(timedelta(seconds=1))
+            seconds += 1
+        waits.append(seconds)
+    assert waits == [1, 2, 4, 8, 16, 30, 30]
+
+
+async def test_what_is_settled_stays_settled(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        assert batch.pending == {UUID(int=1)}
+        await batch.settle([settled(1)])
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        assert batch.pending == frozenset()
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert (row.admission, row.flags, row.attempts) == (Admission.ADMITTED, ("self_consistency_not_checked",), 1)
+    assert row.verdicts == tuple(settled(1).verdicts)
+    assert await stores.admissions.load("g", [UUID(int=1)]) == []
+    receipts = await stores.admissions.receipts("g", [UUID(int=1)])
+    assert receipts == {UUID(int=1): (Admission.ADMITTED, row.verdicts)}
+
+
+async def test_a_failure_before_the_end_settles_nothing(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    with pytest.raises(RuntimeError):
+        async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+            await batch.settle([settled(1)])
+            raise RuntimeError
+    assert [one.id for one in await stores.admissions.load("g", [UUID(int=1)])] == [UUID(int=1)]
+
+
+async def test_one_admission_at_a_time_in_a_group(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    order: list[str] = []
+
+    async def admit(name: str, inside: asyncio.Event, go_on: asyncio.Event) -> None:
+        async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+            order.append(f"{name} in")
+            inside.set()
+            await go_on.wait()
+            if batch.pending:
+                await batch.settle([settled(1)])
+            order.append(f"{name} out")
+
+    inside, go_on = asyncio.Event(), asyncio.Event()
+    first = asyncio.create_task(admit("first", inside, go_on))
+    await inside.wait()
+    second = asyncio.create_task(admit("second", asyncio.Event(), go_on))
+    go_on.set()
+    await asyncio.gather(first, second)
+    assert order == ["first in", "first out", "second in", "second out"]
+
+
+async def test_what_working_memory_should_hold_can_be_read_back(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2), capture(3)])
+    async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
+        await batch.settle([settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3, vector=unit(3))])
+    since = START
+    entries = await stores.admissions.admitted("g", since=since, limit=50)
+    assert [one.id.int for one in entries] == [3, 1]
+    assert entries[0].expires_at == settled(3).at + timedelta(hours=24)
+    assert entries[0].embedding is not None
+    assert np.allclose(entries[0].embedding, unit(3))
+    assert [one.id.int for one in await stores.admissions.admitted("g", since=settled(1).at, limit=50)] == [3]
+
+
+async def test_a_sighting_is_kept_with_its_entry(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2)])
+    seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
+    async with stores.admissions.open("g", [UUID(int=2)]) as batch:
+        again = settled(2, Admission.REFUSED)
+        await batch.settle([replace(again, sighting=seen)])
+    receipts = await stores.admissions.receipts("g", [UUID(int=2)])
+    assert receipts[UUID(int=2)][0] is Admission.REFUSED

@@ -1,0 +1,78 @@
+"""Working memory: exactly the newest 50, exactly 24 hours each, each once, each group alone."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import numpy as np
+
+from clearwell.testing import ManualClock
+from tests.contract.ports import Stores, entry
+
+
+async def test_an_entry_comes_back_as_it_was_pushed(stores: Stores) -> None:
+    await stores.working.push(entry(1))
+    (found,) = await stores.working.entries("g")
+    assert found == entry(1)
+    assert found.embedding is not None
+    assert np.allclose(found.embedding, entry(1).embedding)
+
+
+async def test_the_newest_come_first_and_the_51st_leaves(stores: Stores) -> None:
+    for number in range(60):
+        await stores.working.push(entry(number))
+    assert [one.id.int for one in await stores.working.entries("g")] == list(range(59, 9, -1))
+
+
+async def test_pushing_an_entry_again_leaves_it_there_once(stores: Stores) -> None:
+    for number in (1, 2, 1):
+        await stores.working.push(entry(number))
+    assert [one.id.int for one in await stores.working.entries("g")] == [1, 2]
+
+
+async def test_concurrent_pushes_lose_nothing(stores: Stores) -> None:
+    await asyncio.gather(*(stores.working.push(entry(number)) for number in range(50)))
+    assert {one.id.int for one in await stores.working.entries("g")} == set(range(50))
+
+
+async def test_an_entry_is_never_returned_after_it_expired(stores: Stores, clock: ManualClock) -> None:
+    await stores.working.push(entry(1, now=clock.now()))
+    clock.forward(timedelta(hours=12))
+    await stores.working.push(entry(2, now=clock.now()))
+    clock.forward(timedelta(hours=12) - timedelta(milliseconds=1))
+    assert [one.id.int for one in await stores.working.entries("g")] == [2, 1]
+    clock.forward(timedelta(milliseconds=1))
+    assert [one.id.int for one in await stores.working.entries("g")] == [2]
+    clock.forward(timedelta(hours=12))
+    assert await stores.working.entries("g") == []
+
+
+async def test_an_entry_that_expired_before_it_came_is_not_pushed(stores: Stores, clock: ManualClock) -> None:
+    await stores.working.push(entry(1, now=clock.now() - timedelta(hours=24)))
+    assert await stores.working.entries("g") == []
+
+
+async def test_cleanup_removes_what_expired_and_counts_it(stores: Stores, clock: ManualClock) -> None:
+    await stores.working.push(entry(1, "g", now=clock.now(), lives=timedelta(hours=1)))
+    await stores.working.push(entry(2, "g", now=clock.now()))
+    await stores.working.push(entry(3, "h", now=clock.now(), lives=timedelta(hours=1)))
+    clock.forward(timedelta(hours=2))
+    assert await stores.working.cleanup("g") == 1
+    assert await stores.working.cleanup() == 1
+    assert await stores.working.cleanup() == 0
+    assert [one.id.int for one in await stores.working.entries("g")] == [2]
+
+
+async def test_groups_do_not_see_each_other(stores: Stores) -> None:
+    for group_id in ("g", "g:2", "*", "{g}", "组 一"):
+        await stores.working.push(entry(len(group_id), group_id))
+        assert [one.group_id for one in await stores.working.entries(group_id)] == [group_id]
+
+
+async def test_one_entry_can_be_removed(stores: Stores) -> None:
+    await stores.working.push(entry(1))
+    await stores.working.push(entry(2))
+    assert await stores.working.remove("g", UUID(int=1))
+    assert not await stores.working.remove("g", UUID(int=1))
+    assert not await stores.working.remove("other", UUID(int=2))
+    assert [one.id.int for one in await stores.working.entries("g")] == [2]
