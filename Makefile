@@ -29,7 +29,7 @@ bench: environment-dev
 	$(RUN) -m bench
 
 schema: environment-dev
-	$(RUN) scripts/schema.py
+	PYTHONPATH=. $(RUN) scripts/schema.py
 
 environment:
 	@$(PYTHON) scripts/environment.py

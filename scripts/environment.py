@@ -20,7 +20,9 @@ def main() -> None:
     parser.add_argument("--dev", action="store_true", help="also what the tests and checks need")
     wanted = parser.parse_args()
     if sys.version_info < OLDEST:
-        sys.exit(f"Clearwell needs Python 3.11 or later, this is {sys.version.split()[0]}. Run: make PYTHON=python3.12 …")
+        sys.exit(
+            f"Clearwell needs Python 3.11 or later, this is {sys.version.split()[0]}. Run: make PYTHON=python3.12 …"
+        )
     with (PROJECT / ".venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for extra in ("", "dev") if wanted.dev else ("",):
@@ -45,7 +47,9 @@ def make_environment() -> None:
     say(f"Making a virtual environment in {ENVIRONMENT} …")
     made = subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=False)
     if made.returncode:
-        sys.exit("The virtual environment could not be made. On Debian and Ubuntu, install python3-venv, then try again.")
+        sys.exit(
+            "The virtual environment could not be made. On Debian and Ubuntu, install python3-venv, then try again."
+        )
 
 
 def fingerprint() -> str:

@@ -113,3 +113,9 @@ async def opened(settings: Settings) -> AsyncIterator[Clearwell]:
 
 def with_database(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def with_login(url: str, user: str) -> str:
+    """The same server and database for another login."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))

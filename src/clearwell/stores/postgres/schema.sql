@@ -1,0 +1,307 @@
+-- The whole schema of Clearwell, as the migrations make it. Written by `make schema`, never by hand.
+-- The roles it grants to belong to the whole server and are made by 0001_roles.sql.
+
+CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
+COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TABLE public.api_keys (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    secret_hash bytea NOT NULL,
+    rights text[] NOT NULL,
+    groups text[],
+    agent_id text,
+    created_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_keys_rights_check CHECK (((rights <@ ARRAY['capture'::text, 'read'::text, 'review'::text, 'admin'::text]) AND (rights <> '{}'::text[])))
+);
+CREATE FUNCTION public.clearwell_find_key(hash bytea) RETURNS TABLE(any_key_ever boolean, id uuid, name text, rights text[], groups text[], agent_id text, created_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM public.api_keys)) AS "exists",
+     k.id,
+     k.name,
+     k.rights,
+     k.groups,
+     k.agent_id,
+     k.created_at
+    FROM (( SELECT) one
+      LEFT JOIN public.api_keys k ON (((k.secret_hash = clearwell_find_key.hash) AND (k.revoked_at IS NULL))));
+END;
+CREATE TABLE public.admissions (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    state text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone,
+    flags text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT admissions_check CHECK (((state = 'pending'::text) = (settled_at IS NULL))),
+    CONSTRAINT admissions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text])))
+);
+ALTER TABLE ONLY public.admissions FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.agents (
+    group_id text NOT NULL,
+    agent_id text NOT NULL,
+    persona text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.agents FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.audit_events (
+    id uuid NOT NULL,
+    group_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+ALTER TABLE ONLY public.audit_events FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.embedding_models (
+    model text NOT NULL,
+    dimensions integer NOT NULL,
+    first_used_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.groups (
+    group_id text NOT NULL,
+    system_prompt text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT groups_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
+);
+ALTER TABLE ONLY public.groups FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.idempotency (
+    principal text NOT NULL,
+    route text NOT NULL,
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
+    token uuid NOT NULL,
+    status text NOT NULL,
+    answer jsonb,
+    lease_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT idempotency_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text])))
+);
+CREATE TABLE public.ingress_verdicts (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    "position" smallint NOT NULL,
+    "check" text NOT NULL,
+    outcome text NOT NULL,
+    value jsonb,
+    threshold double precision,
+    reason text NOT NULL,
+    params jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT ingress_verdicts_outcome_check CHECK ((outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'flag'::text, 'pending'::text, 'not_checked'::text])))
+);
+ALTER TABLE ONLY public.ingress_verdicts FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.memories (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    chunk_no integer NOT NULL,
+    promotion_id uuid NOT NULL,
+    scope text NOT NULL,
+    agent_id text,
+    content text NOT NULL,
+    embedding public.halfvec NOT NULL,
+    embedding_model text NOT NULL,
+    session_id text,
+    author text,
+    occurred_at timestamp with time zone,
+    metadata jsonb NOT NULL,
+    promoted_at timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
+    CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
+);
+ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.promotions (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    scope text NOT NULL,
+    agent_id text,
+    origin text NOT NULL,
+    origin_id uuid,
+    content text NOT NULL,
+    session_id text,
+    author text,
+    occurred_at timestamp with time zone,
+    metadata jsonb NOT NULL,
+    supersedes uuid,
+    decided_by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
+    CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
+    CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
+    CONSTRAINT promotions_origin_check CHECK ((origin = ANY (ARRAY['typed'::text, 'working'::text, 'quarantine'::text, 'insight'::text]))),
+    CONSTRAINT promotions_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
+);
+ALTER TABLE ONLY public.promotions FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.quarantine_logs (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    session_id text,
+    node_id text,
+    node_type text NOT NULL,
+    agent_id text,
+    content text NOT NULL,
+    raw_metadata jsonb NOT NULL,
+    partial boolean NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    captured_by text NOT NULL,
+    idempotency_key text,
+    request_hash bytea,
+    CONSTRAINT quarantine_logs_group_id_check CHECK ((group_id <> ''::text))
+);
+ALTER TABLE ONLY public.quarantine_logs FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.quarantine_vectors (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    model text NOT NULL,
+    embedding public.halfvec NOT NULL
+);
+ALTER TABLE ONLY public.quarantine_vectors ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY public.quarantine_vectors FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+CREATE TABLE public.sightings (
+    group_id text NOT NULL,
+    entry_id uuid NOT NULL,
+    log_id uuid NOT NULL,
+    layer text NOT NULL,
+    agent_id text,
+    session_id text,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT sightings_layer_check CHECK ((layer = ANY (ARRAY['working'::text, 'longterm'::text])))
+);
+ALTER TABLE ONLY public.sightings FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY public.admissions
+    ADD CONSTRAINT admissions_pkey PRIMARY KEY (group_id, log_id);
+ALTER TABLE ONLY public.agents
+    ADD CONSTRAINT agents_pkey PRIMARY KEY (group_id, agent_id);
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_secret_hash_key UNIQUE (secret_hash);
+ALTER TABLE ONLY public.audit_events
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.embedding_models
+    ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
+ALTER TABLE ONLY public.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (group_id);
+ALTER TABLE ONLY public.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (principal, route, key);
+ALTER TABLE ONLY public.ingress_verdicts
+    ADD CONSTRAINT ingress_verdicts_pkey PRIMARY KEY (group_id, log_id, at, "position");
+ALTER TABLE ONLY public.memories
+    ADD CONSTRAINT memories_pkey PRIMARY KEY (group_id, id, chunk_no);
+ALTER TABLE ONLY public.promotions
+    ADD CONSTRAINT promotions_pkey PRIMARY KEY (group_id, id);
+ALTER TABLE ONLY public.quarantine_logs
+    ADD CONSTRAINT quarantine_logs_pkey PRIMARY KEY (group_id, id);
+ALTER TABLE ONLY public.quarantine_vectors
+    ADD CONSTRAINT quarantine_vectors_pkey PRIMARY KEY (group_id, log_id, model);
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY public.sightings
+    ADD CONSTRAINT sightings_pkey PRIMARY KEY (group_id, entry_id, log_id);
+CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
+CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
+CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
+CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
+CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
+CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+ALTER TABLE ONLY public.admissions
+    ADD CONSTRAINT admissions_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.ingress_verdicts
+    ADD CONSTRAINT ingress_verdicts_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.memories
+    ADD CONSTRAINT memories_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
+ALTER TABLE ONLY public.quarantine_vectors
+    ADD CONSTRAINT quarantine_vectors_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.sightings
+    ADD CONSTRAINT sightings_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE public.admissions ENABLE ROW LEVEL SECURITY;
+CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK (((state = 'pending'::text) OR (group_id = 'unassigned'::text)));
+CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
+ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
+CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
+CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.quarantine_logs USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.quarantine_vectors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.sightings USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+ALTER TABLE public.promotions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.quarantine_logs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.quarantine_vectors ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
+GRANT USAGE ON SCHEMA public TO clearwell_app;
+GRANT USAGE ON SCHEMA public TO clearwell_agent;
+GRANT USAGE ON SCHEMA public TO clearwell_reviewer;
+GRANT USAGE ON SCHEMA public TO clearwell_worker;
+GRANT USAGE ON SCHEMA public TO clearwell_eraser;
+GRANT USAGE ON SCHEMA public TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
+GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
+REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
+GRANT INSERT ON TABLE public.admissions TO clearwell_agent;
+GRANT SELECT ON TABLE public.admissions TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(state) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(attempts) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(next_try_at) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(settled_at) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(flags) ON TABLE public.admissions TO clearwell_worker;
+GRANT SELECT ON TABLE public.agents TO clearwell_agent;
+GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.agents TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
+GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
+GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
+GRANT SELECT ON TABLE public.groups TO clearwell_agent;
+GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
+GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
+GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
+GRANT SELECT ON TABLE public.memories TO clearwell_agent;
+GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
+GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(captured_by) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT ON TABLE public.quarantine_vectors TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.quarantine_vectors TO clearwell_worker;
+GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;

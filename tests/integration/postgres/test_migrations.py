@@ -1,0 +1,101 @@
+"""The schema: applied once, in order, by one at a time, and equal to the schema file."""
+
+import asyncio
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from clearwell.errors import DatabaseUnavailable, SchemaError
+from clearwell.stores.postgres import migrate, migrations, open_database, require_schema
+from tests.conftest import with_database, with_login
+from tests.schema import SCHEMA_FILE, dumped
+
+
+async def test_a_database_migrated_step_by_step_equals_the_schema_file(empty_database_url: str) -> None:
+    for migration in migrations():
+        assert [one.version for one in await migrate(empty_database_url, up_to=migration.version)] == [
+            migration.version
+        ]
+    assert dumped(empty_database_url) == SCHEMA_FILE.read_text(encoding="utf-8")
+
+
+async def test_the_schema_file_makes_the_same_schema(empty_database_url: str) -> None:
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute(SCHEMA_FILE.read_bytes())
+    assert dumped(empty_database_url) == SCHEMA_FILE.read_text(encoding="utf-8")
+
+
+async def test_migrating_again_does_nothing(database_url: str) -> None:
+    assert await migrate(database_url) == []
+    await require_schema(database_url)
+
+
+async def test_four_programs_migrate_at_once(empty_database_url: str) -> None:
+    applied = await asyncio.gather(*(migrate(empty_database_url) for _ in range(4)))
+    assert sorted(len(one) for one in applied) == [0, 0, 0, len(migrations())]
+
+
+async def test_two_new_databases_of_one_server_migrate_at_once(empty_database_url: str, postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE second_at_once")
+        await asyncio.gather(migrate(empty_database_url), migrate(with_database(postgres_url, "second_at_once")))
+        connection.execute("DROP DATABASE second_at_once WITH (FORCE)")
+
+
+async def test_an_older_schema_is_told_with_the_way_out(empty_database_url: str) -> None:
+    with pytest.raises(SchemaError, match="lacks 5 migrations, the first is 0001_roles"):
+        await require_schema(empty_database_url)
+    await migrate(empty_database_url, up_to=2)
+    with pytest.raises(SchemaError, match=r"first is 0003_longterm\. Run: clearwell migrate"):
+        await require_schema(empty_database_url)
+
+
+async def test_a_newer_schema_is_refused(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO schema_migrations VALUES (9999, 'future', 'x')")
+    with pytest.raises(SchemaError, match="9999_future"):
+        await migrate(database_url)
+
+
+async def test_a_changed_migration_is_refused(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("UPDATE schema_migrations SET checksum = 'x' WHERE version = 2")
+    with pytest.raises(SchemaError, match="0002_quarantine"):
+        await require_schema(database_url)
+
+
+async def test_a_failing_migration_leaves_nothing_behind(empty_database_url: str) -> None:
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE sightings (in_the_way int)")
+    with pytest.raises(psycopg.errors.DuplicateTable):
+        await migrate(empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        rows = connection.execute(
+            "SELECT to_regclass('quarantine_logs'), max(version) FROM schema_migrations"
+        ).fetchall()
+    assert rows == [(None, 1)]
+
+
+async def test_a_login_that_may_not_migrate_is_told_what_it_needs(empty_database_url: str) -> None:
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE plain_login LOGIN")
+        connection.execute("GRANT CREATE ON SCHEMA public TO plain_login")
+        try:
+            with pytest.raises(SchemaError, match="may create roles and the extension vector"):
+                await migrate(with_login(empty_database_url, "plain_login"))
+        finally:
+            connection.execute("DROP OWNED BY plain_login")
+            connection.execute("DROP ROLE plain_login")
+
+
+async def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnavailable, match="PostgreSQL does not answer"):
+        await open_database(
+            f"postgresql:///clearwell?host={tmp_path}",
+            pool_min=1,
+            pool_max=1,
+            connect_seconds=2,
+            statement_seconds=1,
+            prepare_threshold=0,
+        )

@@ -1,0 +1,198 @@
+"""What the database itself refuses. Each refusal has a control that shows the statement is right but for the role."""
+
+from collections.abc import Iterator
+from typing import LiteralString
+
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+from tests.conftest import with_login
+
+QUARANTINE: LiteralString = """
+    INSERT INTO quarantine_logs
+        (group_id, id, node_type, content, raw_metadata, partial, occurred_at, created_at, captured_by)
+    VALUES ('g', gen_random_uuid(), 'agent', 'secret', '{}', false, now(), now(), 'me')"""
+PROMOTION: LiteralString = """
+    INSERT INTO promotions (group_id, id, memory_id, scope, origin, content, metadata, decided_by, decided_at)
+    VALUES ('g', '00000000-0000-0000-0000-000000000001', gen_random_uuid(), 'group', 'typed', 'x', '{}', 'me', now())"""
+MEMORY: LiteralString = """
+    INSERT INTO memories
+        (group_id, id, chunk_no, promotion_id, scope, content, embedding, embedding_model, metadata, promoted_at)
+    VALUES
+        ('g', gen_random_uuid(), 0, '00000000-0000-0000-0000-000000000001', 'group', 'x', '[1,2]', 'm', '{}', now())"""
+PATH: tuple[LiteralString, ...] = (
+    "quarantine_logs",
+    "admissions",
+    "ingress_verdicts",
+    "quarantine_vectors",
+    "sightings",
+    "promotions",
+    "memories",
+)
+ROLES: tuple[LiteralString, ...] = ("clearwell_agent", "clearwell_reviewer", "clearwell_worker")
+
+
+@pytest.fixture(params=["superuser", "plain"])
+def connection(request: pytest.FixtureRequest, database_url: str) -> Iterator[psycopg.Connection]:
+    """A connection as the program makes it, with a superuser's login and with a plain one."""
+    url = database_url
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        if request.param == "plain":
+            owner.execute("DROP ROLE IF EXISTS plain_program")
+            owner.execute("CREATE ROLE plain_program LOGIN NOINHERIT")
+            owner.execute("GRANT clearwell_app TO plain_program")
+            url = with_login(database_url, "plain_program")
+        with psycopg.connect(url, autocommit=True) as program:
+            program.execute("SET ROLE clearwell_app")
+            yield program
+        if request.param == "plain":
+            owner.execute("DROP ROLE plain_program")
+
+
+def enter(connection: psycopg.Connection, role: str, group_id: str = "g") -> None:
+    connection.execute("SELECT set_config('role', %s, true), set_config('clearwell.group', %s, true)", (role, group_id))
+
+
+def test_a_statement_without_a_role_is_refused(connection: psycopg.Connection) -> None:
+    for table in PATH:
+        with pytest.raises(InsufficientPrivilege):
+            connection.execute(b"SELECT count(*) FROM " + table.encode())
+        with connection.transaction():
+            enter(connection, "clearwell_reviewer")
+            connection.execute(b"SELECT count(*) FROM " + table.encode())
+
+
+def test_the_role_ends_with_the_transaction(connection: psycopg.Connection) -> None:
+    with connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute("SELECT count(*) FROM memories")
+    with pytest.raises(InsufficientPrivilege):
+        connection.execute("SELECT count(*) FROM memories")
+
+
+def test_without_a_group_nothing_is_visible_and_nothing_can_be_written(
+    connection: psycopg.Connection, database_url: str
+) -> None:
+    fill(database_url)
+    for role in ROLES:
+        for table in PATH:
+            for group_id, expected in (("", 0), ("other", 0), ("g", 1)):
+                if role == "clearwell_agent" and table != "memories":
+                    continue
+                with connection.transaction():
+                    enter(connection, role, group_id)
+                    rows = connection.execute(b"SELECT count(*) FROM " + table.encode()).fetchone()
+                assert rows == (expected,), (role, table, group_id)
+    with pytest.raises(InsufficientPrivilege, match="row-level security"), connection.transaction():
+        enter(connection, "clearwell_agent", "other")
+        connection.execute(QUARANTINE)
+
+
+def fill(database_url: str) -> None:
+    """One row of the group g in every table of the path; settled, so that the worker has no work."""
+    with psycopg.connect(database_url) as owner:
+        owner.execute(QUARANTINE)
+        owner.execute("INSERT INTO admissions SELECT group_id, id, 'admitted', 1, now(), now() FROM quarantine_logs")
+        owner.execute(
+            "INSERT INTO ingress_verdicts SELECT group_id, id, now(), 0, 'c', 'pass', '1', 1, 'r' FROM quarantine_logs"
+        )
+        owner.execute("INSERT INTO quarantine_vectors SELECT group_id, id, 'm', '[1,2]' FROM quarantine_logs")
+        owner.execute(
+            "INSERT INTO sightings SELECT group_id, id, id, 'working', NULL, NULL, now() FROM quarantine_logs"
+        )
+        owner.execute(PROMOTION)
+        owner.execute(MEMORY)
+
+
+def test_an_agent_cannot_promote(connection: psycopg.Connection) -> None:
+    for statement in (PROMOTION, MEMORY):
+        with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+            enter(connection, "clearwell_agent")
+            connection.execute(statement)
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(PROMOTION)
+        connection.execute(MEMORY)
+
+
+def test_an_agent_cannot_read_what_was_captured(connection: psycopg.Connection) -> None:
+    with connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(QUARANTINE)
+        assert connection.execute("SELECT count(id) FROM quarantine_logs").fetchone() == (1,)
+    for column in (b"content", b"raw_metadata", b"*", b"session_id"):
+        with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+            enter(connection, "clearwell_agent")
+            connection.execute(b"SELECT " + column + b" FROM quarantine_logs")
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        assert connection.execute("SELECT content FROM quarantine_logs").fetchone() == ("secret",)
+
+
+def test_the_worker_writes_chunks_of_a_promotion_but_decides_none(connection: psycopg.Connection) -> None:
+    with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+        enter(connection, "clearwell_worker")
+        connection.execute(PROMOTION)
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), connection.transaction():
+        enter(connection, "clearwell_worker")
+        connection.execute(MEMORY)
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(PROMOTION)
+    with connection.transaction():
+        enter(connection, "clearwell_worker")
+        connection.execute(MEMORY)
+
+
+def test_an_agent_can_mark_no_capture_as_admitted(connection: psycopg.Connection) -> None:
+    admit = "INSERT INTO admissions SELECT group_id, id, %s, 0, now(), %s FROM quarantine_logs"
+    with connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(QUARANTINE)
+    with pytest.raises(InsufficientPrivilege, match="agent_captures_pending"), connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(admit, ("admitted", "2026-01-01T00:00:00Z"))
+    with connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(admit, ("pending", None))
+
+
+CHANGES = (
+    b"UPDATE quarantine_logs SET content = ''",
+    b"DELETE FROM quarantine_logs",
+    b"DELETE FROM ingress_verdicts",
+    b"UPDATE promotions SET content = ''",
+    b"DELETE FROM memories",
+    b"DELETE FROM audit_events",
+    b"TRUNCATE quarantine_logs CASCADE",
+)
+
+
+def test_what_is_kept_cannot_be_changed(connection: psycopg.Connection) -> None:
+    for role in (*ROLES, "clearwell_operator", "clearwell_eraser"):
+        for change in CHANGES:
+            with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+                enter(connection, role)
+                connection.execute(change)
+
+
+def test_only_the_key_look_up_works_without_a_role(connection: psycopg.Connection) -> None:
+    assert connection.execute("SELECT any_key_ever FROM clearwell_find_key('x')").fetchone() == (False,)
+    with pytest.raises(InsufficientPrivilege):
+        connection.execute("SELECT secret_hash FROM api_keys")
+    for role in ROLES:
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, role)
+            connection.execute("SELECT secret_hash FROM api_keys")
+
+
+def test_every_table_with_a_group_is_guarded(database_url: str) -> None:
+    """Also those that a later migration adds."""
+    with psycopg.connect(database_url) as owner:
+        rows = owner.execute("""
+            SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'group_id'
+            WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace""").fetchall()
+    assert {name for name, _ in rows} >= set(PATH)
+    assert [name for name, guarded in rows if not guarded] == []
