@@ -7,7 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.testing import ManualClock
-from tests.contract.ports import Stores, entry
+from tests.contract.ports import Stores, entry, unit
 
 
 async def test_an_entry_comes_back_as_it_was_pushed(stores: Stores) -> None:
@@ -15,7 +15,7 @@ async def test_an_entry_comes_back_as_it_was_pushed(stores: Stores) -> None:
     (found,) = await stores.working.entries("g")
     assert found == entry(1)
     assert found.embedding is not None
-    assert np.allclose(found.embedding, entry(1).embedding)
+    assert np.allclose(found.embedding, unit(1))
 
 
 async def test_the_newest_come_first_and_the_51st_leaves(stores: Stores) -> None:

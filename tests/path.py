@@ -1,0 +1,69 @@
+"""The whole path on twins, and words for tests of it."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from clearwell.flow.admit import AdmissionQueue, Admitting
+from clearwell.flow.capture import Capturing
+from clearwell.flow.promote import Promoting
+from clearwell.flow.retrieve import Retrieving
+from clearwell.ports import Embedder, LongTermSearch, WorkingStore
+from clearwell.records import NewCapture, Principal, Right
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from clearwell.testing import (
+    CountedIds,
+    ManualClock,
+    MemoryIdempotency,
+    MemoryLongTerm,
+    MemoryQuarantine,
+    MemoryWorking,
+    WordEmbedder,
+)
+
+PERSON = Principal.local()
+AGENT = Principal(name="bot", rights=frozenset({Right.CAPTURE, Right.READ}), groups=frozenset({"g"}))
+LONG = "The payment service was moved to the new cluster on Monday without any downtime at all."
+OTHER = "Nightly backups of the billing database now take eleven minutes instead of forty minutes."
+
+
+@dataclass
+class Path:
+    """Every part within reach of a test."""
+
+    settings: Settings = field(default_factory=Settings)
+    clock: ManualClock = field(default_factory=ManualClock)
+    embedder: Embedder = field(default_factory=WordEmbedder)
+    working: WorkingStore | None = None
+    search: LongTermSearch | None = None
+
+    def __post_init__(self) -> None:
+        self.ids = CountedIds()
+        self.quarantine = MemoryQuarantine(self.clock, ttl=timedelta(seconds=self.settings.working_ttl_seconds))
+        self.idempotency = MemoryIdempotency(self.clock, self.ids)
+        self.longterm = MemoryLongTerm(self.idempotency)
+        working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
+        search = self.search or self.longterm
+        self.admitting = Admitting(self.quarantine, working, search, self.embedder, self.clock, self.settings)
+        self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
+        self.memory = MemoryManager(
+            capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
+            queue=self.queue,
+            admissions=self.quarantine,
+            quarantine=self.quarantine,
+            working=working,
+            promoting=Promoting(self.longterm, self.idempotency, self.embedder, self.clock, self.ids, self.settings),
+            retrieving=Retrieving(working, search, self.embedder, self.settings),
+            settings=self.settings,
+        )
+
+
+def said(content: str = LONG, group_id: str | None = "g", **metadata: object) -> NewCapture:
+    return NewCapture(
+        content=content,
+        group_id=group_id,
+        session_id="s1",
+        node_id="n1",
+        agent_id="a1",
+        metadata=metadata,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,314 @@
+"""The path on twins: what each step does, refuses and survives."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from clearwell.errors import EmbedderUnavailable, InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
+from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.ports import QuarantineFilter, SearchQuery
+from clearwell.records import (
+    Admission,
+    CaptureReceipt,
+    Found,
+    IdempotencyKey,
+    NewMemory,
+    Outcome,
+    Principal,
+    Promoted,
+    Right,
+    Source,
+    Vector,
+    WorkingEntry,
+)
+from clearwell.settings import Settings
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorking, WordEmbedder
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+
+
+async def test_what_passes_is_in_working_memory_and_unverified() -> None:
+    path = Path()
+    receipt = await path.memory.capture(said(confidence=0.9), by=AGENT, wait=True)
+    assert receipt.admission is Admission.ADMITTED
+    (item,) = (await path.memory.retrieve("payment service", "g", by=AGENT)).items
+    assert (item.content, item.source, item.score, item.verified) == (LONG, Source.HOT, 1.0, False)
+    assert item.flags == ("self_consistency_not_checked",)
+    assert item.id == receipt.id
+
+
+async def test_what_fails_stays_in_quarantine_with_its_reason() -> None:
+    path = Path()
+    receipt = await path.memory.capture(said(confidence=0.5), by=AGENT, wait=True)
+    assert receipt.admission is Admission.REFUSED
+    assert [one.check for one in receipt.verdicts if one.outcome is Outcome.FAIL] == ["confidence"]
+    assert (await path.memory.retrieve("payment", "g", by=AGENT)).items == ()
+    row = await path.memory.quarantine_row("g", receipt.id, by=PERSON)
+    assert row.capture.content == LONG
+
+
+async def test_the_caller_does_not_wait_for_admission() -> None:
+    path = Path()
+    receipt = await path.memory.capture(said(), by=AGENT)
+    assert receipt.admission is Admission.PENDING
+    await path.queue.drained()
+    assert len(await path.memory.working_memory("g", by=AGENT)) == 1
+
+
+async def test_the_same_again_is_dropped_and_seen() -> None:
+    path = Path()
+    first = await path.memory.capture(said(), by=AGENT, wait=True)
+    again = await path.memory.capture(said(LONG.upper()), by=AGENT, wait=True)
+    assert again.admission is Admission.REFUSED
+    assert str(first.id) in again.verdicts[2].explanation()
+    assert len(await path.memory.working_memory("g", by=AGENT)) == 1
+
+
+async def test_what_is_already_knowledge_is_not_admitted_again() -> None:
+    path = Path()
+    promoted = await path.memory.promote("g", LONG, by=PERSON)
+    receipt = await path.memory.capture(said(), by=AGENT, wait=True)
+    assert receipt.admission is Admission.REFUSED
+    assert receipt.verdicts[2].params["other"] == str(promoted.id)
+
+
+async def test_the_same_twice_in_one_batch_is_admitted_once() -> None:
+    path = Path()
+    receipts = await path.memory.capture_many([said(), said(), said(OTHER)], by=AGENT, wait=True)
+    states = [one.admission for one in receipts if isinstance(one, CaptureReceipt)]
+    assert states == [Admission.ADMITTED, Admission.REFUSED, Admission.ADMITTED]
+
+
+async def test_a_batch_keeps_the_good_and_names_the_bad() -> None:
+    path = Path()
+    results = await path.memory.capture_many([said(), said(""), said(group_id="other")], by=AGENT, wait=True)
+    assert isinstance(results[0], CaptureReceipt)
+    assert isinstance(results[1], InvalidInput)
+    assert isinstance(results[2], NotAllowed)
+
+
+async def test_without_a_group_it_is_kept_and_refused() -> None:
+    path = Path()
+    receipt = await path.memory.capture(said(group_id=None), by=AGENT)
+    assert (receipt.group_id, receipt.admission) == ("unassigned", Admission.REFUSED)
+    assert [one.check for one in receipt.verdicts] == ["group"]
+    row = await path.memory.quarantine_row("unassigned", receipt.id, by=PERSON)
+    assert row.capture.content == LONG
+
+
+async def test_the_protocols_own_calls_make_one_row() -> None:
+    path = Path()
+    log_id = await path.memory.log_quarantine("s1", "n1", LONG, {"confidence": 0.9}, by=AGENT, group_id="g")
+    receipt = await path.memory.update_working_memory("g", by=AGENT, log_id=log_id)
+    assert receipt.admission is Admission.ADMITTED
+    direct = await path.memory.update_working_memory("g", OTHER, {"confidence": 0.9}, by=AGENT)
+    assert direct.admission is Admission.ADMITTED
+    assert len(await path.memory.quarantine_rows("g", by=PERSON, where=QuarantineFilter())) == 2
+    with pytest.raises(NotFound):
+        await path.memory.update_working_memory("g", by=AGENT, log_id=path.ids.new())
+
+
+async def test_only_a_reviewer_promotes() -> None:
+    path = Path()
+    for rights in ({Right.CAPTURE}, {Right.READ}, {Right.CAPTURE, Right.READ}, {Right.ADMIN}):
+        caller = Principal(name="x", rights=frozenset(rights))
+        with pytest.raises(NotAllowed):
+            await path.memory.promote("g", LONG, by=caller)
+    with pytest.raises(NotAllowed):
+        await path.memory.promote("g", LONG, by=PERSON.lowered())
+    assert path.longterm.promotions == []
+    await path.memory.promote("g", LONG, by=Principal(name="r", rights=frozenset({Right.REVIEW})))
+    assert [event.actor for event in path.longterm.events] == ["r"]
+
+
+async def test_a_promoted_text_is_found_as_verified() -> None:
+    path = Path()
+    await path.memory.promote("g", LONG, by=PERSON, author="Ann", metadata={"ref": 7})
+    (item,) = (await path.memory.retrieve("payment service", "g", by=AGENT)).items
+    assert (item.source, item.verified, item.author, item.metadata) == (Source.COLD, True, "Ann", {"ref": 7})
+    assert 0 < item.score < 1
+
+
+async def test_an_agents_own_memory_is_found_only_for_it() -> None:
+    path = Path()
+    await path.memory.promote("g", LONG, by=PERSON, agent_id="a1")
+    assert (await path.memory.retrieve("payment", "g", by=AGENT)).items == ()
+    own = await path.memory.retrieve("payment", "g", by=AGENT, options=RetrieveOptions(agent_id="a1"))
+    assert [item.scope for item in own.items] == ["agent"]
+
+
+async def test_a_key_bound_to_an_agent_can_name_no_other() -> None:
+    path = Path()
+    bound = replace(AGENT, agent_id="a1")
+    await path.memory.capture(said(), by=bound, wait=True)
+    with pytest.raises(NotAllowed):
+        await path.memory.capture(replace(said(), agent_id="a2"), by=bound)
+    with pytest.raises(NotAllowed):
+        await path.memory.retrieve("x", "g", by=bound, options=RetrieveOptions(agent_id="a2"))
+    await path.memory.capture(replace(said(OTHER), agent_id=None), by=bound, wait=True)
+    assert {entry.agent_id for entry in await path.memory.working_memory("g", by=bound)} == {"a1"}
+
+
+async def test_a_foreign_group_is_refused_everywhere() -> None:
+    path, other = Path(), "h"
+    calls = [
+        path.memory.capture(said(group_id=other), by=AGENT),
+        path.memory.retrieve("x", other, by=AGENT),
+        path.memory.working_memory(other, by=AGENT),
+        path.memory.update_working_memory(other, LONG, by=AGENT),
+        path.memory.promote(other, LONG, by=replace(AGENT, rights=frozenset(Right))),
+        path.memory.quarantine_rows(other, by=replace(AGENT, rights=frozenset(Right))),
+        path.memory.cleanup_working_memory(other, by=replace(AGENT, rights=frozenset(Right))),
+    ]
+    for call in calls:
+        with pytest.raises(NotAllowed):
+            await call
+
+
+async def test_quarantine_is_for_reviewers() -> None:
+    path = Path()
+    receipt = await path.memory.capture(said(), by=AGENT, wait=True)
+    with pytest.raises(NotAllowed):
+        await path.memory.quarantine_row("g", receipt.id, by=AGENT)
+    with pytest.raises(NotFound):
+        await path.memory.quarantine_row("g", path.ids.new(), by=PERSON)
+
+
+async def test_entries_end_after_24_hours_and_cleanup_counts_them() -> None:
+    path = Path()
+    await path.memory.capture(said(), by=AGENT, wait=True)
+    path.clock.forward(timedelta(hours=23))
+    await path.memory.capture(said(OTHER), by=AGENT, wait=True)
+    path.clock.forward(timedelta(hours=1))
+    assert [one.content for one in await path.memory.working_memory("g", by=AGENT)] == [OTHER]
+    assert await path.memory.cleanup_working_memory(by=PERSON) == 1
+
+
+class Down:
+    """Parts that do not answer until they are told to."""
+
+    def __init__(self) -> None:
+        self.down = True
+
+
+class DownWorking(Down, MemoryWorking):
+    def __init__(self, clock: ManualClock) -> None:
+        Down.__init__(self)
+        MemoryWorking.__init__(self, clock)
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        if self.down:
+            raise WorkingMemoryUnavailable("working_unavailable", problem="refused")
+        return await super().entries(group_id)
+
+
+class DownEmbedder(Down, WordEmbedder):
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise EmbedderUnavailable("working_unavailable", problem="refused")
+        return await super().embed(texts)
+
+
+class HangingSearch(MemoryLongTerm):
+    async def search(self, query: SearchQuery) -> list[Found]:
+        await asyncio.Event().wait()
+        return []
+
+
+async def test_an_outage_of_working_memory_postpones_and_loses_nothing() -> None:
+    clock = ManualClock()
+    working = DownWorking(clock)
+    path = Path(clock=clock, working=working)
+    receipt = await path.memory.capture(said(), by=AGENT, wait=True)
+    assert receipt.admission is Admission.PENDING
+    working.down = False
+    clock.forward(timedelta(seconds=5))
+    for due in await path.quarantine.pending(limit=10):
+        path.queue.offer(due.group_id, due.log_id)
+    await path.queue.drained()
+    assert len(await path.memory.working_memory("g", by=AGENT)) == 1
+
+
+async def test_with_the_embedder_down_what_needs_no_vector_is_still_settled() -> None:
+    embedder = DownEmbedder()
+    path = Path(embedder=embedder)
+    kept = await path.memory.capture_many([said(), said(confidence=0.1)], by=AGENT, wait=True)
+    states = [one.admission for one in kept if isinstance(one, CaptureReceipt)]
+    assert states == [Admission.PENDING, Admission.REFUSED]
+    found = await path.memory.retrieve("x", "g", by=AGENT)
+    assert found.degraded == ("embedder",)
+
+
+async def test_each_side_of_retrieval_answers_without_the_other() -> None:
+    clock = ManualClock()
+    working = DownWorking(clock)
+    path = Path(clock=clock, working=working)
+    await path.memory.promote("g", LONG, by=PERSON)
+    cold = await path.memory.retrieve("payment", "g", by=AGENT)
+    assert ([item.source for item in cold.items], cold.degraded) == ([Source.COLD], ("working_memory",))
+
+
+async def test_a_hanging_side_costs_no_more_than_the_time_limit() -> None:
+    settings = Settings(retrieve_timeout_seconds=0.05)
+    path = Path(settings=settings)
+    await path.memory.capture(said(), by=AGENT, wait=True)
+    hanging = Path(settings=settings, search=HangingSearch(), working=path.admitting._working)
+    found = await hanging.memory.retrieve("payment", "g", by=AGENT)
+    assert ([item.source for item in found.items], found.degraded) == ([Source.HOT], ("long_term_memory",))
+
+
+async def test_the_order_is_relevant_unverified_then_verified_then_recent() -> None:
+    path = Path()
+    texts = [f"{word} {LONG.replace('payment', word)} {word} {word} {word}" for word in ("alpha", "beta", "gamma")]
+    for text in texts:
+        await path.memory.capture(said(text), by=AGENT, wait=True)
+    await path.memory.promote("g", OTHER, by=PERSON)
+    found = await path.memory.retrieve(texts[0], "g", by=AGENT)
+    assert [item.content for item in found.items] == [texts[0], OTHER, texts[2], texts[1]]
+
+
+async def test_limits_are_upper_bounds() -> None:
+    path = Path(settings=Settings(duplicate_similarity=1.0))
+    for number in range(12):
+        await path.memory.capture(said(f"{LONG} number{number} n{number} m{number}"), by=AGENT, wait=True)
+        await path.memory.promote("g", f"{OTHER} number{number}", by=PERSON)
+    default = (await path.memory.retrieve("number", "g", by=AGENT)).items
+    assert [sum(item.source is source for item in default) for source in Source] == [10, 5]
+    few = RetrieveOptions(max_results=4, hot_limit=3, cold_limit=2)
+    assert len((await path.memory.retrieve("number", "g", by=AGENT, options=few)).items) == 4
+    none = RetrieveOptions(hot_limit=0, cold_limit=0)
+    assert (await path.memory.retrieve("number", "g", by=AGENT, options=none)).items == ()
+
+
+async def test_what_is_in_both_tiers_comes_once_as_verified() -> None:
+    path = Path()
+    await path.memory.capture(said(), by=AGENT, wait=True)
+    await path.memory.promote("g", LONG, by=PERSON)
+    (item,) = (await path.memory.retrieve(LONG, "g", by=AGENT)).items
+    assert item.verified
+
+
+async def test_a_repeated_promotion_gives_the_first_answer() -> None:
+    path = Path()
+    request = IdempotencyKey(principal="local", route="r", key="k", request_hash=b"h")
+    texts = [NewMemory(content=LONG), NewMemory(content=" "), NewMemory(content=OTHER)]
+    first = await path.memory.promote_many("g", texts, by=PERSON, request=request)
+    again = await path.memory.promote_many("g", texts, by=PERSON, request=request)
+    assert [one.id for one in first if isinstance(one, Promoted)] == [
+        one.id for one in again if isinstance(one, Promoted) and one.replayed
+    ]
+    assert isinstance(again[1], InvalidInput)
+    assert len(path.longterm.promotions) == 2
+
+
+async def test_a_failed_promotion_can_be_tried_again_with_its_key() -> None:
+    embedder = DownEmbedder()
+    path = Path(embedder=embedder)
+    request = IdempotencyKey(principal="local", route="r", key="k", request_hash=b"h")
+    with pytest.raises(EmbedderUnavailable):
+        await path.memory.promote("g", LONG, by=PERSON, request=request)
+    embedder.down = False
+    await path.memory.promote("g", LONG, by=PERSON, request=request)
+    assert len(path.longterm.promotions) == 1
