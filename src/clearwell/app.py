@@ -1,15 +1,17 @@
 """Puts the parts together. The only place that names concrete stores and models."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 import uuid_utils.compat
 
-from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey, RunningServer
+from clearwell.embedded import EmbeddedPostgres, EmbeddedServer, EmbeddedValkey, RunningServer
+from clearwell.embedded.look import is_running
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.admit import AdmissionQueue, Admitting
 from clearwell.flow.capture import Capturing
@@ -31,11 +33,14 @@ from clearwell.stores.postgres import (
     PostgresPromotions,
     PostgresQuarantine,
     Role,
+    database_address,
     migrate,
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyWorking, open_working
+from clearwell.stores.valkey import ValkeyWorking, open_working, working_address
+
+T = TypeVar("T")
 
 
 class SystemClock:
@@ -100,27 +105,67 @@ class Clearwell:
         return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
 
 
+@dataclass(frozen=True, slots=True)
+class ServerAt:
+    """A server's address, and the bundled server behind it where it is one."""
+
+    url: str
+    bundled: RunningServer | None = None
+
+
 @asynccontextmanager
 async def running_servers(settings: Settings) -> AsyncIterator[Servers]:
     """The servers at the configured addresses, or bundled ones that run as long as this lasts."""
-    async with AsyncExitStack() as stack:
-        embedded: list[RunningServer] = []
+    async with running_postgres(settings) as postgres, running_valkey(settings) as valkey:
+        embedded = tuple(one.bundled for one in (postgres, valkey) if one.bundled is not None)
+        yield Servers(database_url=postgres.url, redis_url=valkey.url, embedded=embedded)
 
-        async def start(server: EmbeddedPostgres | EmbeddedValkey) -> str:
-            running = await asyncio.to_thread(server.start)
-            stack.push_async_callback(asyncio.to_thread, server.stop)
-            embedded.append(running)
-            return running.url
 
-        if settings.database_url is None:
-            database_url = await start(EmbeddedPostgres(settings.data_dir))
-        else:
-            database_url = settings.database_url.get_secret_value()
-        if settings.redis_url is None:
-            redis_url = await start(EmbeddedValkey(settings.data_dir))
-        else:
-            redis_url = settings.redis_url.get_secret_value()
-        yield Servers(database_url=database_url, redis_url=redis_url, embedded=tuple(embedded))
+@asynccontextmanager
+async def running_postgres(settings: Settings) -> AsyncIterator[ServerAt]:
+    """PostgreSQL alone: at its address, or a bundled one that runs as long as this lasts."""
+    if settings.database_url is not None:
+        yield ServerAt(database_address(settings.database_url.get_secret_value()))
+        return
+    async with _bundled(EmbeddedPostgres(settings.data_dir)) as running:
+        yield ServerAt(running.url, running)
+
+
+@asynccontextmanager
+async def running_valkey(settings: Settings) -> AsyncIterator[ServerAt]:
+    """Redis or Valkey alone: at its address, or a bundled one that runs as long as this lasts."""
+    if settings.redis_url is not None:
+        yield ServerAt(working_address(settings.redis_url.get_secret_value()))
+        return
+    async with _bundled(EmbeddedValkey(settings.data_dir)) as running:
+        yield ServerAt(running.url, running)
+
+
+async def is_bundled_postgres_running(settings: Settings) -> bool:
+    return await asyncio.to_thread(is_running, EmbeddedPostgres(settings.data_dir))
+
+
+async def is_bundled_valkey_running(settings: Settings) -> bool:
+    return await asyncio.to_thread(is_running, EmbeddedValkey(settings.data_dir))
+
+
+@asynccontextmanager
+async def _bundled(server: EmbeddedServer) -> AsyncIterator[RunningServer]:
+    try:
+        yield await _to_its_end(server.start)
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+async def _to_its_end(work: Callable[[], T]) -> T:
+    """A thread cannot be interrupted: a caller that is cancelled waits for its end, or a server would stay behind."""
+    task = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        task.exception()
+        raise
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -140,27 +185,47 @@ def make_embedder(settings: Settings) -> Embedder:
 @asynccontextmanager
 async def open_clearwell(settings: Settings, servers: Servers) -> AsyncIterator[Clearwell]:
     """The whole path on these servers. A bundled PostgreSQL is migrated; any other must have been."""
-    if settings.database_url is None:
-        await migrate(servers.database_url)
-    else:
-        await require_schema(servers.database_url)
     async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(_open_database(settings, servers.database_url))
         embedder = make_embedder(settings)
         stack.push_async_callback(embedder.close)
-        database = await open_database(
-            servers.database_url,
-            pool_min=settings.postgres_pool_min,
-            pool_max=settings.postgres_pool_max,
-            connect_seconds=settings.postgres_connect_seconds,
-            statement_seconds=settings.postgres_statement_seconds,
-            prepare_threshold=settings.postgres_prepare_threshold,
-        )
-        stack.push_async_callback(database.close)
         clearwell = assemble(settings, database, servers.redis_url, embedder)
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
         await require_model(PostgresPromotions(database), embedder)
         yield clearwell
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
+    """The keys alone: they need neither working memory nor a model."""
+    async with _open_database(settings, database_url) as database:
+        yield make_keys(settings, database)
+
+
+@asynccontextmanager
+async def _open_database(settings: Settings, url: str) -> AsyncIterator[Database]:
+    if settings.database_url is None:
+        await migrate(url)
+    else:
+        await require_schema(url)
+    database = await open_database(
+        url,
+        pool_min=settings.postgres_pool_min,
+        pool_max=settings.postgres_pool_max,
+        connect_seconds=settings.postgres_connect_seconds,
+        statement_seconds=settings.postgres_statement_seconds,
+        prepare_threshold=settings.postgres_prepare_threshold,
+    )
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def make_keys(settings: Settings, database: Database) -> KeyRing:
+    remember = timedelta(seconds=settings.key_memory_seconds)
+    return KeyRing(PostgresKeys(database), SystemClock(), TimeOrderedIds(), remember=remember)
 
 
 def assemble(settings: Settings, database: Database, redis_url: str, embedder: Embedder) -> Clearwell:
@@ -191,7 +256,7 @@ def assemble(settings: Settings, database: Database, redis_url: str, embedder: E
     return Clearwell(
         settings=settings,
         memory=memory,
-        keys=KeyRing(PostgresKeys(database), clock, ids, remember=timedelta(seconds=settings.key_memory_seconds)),
+        keys=make_keys(settings, database),
         queue=queue,
         admissions=admissions,
         audit=PostgresAudit(database),
@@ -215,4 +280,19 @@ async def require_model(promotions: PromotionStore, embedder: Embedder) -> None:
             )
 
 
-__all__ = ["Clearwell", "Health", "Servers", "assemble", "open_clearwell", "running_servers"]
+__all__ = [
+    "Clearwell",
+    "Health",
+    "ServerAt",
+    "Servers",
+    "assemble",
+    "is_bundled_postgres_running",
+    "is_bundled_valkey_running",
+    "make_embedder",
+    "open_clearwell",
+    "open_keys",
+    "require_model",
+    "running_postgres",
+    "running_servers",
+    "running_valkey",
+]

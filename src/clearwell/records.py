@@ -254,18 +254,21 @@ class Promoted:
     id: UUID
     promotion_id: UUID
     chunks: int
+    replayed: bool = False
 
     def to_json(self) -> Json:
         return {"id": str(self.id), "promotion_id": str(self.promotion_id), "chunks": self.chunks}
 
     @classmethod
     def from_json(cls, stored: Json) -> "Promoted":
+        """The answer that the first run of a repeated request gave."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
         return cls(
             id=UUID(str(stored["id"])),
             promotion_id=UUID(str(stored["promotion_id"])),
             chunks=int(str(stored["chunks"])),
+            replayed=True,
         )
 
 

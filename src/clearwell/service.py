@@ -5,6 +5,7 @@ Every method takes ``by``, the caller. What a caller may not do is refused here,
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -75,7 +76,8 @@ class MemoryManager:
     async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
-        """The same for many: each is kept, or its problem is in its place."""
+        """The same for many: each is kept, or its problem is in its place. Raises where none could be kept."""
+        require_right(by, Right.CAPTURE)
         results: list[CaptureReceipt | ClearwellError | Capture] = []
         for new in news:
             try:
@@ -86,11 +88,11 @@ class MemoryManager:
         for one in results:
             if isinstance(one, Capture):
                 by_group.setdefault(one.group_id, []).append(one)
-        receipts: dict[UUID, CaptureReceipt] = {}
+        kept: dict[UUID, CaptureReceipt | ClearwellError] = {}
         for captures in by_group.values():
-            kept = await self._kept(captures, wait=wait, request=request)
-            receipts.update(zip((capture.id for capture in captures), kept, strict=True))
-        return [receipts[one.id] if isinstance(one, Capture) else one for one in results]
+            answers = await self._kept_or_problem(captures, first=not kept, wait=wait, request=request)
+            kept.update(zip((capture.id for capture in captures), answers, strict=True))
+        return [kept[one.id] if isinstance(one, Capture) else one for one in results]
 
     async def log_quarantine(
         self,
@@ -229,7 +231,7 @@ class MemoryManager:
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
         self._require_review(group_id, by)
-        where = where or QuarantineFilter()
+        where = _checked(where or QuarantineFilter())
         return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
 
     # inside
@@ -243,6 +245,17 @@ class MemoryManager:
         limits.require_id(group_id, "group_id")
         require_group_covered(by, group_id)
 
+    async def _kept_or_problem(
+        self, captures: Sequence[Capture], *, first: bool, wait: bool, request: IdempotencyKey | None
+    ) -> Sequence[CaptureReceipt | ClearwellError]:
+        """What became of one group's part of a batch. Where nothing is kept yet, its problem is the batch's."""
+        try:
+            return await self._kept(captures, wait=wait, request=request)
+        except ClearwellError as problem:
+            if first:
+                raise
+            return [problem] * len(captures)
+
     async def _kept(
         self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None
     ) -> list[CaptureReceipt]:
@@ -255,12 +268,10 @@ class MemoryManager:
         elif group_id != UNASSIGNED:
             for log_id in ids:
                 self._queue.offer(group_id, log_id)
-        settled = wait or group_id == UNASSIGNED or any(one.replayed for one in stored)
-        receipts = await self._receipts(group_id, ids) if settled else {}
-        return [
-            receipts.get(one.id) or CaptureReceipt(id=one.id, group_id=group_id, admission=Admission.PENDING)
-            for one in stored
-        ]
+        # Without waiting the answer is what the first one was, also to a repeated request.
+        receipts = await self._receipts(group_id, ids) if wait or group_id == UNASSIGNED else {}
+        pending = CaptureReceipt(id=ids[0], group_id=group_id, admission=Admission.PENDING)
+        return [replace(receipts.get(one.id, pending), id=one.id, replayed=one.replayed) for one in stored]
 
     async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         waits = [self._queue.offer(group_id, log_id) for log_id in log_ids]
@@ -272,3 +283,14 @@ class MemoryManager:
             log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
             for log_id, (state, verdicts) in found.items()
         }
+
+
+def _checked(where: QuarantineFilter) -> QuarantineFilter:
+    return replace(
+        where,
+        session_id=limits.require_id(where.session_id, "session_id"),
+        agent_id=limits.require_id(where.agent_id, "agent_id"),
+        node_type=limits.require_id(where.node_type, "node_type"),
+        since=limits.require_moment(where.since, "since"),
+        until=limits.require_moment(where.until, "until"),
+    )

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr, model_validator, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from clearwell.messages import Language
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -25,6 +27,13 @@ Seconds = Annotated[float, Field(gt=0)]
 def config_path() -> Path:
     """The settings file that is read where it exists."""
     return Path(os.environ.get("CLEARWELL_CONFIG", "clearwell.toml"))
+
+
+def locale_language() -> Language:
+    """Chinese where the locale is: the first of these variables that is set decides, as for every program."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if locale.startswith("zh") else "en"
 
 
 class Settings(BaseSettings):
@@ -125,6 +134,40 @@ class Settings(BaseSettings):
     idempotency_hours: Seconds = Field(24.0, description="how long an answer is kept for its Idempotency-Key")
     key_memory_seconds: Seconds = Field(300.0, description="how long a checked key is trusted while PostgreSQL is down")
 
+    @property
+    def spoken(self) -> Language:
+        """The language of the command line."""
+        return locale_language() if self.language == "auto" else self.language
+
+    @classmethod
+    def variables(cls, name: str) -> tuple[str, ...]:
+        """The environment variables that give a setting, the one to name first."""
+        alias = cls.model_fields[name].validation_alias
+        if isinstance(alias, AliasChoices):
+            return tuple(str(choice) for choice in alias.choices if str(choice).isupper())
+        return (f"CLEARWELL_{name.upper()}",)
+
+    def origin(self, name: str) -> Literal["default", "environment", "file"]:
+        """Where a setting has its value from."""
+        if name not in self.model_fields_set:
+            return "default"
+        given = {variable.upper() for variable in os.environ}
+        return "environment" if given.intersection(self.variables(name)) else "file"
+
+    @field_validator("database_url", "redis_url", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object) -> object:
+        """A variable that a Makefile or a container passes on without a value."""
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @model_validator(mode="after")
+    def _chunks_can_overlap(self) -> "Settings":
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(
+                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size ({self.chunk_size})"
+            )
+        return self
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -138,4 +181,4 @@ class Settings(BaseSettings):
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_path())
 
 
-__all__ = ["Settings", "config_path"]
+__all__ = ["Settings", "config_path", "locale_language"]

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_runtime_path
-
 from clearwell.errors import EmbeddedStoreError
 
 SOCKET_PATH_BYTES = 107 if sys.platform == "linux" else 103
@@ -92,10 +90,10 @@ def check_owner(path: Path) -> None:
 def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) -> Path:
     """A folder of ``owner`` alone whose path leaves room for a socket's name.
 
-    Where the data folder's path is too long the choice depends on the environment, so it is written to
+    Where the data folder's path does not suit the choice depends on the environment, so it is written to
     ``pointer``: a program started from cron has to find the sockets of one started from a desktop.
     """
-    if _fits(preferred):
+    if _suits_sockets(preferred):
         folder = preferred
     elif pointer.exists():
         folder = Path(os.fsdecode(pointer.read_bytes()))
@@ -122,16 +120,15 @@ def claim(folder: Path, owner: int) -> None:
         raise EmbeddedStoreError("embedded_socket_folder", path=folder, owner=found.st_uid, mode=mode, user=owner)
 
 
-def _fits(folder: Path) -> bool:
-    return len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= SOCKET_PATH_BYTES
+def _suits_sockets(folder: Path) -> bool:
+    """Short enough, and without a comma: libpq takes a host with commas for a list of hosts."""
+    return "," not in str(folder) and len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= SOCKET_PATH_BYTES
 
 
 def _short_folder(data: DataFolder, owner: int) -> Path:
-    bases = [Path(tempfile.gettempdir()), Path("/tmp")]  # noqa: S108 - claim() checks who made the folder
-    if owner == os.geteuid():
-        bases.insert(0, user_runtime_path())
-    for base in bases:
+    # the user's own runtime folder, as systemd makes it; elsewhere claim() checks who made the folder
+    for base in (Path(f"/run/user/{owner}"), Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108
         folder = base / f"clearwell-{owner}-{data.fingerprint}"
-        if base.is_dir() and os.access(base, os.W_OK | os.X_OK) and _fits(folder):
+        if base.is_dir() and os.access(base, os.W_OK | os.X_OK) and _suits_sockets(folder):
             return folder
     raise EmbeddedStoreError("embedded_path_too_long", path=data.path, limit=SOCKET_PATH_BYTES)

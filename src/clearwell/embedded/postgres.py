@@ -169,7 +169,7 @@ class EmbeddedPostgres(EmbeddedServer):
             child.wait(self.start_seconds)
         except subprocess.TimeoutExpired:
             child.kill()
-            raise self._failed("embedded_start_slow", seconds=self.start_seconds) from None
+            raise self._failed("embedded_start_slow", seconds=round(self.start_seconds)) from None
         finally:
             reap(child.pid)
         if child.returncode != 0:

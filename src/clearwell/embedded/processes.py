@@ -41,18 +41,11 @@ class ServerProcess:
         with suppress(psutil.NoSuchProcess):
             self._handle.send_signal(number)
 
-    def runs(self, program: str, folder: Path) -> bool:
-        """Whether it is ``program`` with ``folder`` as its working folder: both servers stay in their data."""
-        try:
-            return bool(self._handle.name() == program and self._handle.cwd() == str(folder))
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            return False
-
 
 def running_in(folder: Path, program: str) -> list[ServerProcess]:
     """All processes of a server in ``folder``, its children too."""
-    found = (ServerProcess.of(pid) for pid in psutil.pids())
-    return [process for process in found if process is not None and process.runs(program, folder)]
+    found = (ServerProcess.of(pid) for pid in psutil.pids() if _runs(pid, program, folder))
+    return [process for process in found if process is not None]
 
 
 def first_of(family: Iterable[ServerProcess]) -> ServerProcess | None:
@@ -60,3 +53,12 @@ def first_of(family: Iterable[ServerProcess]) -> ServerProcess | None:
     members = list(family)
     pids = {process.pid for process in members}
     return next((process for process in members if process.parent not in pids), None)
+
+
+def _runs(pid: int, program: str, folder: Path) -> bool:
+    """Whether it is ``program`` with ``folder`` as its working folder: both servers stay in their data."""
+    try:
+        process = psutil.Process(pid)
+        return bool(process.name() == program and process.cwd() == str(folder))
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False

@@ -151,7 +151,7 @@ class EmbeddedServer(ABC):
             if process is not None and (running := self._answer(process.pid, started=False)) is not None:
                 return running
         raise EmbeddedStoreError(
-            "embedded_held", name=self.name, folder=self.folder, seconds=self.start_seconds, log=self.log
+            "embedded_held", name=self.name, folder=self.folder, seconds=round(self.start_seconds), log=self.log
         )
 
     def _refuse_stranger(self) -> None:
@@ -183,7 +183,7 @@ class EmbeddedServer(ABC):
                 raise self._failed("embedded_start_failed")
             if (running := self._answer(child.pid, started=True)) is not None:
                 return running
-        raise self._failed("embedded_start_slow", seconds=self.start_seconds)
+        raise self._failed("embedded_start_slow", seconds=round(self.start_seconds))
 
     def _failed(self, code: str, **params: object) -> EmbeddedStoreError:
         last = tail(self.log, self._log_since)
@@ -213,7 +213,7 @@ class EmbeddedServer(ABC):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        seconds = self.start_seconds + 60
+        seconds = round(self.start_seconds) + 60
         if not self._start_lock.wait_exclusive(seconds):
             raise EmbeddedStoreError("embedded_busy", name=self.name, folder=self.data.path, seconds=seconds)
         try:

@@ -64,7 +64,7 @@ class EmbeddedValkey(EmbeddedServer):
 
     def _answer(self, pid: int, *, started: bool) -> RunningServer | None:
         url = f"unix://{quote(bytes(self._socket))}"
-        client = Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0), decode_responses=True)
+        client = Redis.from_url(url, socket_timeout=2, retry=Retry(NoBackoff(), 0), decode_responses=True)
         try:
             folder = str(client.config_get("dir")["dir"])
             version = str(client.info("server")["valkey_version"])

@@ -14,6 +14,8 @@ from clearwell.settings import Settings
 CONFIDENCE, LENGTH, NON_DUPLICATE, SELF_CONSISTENCY = "confidence", "length", "non_duplicate", "self_consistency"
 NOT_CHECKED_FLAG = "self_consistency_not_checked"
 
+LONGEST_SHOWN = 10**15
+
 TextCheck = Callable[[Capture, Settings], Verdict]
 
 
@@ -36,13 +38,19 @@ def check_confidence(capture: Capture, settings: Settings) -> Verdict:
     if stated is None:
         outcome = Outcome.FAIL if settings.require_confidence else Outcome.PASS
         return verdict(outcome, "verdict_confidence_missing", None)
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not math.isfinite(stated):
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or _not_finite(stated):
         return verdict(Outcome.FAIL, "verdict_confidence_no_number", _shown(stated))
     if not 0 <= stated <= 1:
-        return verdict(Outcome.FAIL, "verdict_confidence_out_of_range", stated)
+        shown = stated if abs(stated) < LONGEST_SHOWN else _shown(stated)
+        return verdict(Outcome.FAIL, "verdict_confidence_out_of_range", shown)
     if stated < threshold:
         return verdict(Outcome.FAIL, "verdict_confidence_low", stated)
     return verdict(Outcome.PASS, "verdict_confidence_ok", stated)
+
+
+def _not_finite(number: int | float) -> bool:
+    """An int is finite, and may be too large for a float."""
+    return isinstance(number, float) and not math.isfinite(number)
 
 
 def _shown(value: Json) -> Json:

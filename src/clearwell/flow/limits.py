@@ -5,7 +5,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from clearwell.errors import InvalidInput, TooLarge
 from clearwell.records import UNASSIGNED, Json, Metadata
@@ -13,6 +13,8 @@ from clearwell.settings import Settings
 
 ID_LENGTH = 200
 KEY_LENGTH = 255
+EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
+"""In every time zone these have a year of one to four digits, so what is stored can be read again."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -58,8 +60,20 @@ def require_storable(value: str, field: str) -> None:
 
 
 def require_moment(value: datetime | None, field: str) -> datetime | None:
-    if value is not None and value.utcoffset() is None:
+    """A time, in UTC."""
+    if value is None:
+        return None
+    if value.utcoffset() is None:
         raise InvalidInput("time_naive", field=field)
+    if not EARLIEST <= value <= LATEST:
+        raise InvalidInput("time_range", field=field, limit=f"{EARLIEST:%Y-%m-%d}/{LATEST:%Y-%m-%d}")
+    return value.astimezone(UTC)
+
+
+def require_key(value: str, field: str = "Idempotency-Key") -> str:
+    """A caller's name for a request: 1 to 255 printable ASCII characters."""
+    if not 1 <= len(value) <= KEY_LENGTH or not value.isascii() or not value.isprintable():
+        raise InvalidInput("key_form", field=field, limit=KEY_LENGTH)
     return value
 
 

@@ -22,4 +22,5 @@ def unit_rows(rows: npt.ArrayLike) -> npt.NDArray[np.float32]:
         raise ValueError("a vector is all zeros or has a number that is not finite")
     matrix = matrix / peaks  # first, so that the squares can neither overflow nor vanish
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / lengths).astype(np.float32)
+    unit: npt.NDArray[np.float32] = (matrix / lengths).astype(np.float32)
+    return unit

@@ -2,7 +2,7 @@
 
 from clearwell.stores.postgres.admissions import PostgresAdmissions
 from clearwell.stores.postgres.captures import PostgresCaptures
-from clearwell.stores.postgres.database import Database, Role, open_database
+from clearwell.stores.postgres.database import Database, Role, database_address, open_database
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
@@ -20,6 +20,7 @@ __all__ = [
     "PostgresPromotions",
     "PostgresQuarantine",
     "Role",
+    "database_address",
     "migrate",
     "migrations",
     "open_database",

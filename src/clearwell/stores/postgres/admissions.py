@@ -8,10 +8,10 @@ from uuid import UUID
 
 from clearwell.ports import AdmissionBatch, Clock, Pending, Settled
 from clearwell.records import Admission, Capture, Verdict, WorkingEntry
-from clearwell.stores.postgres.database import Connection, Database, Role
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Connection
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, from_column, to_column, verdict_of, verdict_params
-
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 

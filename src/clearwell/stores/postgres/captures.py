@@ -9,7 +9,8 @@ from psycopg.types.json import Jsonb
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import Stored
 from clearwell.records import Admission, Capture, IdempotencyKey, Verdict
-from clearwell.stores.postgres.database import Database, Params, Role
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import verdict_params
 

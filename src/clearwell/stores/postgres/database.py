@@ -4,23 +4,20 @@ A connection starts in ``clearwell_app``, which may do nothing but look up a key
 the statements in one pipeline: one round trip, one transaction.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
-from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import psycopg
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from clearwell.errors import DatabaseUnavailable, SchemaError
+from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
+from clearwell.stores.postgres.exchange import Connection, Exchange, Params, Statement
 from clearwell.stores.postgres.queries import query
-
-Connection: TypeAlias = AsyncConnection[DictRow]
-Params: TypeAlias = Mapping[str, Any]
 
 
 class Role(StrEnum):
@@ -46,11 +43,21 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
+def database_address(url: str) -> str:
+    """The address, if it is one. The error does not repeat it: it may hold a password."""
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise ConfigurationError("database_url_invalid") from None
+    return url
+
+
 class Database:
     """A pool of connections, entered by role and group."""
 
     def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
         self._pool = pool
+        self._exchanges: WeakKeyDictionary[Connection, Exchange] = WeakKeyDictionary()
 
     async def run(
         self, role: Role | None, group_id: str | None, statement: str, params: Params | None = None
@@ -60,17 +67,21 @@ class Database:
         return rows
 
     async def run_all(
-        self, role: Role | None, group_id: str | None, statements: Sequence[tuple[str, Params]]
+        self, role: Role | None, group_id: str | None, statements: Sequence[Statement]
     ) -> list[list[DictRow]]:
         """Several statements in one round trip and one transaction: all or nothing."""
+        entry = [] if role is None else [(query("enter"), {"role": role, "group_id": group_id or ""})]
         with translated_errors():
             async with self._pool.connection() as connection:
-                async with connection.pipeline():
-                    # Until the pipeline syncs, the server runs everything in one implicit transaction.
-                    if role is not None:
-                        await connection.execute(query("enter"), {"role": role, "group_id": group_id or ""})
-                    cursors = [await connection.execute(sql, params) for sql, params in statements]
-                return [await _rows(cursor) for cursor in cursors]
+                answers = await self._exchange(connection).run([*entry, *statements])
+        return answers[len(entry) :]
+
+    def _exchange(self, connection: Connection) -> Exchange:
+        found = self._exchanges.get(connection)
+        if found is None:
+            prepare = connection.prepare_threshold is not None
+            found = self._exchanges[connection] = Exchange(connection, prepare=prepare)
+        return found
 
     @asynccontextmanager
     async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Connection]:
@@ -85,13 +96,6 @@ class Database:
 
     async def close(self) -> None:
         await self._pool.close()
-
-
-async def _rows(cursor: psycopg.AsyncCursor[DictRow]) -> list[DictRow]:
-    """The rows of a statement; of one without rows, how many it touched."""
-    if cursor.description is None:
-        return [{"rowcount": cursor.rowcount}]
-    return await cursor.fetchall()
 
 
 async def open_database(

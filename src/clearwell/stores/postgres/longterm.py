@@ -8,7 +8,8 @@ from psycopg.types.json import Jsonb
 from clearwell.errors import StillRunning
 from clearwell.ports import Claim, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Scope
-from clearwell.stores.postgres.database import Connection, Database, Role
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Connection
 from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column

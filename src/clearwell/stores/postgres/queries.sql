@@ -187,3 +187,71 @@ DELETE FROM idempotency WHERE expires_at <= %(now)s
 
 -- name: schema_versions
 SELECT version, name, checksum FROM schema_migrations ORDER BY version
+
+-- name: overview_sees_all
+-- Row-level security hides every group from a login that is not one of these.
+SELECT rolsuper OR rolbypassrls AND (
+    SELECT bool_and(has_table_privilege(name, 'SELECT'))
+    FROM unnest(ARRAY['quarantine_logs', 'admissions', 'ingress_verdicts', 'memories']) AS name) AS sees_all
+FROM pg_roles WHERE rolname = current_user
+
+-- name: overview_limit
+SELECT set_config('statement_timeout', %(milliseconds)s, true)
+
+-- name: leave
+-- Back to the login's own rights, in the same transaction.
+SELECT set_config('role', 'none', true), set_config('clearwell.group', '', true)
+
+-- name: overview_server
+SELECT current_setting('server_version') AS server,
+    (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS pgvector,
+    to_regclass('schema_migrations') IS NOT NULL AS has_schema
+
+-- name: overview_admissions
+SELECT state, count(*) AS rows FROM admissions GROUP BY state
+
+-- name: overview_pending
+SELECT count(*) AS rows, min(q.created_at) AS oldest, coalesce(max(a.attempts), 0) AS attempts
+FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+WHERE a.state = 'pending'
+
+-- name: overview_memories
+SELECT count(*) FILTER (WHERE chunk_no = first_chunk) AS memories, count(*) AS chunks
+FROM (SELECT chunk_no, min(chunk_no) OVER (PARTITION BY group_id, id) AS first_chunk
+    FROM memories WHERE valid_to IS NULL) AS living
+
+-- name: overview_keys
+SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS valid, count(revoked_at) AS revoked,
+    count(*) FILTER (WHERE revoked_at IS NULL AND 'review' = ANY(rights)) AS reviewers
+FROM api_keys
+
+-- name: overview_groups
+-- Every group that has captures or memories. Steps from group to group instead of reading every row.
+WITH RECURSIVE captured AS (
+    (SELECT group_id FROM quarantine_logs ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.group_id FROM quarantine_logs q WHERE q.group_id > c.group_id ORDER BY q.group_id LIMIT 1)
+    FROM captured c WHERE c.group_id IS NOT NULL
+), known AS (
+    (SELECT group_id FROM memories ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT m.group_id FROM memories m WHERE m.group_id > k.group_id ORDER BY m.group_id LIMIT 1)
+    FROM known k WHERE k.group_id IS NOT NULL
+)
+SELECT g.group_id, EXISTS (SELECT FROM memories m WHERE m.group_id = g.group_id AND m.valid_to IS NULL) AS has_memories
+FROM (SELECT group_id FROM captured UNION SELECT group_id FROM known) AS g
+WHERE g.group_id IS NOT NULL ORDER BY g.group_id
+
+-- name: overview_settled
+SELECT state, count(*) AS rows FROM admissions
+WHERE settled_at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s) GROUP BY state
+
+-- name: overview_refusals
+-- Why captures were refused, the commonest reason first. Measured values stay out: they may hold what was said.
+SELECT "check", reason, count(*) AS rows FROM ingress_verdicts
+WHERE outcome = 'fail' AND at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
+GROUP BY "check", reason ORDER BY rows DESC, "check", reason
+
+-- name: overview_group_memories
+SELECT embedding_model, count(DISTINCT id) AS memories FROM memories
+WHERE group_id = %(group_id)s AND valid_to IS NULL GROUP BY embedding_model

@@ -10,7 +10,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from clearwell.errors import WorkingMemoryUnavailable
+from clearwell.errors import ConfigurationError, WorkingMemoryUnavailable
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.element import decode, encode, head, to_ms
@@ -76,6 +76,15 @@ class ValkeyWorking:
 
 def _script(name: str) -> str:
     return files("clearwell.stores.valkey").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+
+
+def working_address(url: str) -> str:
+    """The address, if it is one. The error does not repeat it: it may hold a password."""
+    try:
+        redis.connection.parse_url(url)
+    except ValueError:
+        raise ConfigurationError("redis_url_invalid") from None
+    return url
 
 
 def open_working(

@@ -1,0 +1,161 @@
+"""Counts for the operator. It reads numbers, names of groups and reasons, never content, and cannot write.
+
+The working roles see one group at a time, on purpose. Counts over all groups are made with the login of
+``DATABASE_URL`` itself, as migrations are, and only if row-level security does not hide the rows from it:
+a count of what can be seen would say 0 where the truth is "hidden".
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from clearwell.records import Admission
+from clearwell.stores.postgres.database import Role, translated_errors
+from clearwell.stores.postgres.exchange import Connection, Params
+from clearwell.stores.postgres.migrate import migrations
+from clearwell.stores.postgres.queries import query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """The server, and how far its schema is. ``schema`` is None where there is none."""
+
+    version: str
+    pgvector: str | None
+    schema: int | None
+    newest_schema: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    valid: int
+    revoked: int
+    reviewers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    rows: int
+    oldest: datetime | None
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What all groups hold together. ``groups`` says of each whether it has long-term memory."""
+
+    admissions: Mapping[Admission, int]
+    pending: Pending
+    memories: int
+    chunks: int
+    groups: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    check: str
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """What the ingress filter decided in a time, and why it refused."""
+
+    admissions: Mapping[Admission, int]
+    refusals: Sequence[Refusal]
+
+
+class Overview:
+    """One read-only connection with the login of the database's address."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def server(self) -> ServerFacts:
+        row = await self._one("overview_server")
+        applied = await self._rows("schema_versions") if row["has_schema"] else []
+        return ServerFacts(
+            version=row["server"].split()[0],
+            pgvector=row["pgvector"],
+            schema=applied[-1]["version"] if applied else None,
+            newest_schema=migrations()[-1].version,
+        )
+
+    async def sees_all(self) -> bool:
+        """Whether this login counts what there is, and not only what it may see."""
+        return bool((await self._one("overview_sees_all"))["sees_all"])
+
+    async def keys(self) -> Keys:
+        async with self._as(Role.OPERATOR):
+            return Keys(**await self._one("overview_keys"))
+
+    async def models(self) -> dict[str, int]:
+        """The models of the stored vectors, with their dimensions."""
+        async with self._as(Role.REVIEWER):
+            return {row["model"]: row["dimensions"] for row in await self._rows("embedding_models")}
+
+    async def counts(self) -> Counts:
+        memories = await self._one("overview_memories")
+        return Counts(
+            admissions=_by_state(await self._rows("overview_admissions")),
+            pending=Pending(**await self._one("overview_pending")),
+            memories=memories["memories"],
+            chunks=memories["chunks"],
+            groups={row["group_id"]: row["has_memories"] for row in await self._rows("overview_groups")},
+        )
+
+    async def filtered(self, *, since: datetime) -> Filtered:
+        return await self._filtered({"since": since, "group_id": None})
+
+    async def filtered_in(self, group_id: str, *, since: datetime) -> Filtered:
+        """The same of one group, seen as its reviewer sees it: every login that runs Clearwell can."""
+        async with self._as(Role.REVIEWER, group_id):
+            return await self._filtered({"since": since, "group_id": group_id})
+
+    async def memories_in(self, group_id: str) -> dict[str, int]:
+        """How many memories a group has, by the model of their vectors."""
+        async with self._as(Role.REVIEWER, group_id):
+            rows = await self._rows("overview_group_memories", {"group_id": group_id})
+        return {row["embedding_model"]: row["memories"] for row in rows}
+
+    async def _filtered(self, params: Params) -> Filtered:
+        return Filtered(
+            admissions=_by_state(await self._rows("overview_settled", params)),
+            refusals=[Refusal(**row) for row in await self._rows("overview_refusals", params)],
+        )
+
+    @asynccontextmanager
+    async def _as(self, role: Role, group_id: str = "") -> AsyncIterator[None]:
+        await self._rows("enter", {"role": role, "group_id": group_id})
+        yield
+        await self._rows("leave")
+
+    async def _rows(self, name: str, params: Params | None = None) -> list[DictRow]:
+        return await (await self._connection.execute(query(name), params or {})).fetchall()
+
+    async def _one(self, name: str) -> DictRow:
+        (row,) = await self._rows(name)
+        return row
+
+
+@asynccontextmanager
+async def open_overview(url: str, *, connect_seconds: float, statement_seconds: float) -> AsyncIterator[Overview]:
+    """Look at the database in one read-only transaction."""
+    seconds = max(2, int(connect_seconds))
+    with translated_errors():
+        async with await psycopg.AsyncConnection.connect(
+            url, row_factory=dict_row, connect_timeout=seconds
+        ) as connection:
+            await connection.set_read_only(True)
+            await connection.execute(query("overview_limit"), {"milliseconds": str(int(statement_seconds * 1000))})
+            yield Overview(connection)
+
+
+def _by_state(rows: Sequence[DictRow]) -> dict[Admission, int]:
+    counted = {row["state"]: row["rows"] for row in rows}
+    return {state: counted.get(state, 0) for state in Admission}

@@ -1,0 +1,86 @@
+"""One round trip, one transaction: also when something in it fails."""
+
+import asyncio
+
+import psycopg
+import pytest
+
+from clearwell.errors import DatabaseUnavailable
+from clearwell.stores.postgres import Database, Role, open_database
+
+
+@pytest.fixture(params=[0, None], ids=["prepared", "unprepared"])
+async def database(request: pytest.FixtureRequest, database_url: str) -> Database:
+    return await open_database(
+        database_url,
+        pool_min=1,
+        pool_max=1,
+        connect_seconds=5,
+        statement_seconds=1,
+        prepare_threshold=request.param,
+    )
+
+
+async def test_every_statement_gives_its_rows(database: Database) -> None:
+    answers = await database.run_all(
+        Role.AGENT,
+        "g",
+        [
+            ("SELECT current_user::text AS role, current_setting('clearwell.group') AS grp", {}),
+            ("SELECT %(n)s::int AS n, %(text)s AS text", {"n": 7, "text": "中文"}),
+            ("SELECT 1 AS n WHERE false", {}),
+        ],
+    )
+    assert answers == [[{"role": "clearwell_agent", "grp": "g"}], [{"n": 7, "text": "中文"}], []]
+    (after,) = await database.run(
+        None, None, "SELECT current_user::text AS role, current_setting('clearwell.group') AS grp"
+    )
+    assert after == {"role": "clearwell_app", "grp": ""}
+    await database.close()
+
+
+async def test_a_failing_statement_undoes_the_others_and_the_connection_goes_on(database: Database) -> None:
+    note = "INSERT INTO embedding_models VALUES ('m', 1, now())"
+    for _ in range(3):
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await database.run_all(Role.REVIEWER, "g", [(note, {}), ("SELECT 1/0", {}), (note, {})])
+    assert await database.run(Role.REVIEWER, "g", "SELECT model FROM embedding_models") == []
+    assert await database.run(Role.REVIEWER, "g", note) == [{"rowcount": 1}]
+    await database.close()
+
+
+async def test_a_statement_that_takes_too_long_is_ended_by_the_server(database: Database) -> None:
+    with pytest.raises(DatabaseUnavailable, match="statement timeout"):
+        await database.run(Role.AGENT, "g", "SELECT pg_sleep(5)")
+    assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+    await database.close()
+
+
+async def test_a_cancelled_caller_leaves_the_connection_usable(database: Database, database_url: str) -> None:
+    task = asyncio.create_task(database.run(Role.AGENT, "g", "SELECT pg_sleep(60)"))
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        running = "SELECT FROM pg_stat_activity WHERE application_name = 'clearwell' AND wait_event = 'PgSleep'"
+        while owner.execute(running).fetchone() is None:
+            await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+    await database.close()
+
+
+async def test_a_lost_connection_is_told_and_replaced(database: Database, database_url: str) -> None:
+    await database.run(None, None, "SELECT 1 AS up")
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'clearwell'")
+    with pytest.raises(DatabaseUnavailable):
+        await database.run(None, None, "SELECT 1 AS up")
+    assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+    await database.close()
+
+
+async def test_many_large_statements_do_not_block_each_other(database: Database) -> None:
+    echo = "SELECT %(text)s AS text"
+    answers = await database.run_all(Role.AGENT, "g", [(echo, {"text": "x" * 200_000}) for _ in range(100)])
+    assert sum(len(rows[0]["text"]) for rows in answers) == 20_000_000
+    await database.close()

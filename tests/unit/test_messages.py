@@ -1,0 +1,82 @@
+"""Every sentence is there in both languages, can be filled in, and every code that is used has one."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import clearwell.errors
+from clearwell.errors import ClearwellError
+from clearwell.messages import catalogue, say
+
+SOURCE = Path(clearwell.errors.__file__).parent
+CODES = sorted(catalogue())
+
+
+def placeholders(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name is not None}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_sentence_is_there_in_both_languages(code: str) -> None:
+    entry = catalogue()[code]
+    assert set(entry) == {"en", "zh"}
+    assert all(sentence.strip() == sentence != "" for sentence in entry.values())
+    assert any("\u4e00" <= char <= "\u9fff" for char in entry["zh"])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_both_languages_have_the_same_valid_placeholders(code: str) -> None:
+    entry = catalogue()[code]
+    names = placeholders(entry["en"])
+    assert names == placeholders(entry["zh"])
+    assert all(name.isidentifier() for name in names), "filled in by name, and by nothing but a name"
+    for language in ("en", "zh"):
+        assert "{" not in say(code, language, **dict.fromkeys(names, "x"))
+
+
+@dataclass(frozen=True)
+class Use:
+    """A code written out in the source, and what it is filled in with: None where that cannot be read off."""
+
+    code: str
+    place: str
+    given: frozenset[str] | None
+
+
+def is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, ClearwellError)
+
+
+MAKERS = {name for name, kind in vars(clearwell.errors).items() if is_error(kind)} | {"say", "_Passing"}
+
+
+def uses_in(path: Path) -> Iterator[Use]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"(verdict|embedder)_[a-z_]+", str(node.value)):
+            yield Use(str(node.value), f"{path.relative_to(SOURCE)}:{node.lineno}", None)
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        code = node.args[0]
+        if name in MAKERS and isinstance(code, ast.Constant) and isinstance(code.value, str):
+            names = [keyword.arg for keyword in node.keywords]
+            given = None if None in names else frozenset(name for name in names if name) | {"limit"}
+            yield Use(code.value, f"{path.relative_to(SOURCE)}:{node.lineno}", given)
+
+
+USES = [use for path in sorted(SOURCE.rglob("*.py")) for use in uses_in(path)]
+
+
+def test_every_code_that_is_used_has_a_sentence() -> None:
+    assert USES, "the search finds something"
+    assert not [use for use in USES if use.code not in catalogue()]
+
+
+def test_every_placeholder_is_filled_in_where_the_code_is_used() -> None:
+    known = [use for use in USES if use.given is not None and use.code in catalogue()]
+    assert not [use for use in known if not placeholders(catalogue()[use.code]["en"]) <= (use.given or set())]
