@@ -17,6 +17,7 @@ import redis
 from clearwell.app import Clearwell, Servers, open_clearwell
 from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
 from clearwell.models import OfflineEmbedder
+from clearwell.ports import Embedder
 from clearwell.settings import Settings
 from clearwell.stores.postgres import migrate
 
@@ -88,18 +89,18 @@ async def offline_embedder() -> AsyncIterator[OfflineEmbedder]:
 
 @pytest.fixture
 def settings(database_url: str, redis_url: str, tmp_path: Path) -> Settings:
-    return Settings(database_url=database_url, redis_url=redis_url, data_dir=tmp_path, sweep_seconds=0.2)  # type: ignore[arg-type]
+    return Settings(database_url=database_url, redis_url=redis_url, data_dir=tmp_path, sweep_seconds=0.2)
 
 
 @pytest.fixture
-async def clearwell(settings: Settings) -> AsyncIterator[Clearwell]:
+async def clearwell(settings: Settings, offline_embedder: OfflineEmbedder) -> AsyncIterator[Clearwell]:
     """The whole path on real servers, without its worker."""
-    async with opened(settings) as running:
+    async with opened(settings, offline_embedder) as running:
         yield running
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Clearwell]:
+async def opened(settings: Settings, embedder: Embedder | None = None) -> AsyncIterator[Clearwell]:
     assert settings.database_url is not None
     assert settings.redis_url is not None
     servers = Servers(
@@ -107,7 +108,7 @@ async def opened(settings: Settings) -> AsyncIterator[Clearwell]:
         redis_url=settings.redis_url.get_secret_value(),
         embedded=(),
     )
-    async with open_clearwell(settings, servers) as running:
+    async with open_clearwell(settings, servers, embedder=embedder) as running:
         yield running
 
 

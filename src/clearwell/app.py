@@ -183,12 +183,15 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 @asynccontextmanager
-async def open_clearwell(settings: Settings, servers: Servers) -> AsyncIterator[Clearwell]:
+async def open_clearwell(
+    settings: Settings, servers: Servers, *, embedder: Embedder | None = None
+) -> AsyncIterator[Clearwell]:
     """The whole path on these servers. A bundled PostgreSQL is migrated; any other must have been."""
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(_open_database(settings, servers.database_url))
-        embedder = make_embedder(settings)
-        stack.push_async_callback(embedder.close)
+        if embedder is None:
+            embedder = make_embedder(settings)
+            stack.push_async_callback(embedder.close)
         clearwell = assemble(settings, database, servers.redis_url, embedder)
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
@@ -215,7 +218,7 @@ async def _open_database(settings: Settings, url: str) -> AsyncIterator[Database
         pool_max=settings.postgres_pool_max,
         connect_seconds=settings.postgres_connect_seconds,
         statement_seconds=settings.postgres_statement_seconds,
-        prepare_threshold=settings.postgres_prepare_threshold,
+        prepare=settings.postgres_prepare,
     )
     try:
         yield database

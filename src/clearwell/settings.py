@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, model_validator, field_validator
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -120,9 +120,7 @@ class Settings(BaseSettings):
     postgres_pool_max: Count = Field(10, description="most connections to PostgreSQL")
     postgres_connect_seconds: Seconds = Field(5.0, description="longest wait for a connection to PostgreSQL")
     postgres_statement_seconds: Seconds = Field(30.0, description="longest run of one statement")
-    postgres_prepare_threshold: Annotated[int, Field(ge=0)] | None = Field(
-        0, description="prepare after so many runs; empty: never (PgBouncer without prepared statements)"
-    )
+    postgres_prepare: bool = Field(True, description="prepare statements; off for a PgBouncer that cannot keep them")
     redis_pool_max: Count = Field(20, description="most connections to Redis or Valkey")
     redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")
 

@@ -1,4 +1,7 @@
-"""In-memory twins of the ports, for tests of code that uses Clearwell. They pass the contract tests of the real ones."""
+"""In-memory twins of the ports, for tests of code that uses Clearwell.
+
+They pass the contract tests of the real ones.
+"""
 
 import asyncio
 import hashlib
@@ -323,6 +326,8 @@ class MemoryLongTerm:
         claim: Claim | None = None,
         answer: Json = None,
     ) -> None:
+        if any(promotion.group_id != group_id for promotion, _ in promotions):
+            raise ValueError(f"a promotion of another group than {group_id}")
         if claim is not None and self._idempotency is not None:
             self._idempotency.complete(claim, answer)
         for promotion, chunks in promotions:

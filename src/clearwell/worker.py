@@ -41,7 +41,8 @@ async def work(clearwell: Clearwell) -> None:
                 await tidy(clearwell)
         except Unavailable as error:
             log.warning("sweep put off", reason=error.code)
-        except Exception:  # noqa: BLE001 - the worker loop must outlive a bad round
+        except Exception:
+            # The worker's loop must outlive a bad round.
             log.exception("sweep failed")
         rounds += 1
         await clearwell.queue.drained()

@@ -48,7 +48,7 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
         pool_max=8,
         connect_seconds=5,
         statement_seconds=10,
-        prepare_threshold=0,
+        prepare=True,
     )
     working = open_working(
         request.getfixturevalue("redis_url"), clock, pool_max=8, timeout_seconds=2, size=50, content_bytes=16384

@@ -217,7 +217,8 @@ class AdmissionQueue:
         except Unavailable as error:
             log.warning("admission postponed", group_id=group_id, rows=len(log_ids), reason=error.code)
             await self._postpone(group_id, log_ids)
-        except Exception:  # noqa: BLE001 - the worker loop: one bad row must not stop the others
+        except Exception:
+            # The worker's loop: one bad row must not stop the others.
             log.exception("admission failed", group_id=group_id, rows=len(log_ids))
             await self._postpone(group_id, log_ids)
         finally:

@@ -9,7 +9,7 @@ from clearwell.errors import DatabaseUnavailable
 from clearwell.stores.postgres import Database, Role, open_database
 
 
-@pytest.fixture(params=[0, None], ids=["prepared", "unprepared"])
+@pytest.fixture(params=[True, False], ids=["prepared", "unprepared"])
 async def database(request: pytest.FixtureRequest, database_url: str) -> Database:
     return await open_database(
         database_url,
@@ -17,7 +17,7 @@ async def database(request: pytest.FixtureRequest, database_url: str) -> Databas
         pool_max=1,
         connect_seconds=5,
         statement_seconds=1,
-        prepare_threshold=request.param,
+        prepare=request.param,
     )
 
 

@@ -97,5 +97,5 @@ async def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
             pool_max=1,
             connect_seconds=2,
             statement_seconds=1,
-            prepare_threshold=0,
+            prepare=True,
         )

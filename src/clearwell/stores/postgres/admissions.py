@@ -1,6 +1,6 @@
 """The worker's side of quarantine: find pending rows of any group, then read and settle them in their group."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -9,7 +9,7 @@ from uuid import UUID
 from clearwell.ports import AdmissionBatch, Clock, Pending, Settled
 from clearwell.records import Admission, Capture, Verdict, WorkingEntry
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Connection
+from clearwell.stores.postgres.exchange import Exchange, Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, from_column, to_column, verdict_of, verdict_params
 
@@ -37,11 +37,11 @@ class PostgresAdmissions:
 
     @asynccontextmanager
     async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
-        async with self._database.transaction(Role.WORKER, group_id) as connection:
-            await connection.execute(query("alone_in_group"), {"group_id": group_id})
-            cursor = await connection.execute(query("still_pending"), {"group_id": group_id, "ids": list(log_ids)})
-            pending = frozenset(row["log_id"] for row in await cursor.fetchall())
-            yield PostgresAdmissionBatch(connection, group_id, pending)
+        async with self._database.transaction(Role.WORKER, group_id) as transaction:
+            lock = (query("alone_in_group"), {"group_id": group_id})
+            look = (query("still_pending"), {"group_id": group_id, "ids": list(log_ids)})
+            _, rows = await transaction.run([lock, look])
+            yield PostgresAdmissionBatch(transaction, group_id, frozenset(row["log_id"] for row in rows))
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         params = {
@@ -90,24 +90,22 @@ class PostgresAdmissions:
 class PostgresAdmissionBatch:
     """Alone in the group until the transaction ends."""
 
-    def __init__(self, connection: Connection, group_id: str, pending: frozenset[UUID]) -> None:
-        self._connection = connection
+    def __init__(self, transaction: Exchange, group_id: str, pending: frozenset[UUID]) -> None:
+        self._transaction = transaction
         self._group_id = group_id
         self.pending = pending
 
     async def settle(self, settled: Sequence[Settled]) -> None:
-        async with self._connection.pipeline():
-            for one in settled:
-                await self._settle(one)
+        await self._transaction.run([statement for one in settled for statement in self._statements(one)])
 
-    async def _settle(self, one: Settled) -> None:
-        execute, keys = self._connection.execute, {"group_id": self._group_id, "log_id": one.log_id}
-        await execute(query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)})
+    def _statements(self, one: Settled) -> Iterator[Statement]:
+        keys = {"group_id": self._group_id, "log_id": one.log_id}
+        yield query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)}
         for position, verdict in enumerate(one.verdicts):
-            await execute(query("add_verdict"), verdict_params(self._group_id, one.log_id, verdict, position))
+            yield query("add_verdict"), verdict_params(self._group_id, one.log_id, verdict, position)
         if one.embedding is not None:
             vector = {**keys, "model": one.embedding_model, "embedding": to_column(one.embedding)}
-            await execute(query("add_quarantine_vector"), vector)
+            yield query("add_quarantine_vector"), vector
         if one.sighting is not None:
             seen = {**keys, "entry_id": one.sighting.entry_id, "layer": one.sighting.layer, "at": one.at}
-            await execute(query("add_sighting"), seen)
+            yield query("add_sighting"), seen

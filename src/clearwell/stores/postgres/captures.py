@@ -10,7 +10,7 @@ from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import Stored
 from clearwell.records import Admission, Capture, IdempotencyKey, Verdict
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Params
+from clearwell.stores.postgres.exchange import Params, Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import verdict_params
 
@@ -42,18 +42,14 @@ class PostgresCaptures:
         return await self._add_once(captures, request, statements)
 
     async def _add_once(
-        self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[tuple[str, Params]]
+        self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[Statement]
     ) -> list[Stored]:
         """Add the rows, or find those that an earlier try of the request added."""
         group_id = captures[0].group_id
         keys = [_item_key(request, number) for number in range(len(captures))]
         params = {"group_id": group_id, "captured_by": request.principal, "keys": keys}
-        async with self._database.transaction(Role.AGENT, group_id) as connection:
-            async with connection.pipeline():
-                for sql, values in statements:
-                    await connection.execute(sql, values)
-                found = await connection.execute(query("captured_before"), params)
-            rows = await found.fetchall()
+        async with self._database.transaction(Role.AGENT, group_id) as transaction:
+            *_, rows = await transaction.run([*statements, (query("captured_before"), params)])
             if any(bytes(row["request_hash"]) != request.request_hash for row in rows):
                 raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
         ids = {row["idempotency_key"]: row["id"] for row in rows}

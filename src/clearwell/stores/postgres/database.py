@@ -55,8 +55,9 @@ def database_address(url: str) -> str:
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], *, prepare: bool) -> None:
         self._pool = pool
+        self._prepare = prepare
         self._exchanges: WeakKeyDictionary[Connection, Exchange] = WeakKeyDictionary()
 
     async def run(
@@ -79,17 +80,17 @@ class Database:
     def _exchange(self, connection: Connection) -> Exchange:
         found = self._exchanges.get(connection)
         if found is None:
-            prepare = connection.prepare_threshold is not None
-            found = self._exchanges[connection] = Exchange(connection, prepare=prepare)
+            found = self._exchanges[connection] = Exchange(connection, prepare=self._prepare)
         return found
 
     @asynccontextmanager
-    async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Connection]:
+    async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Exchange]:
         """A transaction of several steps, in one role and one group."""
         with translated_errors():
             async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(query("enter"), {"role": role, "group_id": group_id})
-                yield connection
+                exchange = self._exchange(connection)
+                await exchange.run([(query("enter"), {"role": role, "group_id": group_id})])
+                yield exchange
 
     async def ping(self) -> None:
         await self.run(None, None, query("ping"))
@@ -105,12 +106,13 @@ async def open_database(
     pool_max: int,
     connect_seconds: float,
     statement_seconds: float,
-    prepare_threshold: int | None,
+    prepare: bool,
 ) -> Database:
     """Connect, enter ``clearwell_app`` on every connection, and learn the vector types."""
 
     async def configure(connection: Connection) -> None:
-        connection.prepare_threshold = prepare_threshold
+        # Statements are prepared by the exchange: psycopg would deallocate them all at a rollback.
+        connection.prepare_threshold = None
         await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})
         await register_vector_async(connection)
 
@@ -133,7 +135,7 @@ async def open_database(
     with translated_errors():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool)
+    return Database(pool, prepare=prepare)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:

@@ -9,7 +9,7 @@ from clearwell.errors import StillRunning
 from clearwell.ports import Claim, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Scope
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Connection
+from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
@@ -73,24 +73,26 @@ class PostgresPromotions:
         claim: Claim | None = None,
         answer: Json = None,
     ) -> None:
-        async with self._database.transaction(Role.REVIEWER, group_id) as connection:
-            async with connection.pipeline():
-                await _note_models(connection, promotions)
-                for promotion, chunks in promotions:
-                    await connection.execute(query("add_promotion"), _promotion_params(promotion))
-                    for chunk in chunks:
-                        await connection.execute(query("add_memory"), _memory_params(chunk))
-                for event in events:
-                    await connection.execute(query("add_event"), event_params(event))
-            if claim is not None:
-                await _complete(connection, claim, answer)
+        statements: list[Statement] = [(query("note_embedding_model"), model) for model in _models(promotions)]
+        for promotion, chunks in promotions:
+            statements.append((query("add_promotion"), _promotion_params(promotion)))
+            statements += [(query("add_memory"), _memory_params(chunk)) for chunk in chunks]
+        statements += [(query("add_event"), event_params(event)) for event in events]
+        if claim is None:
+            await self._database.run_all(Role.REVIEWER, group_id, statements)
+            return
+        async with self._database.transaction(Role.REVIEWER, group_id) as transaction:
+            params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
+            *_, completed = await transaction.run([*statements, (query("complete_claim"), params)])
+            if completed[0]["rowcount"] != 1:
+                raise StillRunning("idempotency_running", key=claim.request.key)
 
     async def models(self) -> dict[str, int]:
         rows = await self._database.run(Role.REVIEWER, None, query("embedding_models"))
         return {row["model"]: row["dimensions"] for row in rows}
 
 
-async def _note_models(connection: Connection, promotions: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+def _models(promotions: Sequence[tuple[Promotion, Sequence[Memory]]]) -> list[dict[str, Any]]:
     used = {
         chunk.embedding_model: {
             "model": chunk.embedding_model,
@@ -101,15 +103,7 @@ async def _note_models(connection: Connection, promotions: Sequence[tuple[Promot
         for chunk in chunks
         if chunk.embedding is not None
     }
-    for params in used.values():
-        await connection.execute(query("note_embedding_model"), params)
-
-
-async def _complete(connection: Connection, claim: Claim, answer: Json) -> None:
-    params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
-    cursor = await connection.execute(query("complete_claim"), params)
-    if cursor.rowcount != 1:
-        raise StillRunning("idempotency_running", key=claim.request.key)
+    return list(used.values())
 
 
 def event_params(event: AuditEvent) -> dict[str, Any]:

@@ -1,0 +1,236 @@
+"""The path on real servers: what survives outages, crashes and bad moments."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from clearwell.app import Clearwell
+from clearwell.embedded import EmbeddedValkey
+from clearwell.errors import DatabaseUnavailable, ModelMismatch, SchemaError
+from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.models import OfflineEmbedder
+from clearwell.records import Admission, CaptureReceipt, NewMemory, Principal, Promoted, Right, Source
+from clearwell.settings import Settings
+from clearwell.worker import sweep, worker
+from tests.conftest import opened
+from tests.path import AGENT, LONG, OTHER, PERSON, said
+from tests.waiting import until
+
+CHINESE = "项目最终决定采用微服务架构，以提高可扩展性和部署灵活性，迁移将在第三季度完成。"
+
+
+async def test_the_whole_path_in_both_languages(clearwell: Clearwell) -> None:
+    memory = clearwell.memory
+    admitted = await memory.capture(said(CHINESE, confidence=0.9), by=AGENT, wait=True)
+    assert admitted.admission is Admission.ADMITTED
+    await memory.promote("g", OTHER, by=PERSON, author="Ann", metadata={"ref": "x"})
+    items = (await memory.retrieve("项目的架构决策是什么？", "g", by=AGENT)).items
+    hot, cold = sorted(items, key=lambda item: item.verified)
+    assert (hot.content, hot.source, hot.id) == (CHINESE, Source.HOT, admitted.id)
+    assert (cold.content, cold.source, cold.author, cold.metadata) == (OTHER, Source.COLD, "Ann", {"ref": "x"})
+    assert hot.expires_at is not None
+    assert cold.promoted_at is not None
+    assert hot.relevance is not None
+    assert cold.relevance is not None
+    assert hot.relevance > cold.relevance
+
+
+async def test_text_of_any_kind_is_kept_byte_for_byte(clearwell: Clearwell) -> None:
+    hostile = (
+        f"\u202e{LONG}\u200b\u200d🙂 שלום عربى \U000e0041 e\u0301 ﷽ \\u0041 %s {{}} '; DROP TABLE memories; --\r\n\t"
+    )
+    receipt = await clearwell.memory.capture(said(hostile), by=AGENT, wait=True)
+    row = await clearwell.memory.quarantine_row("g", receipt.id, by=PERSON)
+    assert row.capture.content == hostile
+    (entry,) = await clearwell.memory.working_memory("g", by=AGENT)
+    assert entry.content == hostile
+    await clearwell.memory.promote("h", hostile, by=PERSON)
+    (item,) = (await clearwell.memory.retrieve(hostile, "h", by=PERSON)).items
+    assert item.content == hostile
+
+
+async def test_long_text_is_cut_in_working_memory_and_whole_in_quarantine(clearwell: Clearwell) -> None:
+    long = "".join(f"Sentence number {number} says that all is well. " for number in range(2000))
+    receipt = await clearwell.memory.capture(said(long), by=AGENT, wait=True)
+    (entry,) = await clearwell.memory.working_memory("g", by=AGENT)
+    assert entry.cut
+    assert entry.content.endswith(".")
+    assert len(entry.content.encode()) <= 16 * 1024
+    assert (await clearwell.memory.quarantine_row("g", receipt.id, by=PERSON)).capture.content == long
+
+
+async def test_a_long_promotion_is_found_by_any_of_its_parts(clearwell: Clearwell) -> None:
+    parts = [f"{LONG} Part {number}." for number in range(30)]
+    result = await clearwell.memory.promote("g", "\n\n".join([*parts, CHINESE]), by=PERSON)
+    assert result.chunks > 5
+    (item,) = (await clearwell.memory.retrieve("微服务架构", "g", by=AGENT)).items
+    assert CHINESE in item.content
+    assert item.chunk_no == result.chunks - 1
+
+
+async def test_fifty_is_exactly_fifty(clearwell: Clearwell) -> None:
+    words = ["payments", "backups", "latency", "hiring", "billing", "search", "login", "logging", "cooking", "travel"]
+    texts = [
+        f"The {one} review about {other} number {number} ended with {number * 7} open points and a plan for {one}."
+        for number, (one, other) in enumerate((one, other) for one in words for other in words)
+    ]
+    settings = clearwell.settings.model_copy(update={"duplicate_similarity": 1.0})
+    async with opened(settings, clearwell.embedder) as lenient:
+        results = await lenient.memory.capture_many([said(text) for text in texts[:60]], by=AGENT, wait=True)
+        admitted = [
+            one.id for one in results if isinstance(one, CaptureReceipt) and one.admission is Admission.ADMITTED
+        ]
+        assert len(admitted) == 60
+        entries = await lenient.memory.working_memory("g", by=AGENT)
+        assert [entry.id for entry in entries] == admitted[:9:-1]
+
+
+async def test_a_row_left_behind_is_taken_up_by_the_sweep(clearwell: Clearwell) -> None:
+    """What a crash between the commit and the admission leaves: a pending row that nobody works on."""
+    log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
+    async with worker(clearwell):
+        await until(lambda: clearwell.memory.working_memory("g", by=AGENT))
+        await clearwell.queue.drained()
+    assert (await clearwell.memory.quarantine_row("g", log_id, by=PERSON)).admission is Admission.ADMITTED
+
+
+async def test_a_crash_after_the_push_admits_it_once(clearwell: Clearwell) -> None:
+    log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
+    await clearwell.memory.update_working_memory("g", by=AGENT, log_id=log_id)
+    async with await psycopg.AsyncConnection.connect(_url(clearwell.settings), autocommit=True) as owner:
+        await owner.execute("UPDATE admissions SET state = 'pending', settled_at = NULL")
+    receipt = await clearwell.memory.update_working_memory("g", by=AGENT, log_id=log_id)
+    assert receipt.admission is Admission.ADMITTED
+    assert [entry.id for entry in await clearwell.memory.working_memory("g", by=AGENT)] == [log_id]
+
+
+async def test_two_programs_admit_the_same_rows_once(clearwell: Clearwell) -> None:
+    ids = [
+        await clearwell.memory.log_quarantine("s", "n", f"{text} {text}", by=AGENT, group_id="g")
+        for text in (LONG, OTHER, CHINESE)
+    ]
+    async with opened(clearwell.settings, clearwell.embedder) as second:
+        await asyncio.gather(
+            *(
+                one.memory.update_working_memory("g", by=AGENT, log_id=log_id)
+                for one in (clearwell, second)
+                for log_id in ids
+            )
+        )
+    entries = await clearwell.memory.working_memory("g", by=AGENT)
+    assert sorted(entry.id for entry in entries) == sorted(ids)
+
+
+async def test_with_working_memory_down_nothing_is_lost(
+    settings: Settings, tmp_path: Path, offline_embedder: OfflineEmbedder
+) -> None:
+    valkey = EmbeddedValkey(tmp_path)
+    url = valkey.start().url
+    settings = settings.model_copy(update={"redis_url": SecretStr(url)})
+    async with opened(settings, offline_embedder) as clearwell:
+        await clearwell.memory.promote("g", OTHER, by=PERSON)
+        valkey.stop()
+        receipt = await clearwell.memory.capture(said(), by=AGENT, wait=True)
+        assert receipt.admission is Admission.PENDING
+        found = await clearwell.memory.retrieve("backups", "g", by=AGENT)
+        assert ([item.source for item in found.items], found.degraded) == ([Source.COLD], ("working_memory",))
+        health = await clearwell.health()
+        assert health.ready
+        assert list(health.problems) == ["working_memory"]
+        valkey.start()
+        async with worker(clearwell):
+            await until(lambda: clearwell.memory.working_memory("g", by=AGENT))
+    valkey.stop()
+
+
+async def test_with_the_database_down_working_memory_answers(clearwell: Clearwell) -> None:
+    await clearwell.memory.capture(said(), by=AGENT, wait=True)
+    name = _url(clearwell.settings).rpartition("/")[2]
+    with psycopg.connect(_url(clearwell.settings).replace(name, "clearwell"), autocommit=True) as owner:
+        owner.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        found = await clearwell.memory.retrieve("payment", "g", by=AGENT)
+        assert ([item.source for item in found.items], found.degraded) == ([Source.HOT], ("long_term_memory",))
+        with pytest.raises(DatabaseUnavailable):
+            await clearwell.memory.capture(said(OTHER), by=AGENT)
+        assert not (await clearwell.health()).ready
+        owner.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+    await until(lambda: _ready(clearwell))
+    assert (await clearwell.memory.capture(said(OTHER), by=AGENT, wait=True)).admission is Admission.ADMITTED
+
+
+async def test_a_failure_in_the_middle_of_a_promotion_leaves_nothing(clearwell: Clearwell) -> None:
+    with psycopg.connect(_url(clearwell.settings), autocommit=True) as owner:
+        owner.execute("ALTER TABLE memories ADD CONSTRAINT no_third CHECK (chunk_no < 2)")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            await clearwell.memory.promote("g", "\n\n".join([LONG] * 30), by=PERSON)
+        counts = owner.execute(
+            "SELECT (SELECT count(*) FROM promotions), (SELECT count(*) FROM memories),"
+            " (SELECT count(*) FROM audit_events)"
+        ).fetchone()
+    assert counts == (0, 0, 0)
+
+
+async def test_a_promotion_is_audited_with_who_did_it(clearwell: Clearwell) -> None:
+    reviewer = Principal(name="key:ann", rights=frozenset({Right.REVIEW}), groups=frozenset({"g"}))
+    texts = [NewMemory(content=LONG), NewMemory(content=CHINESE)]
+    results = await clearwell.memory.promote_many("g", texts, by=reviewer)
+    with psycopg.connect(_url(clearwell.settings)) as owner:
+        events = owner.execute("SELECT actor, action, subject, detail::text FROM audit_events ORDER BY id").fetchall()
+    promoted = [one for one in results if isinstance(one, Promoted)]
+    assert [(actor, action, subject) for actor, action, subject, _ in events] == [
+        ("key:ann", "promote", f"memory {one.id}") for one in promoted
+    ]
+    assert not any(LONG in detail or CHINESE in detail for *_, detail in events)
+
+
+async def test_another_model_than_the_stored_one_is_refused_at_start(clearwell: Clearwell) -> None:
+    await clearwell.memory.promote("g", LONG, by=PERSON)
+    other = clearwell.settings.model_copy(update={"embedder": "openai", "embedding_base_url": "http://127.0.0.1:9/v1"})
+    with pytest.raises(ModelMismatch, match="CLEARWELL_EMBEDDER"):
+        async with opened(other):
+            pass
+
+
+async def test_a_database_that_was_not_migrated_is_refused_at_start(
+    empty_database_url: str, settings: Settings
+) -> None:
+    fresh = settings.model_copy(update={"database_url": SecretStr(empty_database_url)})
+    with pytest.raises(SchemaError, match="clearwell migrate"):
+        async with opened(fresh):
+            pass
+
+
+async def test_a_group_sees_only_its_own(clearwell: Clearwell) -> None:
+    for group_id in ("g", "h"):
+        await clearwell.memory.capture(said(f"{LONG} In {group_id}.", group_id), by=PERSON, wait=True)
+        await clearwell.memory.promote(group_id, f"{OTHER} In {group_id}.", by=PERSON)
+    for group_id in ("g", "h"):
+        items = (await clearwell.memory.retrieve("in", group_id, by=PERSON)).items
+        assert sorted(item.content for item in items) == [f"{OTHER} In {group_id}.", f"{LONG} In {group_id}."]
+    assert (await clearwell.memory.retrieve("in", f"x{uuid4()}", by=PERSON)).items == ()
+
+
+async def test_nothing_is_left_for_the_sweep_after_an_ordinary_day(clearwell: Clearwell) -> None:
+    news = [said(), said(OTHER, confidence=0.2), replace(said(CHINESE), group_id=None)]
+    await clearwell.memory.capture_many(news, by=AGENT, wait=True)
+    assert await sweep(clearwell) == 0
+    options = RetrieveOptions(relevance_threshold=0.99)
+    assert len((await clearwell.memory.retrieve("x", "g", by=AGENT, options=options)).items) == 1
+    assert await clearwell.memory.cleanup_working_memory(by=PERSON) == 0
+    assert clearwell.settings.working_ttl_seconds == timedelta(hours=24).total_seconds()
+
+
+async def _ready(clearwell: Clearwell) -> bool:
+    return (await clearwell.health()).ready
+
+
+def _url(settings: Settings) -> str:
+    assert settings.database_url is not None
+    return settings.database_url.get_secret_value()
