@@ -79,7 +79,8 @@ class Retrieving:
     async def _in_time(self, part: str, asked: Awaitable[T], degraded: list[str]) -> T | None:
         """The part's answer, or None and its name among the degraded ones."""
         try:
-            return await asyncio.wait_for(asked, self._settings.retrieve_timeout_seconds)
+            async with asyncio.timeout(self._settings.retrieve_timeout_seconds):
+                return await asked
         except (Unavailable, TimeoutError) as error:
             degraded.append(part)
             log.warning("retrieval degraded", part=part, reason=getattr(error, "code", "timeout"))

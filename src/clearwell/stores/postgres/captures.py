@@ -27,7 +27,10 @@ class PostgresCaptures:
     ) -> list[Stored]:
         group_id = captures[0].group_id
         statements = [
-            (query("capture"), _capture_params(capture, _item_key(request, number), request, bool(settled)))
+            (
+                query("capture"),
+                capture_params(capture, key=_item_key(request, number), request=request, settled=bool(settled)),
+            )
             for number, capture in enumerate(captures)
         ]
         if settled:
@@ -62,7 +65,7 @@ def _item_key(request: IdempotencyKey | None, number: int) -> str | None:
     return None if request is None else f"{request.route} {number} {request.key}"
 
 
-def _capture_params(capture: Capture, key: str | None, request: IdempotencyKey | None, settled: bool) -> Params:
+def capture_params(capture: Capture, *, key: str | None, request: IdempotencyKey | None, settled: bool) -> Params:
     params: dict[str, Any] = {
         "group_id": capture.group_id,
         "id": capture.id,

@@ -39,6 +39,15 @@ def translated_errors() -> Iterator[None]:
         raise DatabaseUnavailable("database_unavailable", problem=first_line(error)) from error
 
 
+@contextmanager
+def refused_rights() -> Iterator[None]:
+    """Turn "permission denied" at start into ours: the login is not the one that this needs."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise SchemaError("database_not_allowed", problem=first_line(error)) from error
+
+
 def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
@@ -132,7 +141,7 @@ async def open_database(
         open=False,
         name="clearwell",
     )
-    with translated_errors():
+    with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
     return Database(pool, prepare=prepare)

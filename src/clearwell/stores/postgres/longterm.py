@@ -14,8 +14,8 @@ from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
 
-CHUNKS_PER_MEMORY = 4
-"""How many chunks are read for one memory at first; more are read where that was too few."""
+SPARE_CHUNKS, MORE = 3, 4
+"""So many chunks more than memories are read at first, and so many times as many where that was too few."""
 
 
 class PostgresLongTerm:
@@ -28,13 +28,13 @@ class PostgresLongTerm:
     async def search(self, query: SearchQuery) -> list[Found]:
         if query.limit == 0:
             return []
-        wanted = query.limit * CHUNKS_PER_MEMORY
+        wanted = query.limit + SPARE_CHUNKS
         while True:
             chunks = await self._nearest(query, wanted)
             found = best_chunks(chunks, query.limit)
             if len(found) == query.limit or len(chunks) < wanted:
                 return found
-            wanted *= CHUNKS_PER_MEMORY
+            wanted *= MORE
 
     async def _nearest(self, wanted: SearchQuery, limit: int) -> list[Found]:
         params = {

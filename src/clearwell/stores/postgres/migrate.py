@@ -7,7 +7,7 @@ from importlib.resources import files
 import psycopg
 
 from clearwell.errors import SchemaError
-from clearwell.stores.postgres.database import first_line, translated_errors
+from clearwell.stores.postgres.database import first_line, refused_rights, translated_errors
 
 LOCK = 0x_C1EA_7E11
 OLDEST_SERVER = 160000
@@ -46,7 +46,7 @@ def migrations() -> list[Migration]:
 
 async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
     """Bring the database to this program's schema; the migrations that were applied now."""
-    with translated_errors():
+    with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
             await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
@@ -58,7 +58,7 @@ async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
 
 async def require_schema(url: str) -> None:
     """Raise SchemaError where the database is older, newer or other than this program expects."""
-    with translated_errors():
+    with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
             missing = await _missing(connection)

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.records import Admission
-from clearwell.stores.postgres.database import Role, translated_errors
+from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
 from clearwell.stores.postgres.exchange import Connection, Params
 from clearwell.stores.postgres.migrate import migrations
 from clearwell.stores.postgres.queries import query
@@ -147,7 +147,7 @@ class Overview:
 async def open_overview(url: str, *, connect_seconds: float, statement_seconds: float) -> AsyncIterator[Overview]:
     """Look at the database in one read-only transaction."""
     seconds = max(2, int(connect_seconds))
-    with translated_errors():
+    with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(
             url, row_factory=dict_row, connect_timeout=seconds
         ) as connection:

@@ -23,7 +23,7 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError) as error:
-        problem = str(error).strip() or type(error).__name__
+        problem = str(error).strip().rstrip(".") or type(error).__name__
         raise WorkingMemoryUnavailable("working_unavailable", problem=problem) from error
 
 

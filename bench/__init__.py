@@ -1,0 +1,1 @@
+"""Measurements of Clearwell against their own floors. See README.md."""

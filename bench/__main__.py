@@ -1,0 +1,36 @@
+"""Run the measurements and write what they say to ``bench/RESULTS.md``: ``python -m bench [paths] [http] [start]``."""
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench import http, paths, start
+
+PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
+    "paths": paths.measure,
+    "http": http.measure,
+    "start": start.measure,
+}
+RESULTS = Path(__file__).parent / "results"
+
+
+async def main(wanted: list[str]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    for name in wanted or PARTS:
+        lines = await PARTS[name]()
+        told = f"Measured on {datetime.now(UTC):%Y-%m-%d} by `python -m bench {name}`, {_machine()}."
+        text = "\n".join([told, "", *lines])
+        (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+        print(text)
+
+
+def _machine() -> str:
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))
