@@ -200,6 +200,15 @@ async def open_clearwell(
 
 
 @asynccontextmanager
+async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryManager]:
+    """The memory manager for a program of your own: by the environment, on bundled servers where none is named."""
+    settings = settings or Settings()
+    async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
+        yield clearwell.memory
+        await clearwell.queue.drained()
+
+
+@asynccontextmanager
 async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
     """The keys alone: they need neither working memory nor a model."""
     async with _open_database(settings, database_url) as database:
@@ -294,6 +303,7 @@ __all__ = [
     "make_embedder",
     "open_clearwell",
     "open_keys",
+    "open_memory",
     "require_model",
     "running_postgres",
     "running_servers",

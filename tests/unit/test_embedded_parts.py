@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clearwell import embedded
-from clearwell.embedded.folders import claim
+from clearwell.embedded.folders import DataFolder, claim, socket_folder
 from clearwell.embedded.install import postgres_install, valkey_server
 from clearwell.embedded.launch import RunAs, launch, reap
 from clearwell.embedded.locks import Lock
@@ -52,6 +51,17 @@ def test_a_socket_folder_that_others_can_enter_or_that_is_a_link_is_refused(tmp_
         assert str(tmp_path / name) in caught.value.text("zh")
 
 
+@pytest.mark.parametrize("name", ["a,comma", "x" * 120])
+def test_a_path_that_a_client_cannot_use_as_host_is_replaced_and_remembered(tmp_path: Path, name: str) -> None:
+    data = DataFolder(tmp_path / name)
+    data.create()
+    pointer = data.run / "sockets"
+    sockets = socket_folder(data, data.run, pointer, os.geteuid())
+    assert not sockets.is_relative_to(data.path)
+    assert socket_folder(data, data.run, pointer, os.geteuid()) == sockets == Path(pointer.read_text())
+    sockets.rmdir()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of somebody else's")
 def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "squatted").mkdir(mode=0o700)
@@ -88,7 +98,7 @@ def test_a_launched_program_has_default_signals_and_nothing_of_ours(
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
-        command = ["sh", "-c", "cat /proc/self/status; env; ls -l /proc/self/fd; ps -o sid= -p $$; echo $$"]
+        command = ["sh", "-c", "cat /proc/self/status; env; ls -l /proc/self/fd; cut -d' ' -f6 /proc/$$/stat; echo $$"]
         child = launch(command, lock=lock, output=output, folder=tmp_path, run_as=RunAs())
     finally:
         signal.signal(signal.SIGINT, before)
@@ -147,6 +157,6 @@ def test_on_windows_it_can_be_imported_and_says_what_is_needed(tmp_path: Path) -
         check=True,
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(embedded.__file__).parents[2])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.splitlines() == ["embedded_missing DATABASE_URL", "embedded_missing REDIS_URL", "0"]

@@ -1,0 +1,79 @@
+"""The public names, the protocol's fields, and the settings with the protocol's numbers."""
+
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import clearwell
+from clearwell.records import Capture, ContextItem, Memory, MemoryEntry, WorkingEntry
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+
+
+def test_the_public_names_are_these() -> None:
+    assert clearwell.__all__ == sorted(clearwell.__all__)
+    assert len(clearwell.__all__) == 19
+    assert all(hasattr(clearwell, name) for name in clearwell.__all__)
+
+
+def test_importing_does_nothing(tmp_path: Path) -> None:
+    """No file, no server, no environment read."""
+    command = "import os, threading, clearwell; assert threading.active_count() == 1; assert not os.listdir()"
+    environment = {"PATH": "", "HOME": str(tmp_path), "CLEARWELL_PORT": "not a number"}
+    subprocess.run([sys.executable, "-B", "-c", command], check=True, cwd=tmp_path, env=environment)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_tier_has_the_protocols_fields_of_an_entry() -> None:
+    expected = {
+        "id",
+        "session_id",
+        "content",
+        "embedding",
+        "layer",
+        "created_at",
+        "expires_at",
+        "verified",
+        "promoted_at",
+    }
+    for record in (MemoryEntry, Capture, WorkingEntry, Memory):
+        assert expected <= {field.name for field in fields(record)}
+        assert isinstance(record.project_id, property)
+    assert {"content", "source", "score"} <= {field.name for field in fields(ContextItem)}
+
+
+def test_the_manager_has_the_protocols_methods() -> None:
+    for method in (
+        "log_quarantine",
+        "update_working_memory",
+        "promote",
+        "retrieve",
+        "cleanup_working_memory",
+        "capture",
+    ):
+        assert callable(getattr(MemoryManager, method))
+
+
+def test_every_number_of_the_protocol_is_a_setting() -> None:
+    """000: 0.8, 50, 24 h, 50, 500/50, separators, weekly, 5 to 10; 002: 0.9; 003: 0.7, 500; 001: 10, 5."""
+    settings = Settings()
+    assert settings.confidence_threshold == 0.8
+    assert settings.min_width == 50
+    assert settings.duplicate_similarity == 0.9
+    assert settings.working_ttl_seconds == 24 * 3600
+    assert settings.working_size == 50
+    assert settings.hot_limit == 10
+    assert settings.cold_limit == 5
+    assert settings.max_results == 15
+    assert settings.node_relevance_threshold == 0.7
+    assert settings.relevance_threshold is None
+    assert settings.max_chars == 500
+    assert (settings.chunk_size, settings.chunk_overlap) == (500, 50)
+    assert [one for one in settings.chunk_separators if one not in "。！？；"] == ["\n\n", "\n", " "]
+    assert settings.chunk_separators[-1] == ""
+    assert settings.digest_cron == "0 6 * * 1"
+    assert (settings.digest_min_insights, settings.digest_max_insights) == (5, 10)
+    assert settings.hot_first_relevance == 0.85
+    assert settings.wait_seconds == 5
+    assert settings.embedding_model == "text-embedding-ada-002"
