@@ -62,7 +62,7 @@ def test_a_path_that_a_client_cannot_use_as_host_is_replaced_and_remembered(tmp_
     sockets.rmdir()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of somebody else's")
+@pytest.mark.root
 def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "squatted").mkdir(mode=0o700)
     os.chown(tmp_path / "squatted", 12345, -1)
@@ -86,7 +86,7 @@ def test_the_tail_of_a_log_begins_where_this_start_began(tmp_path: Path) -> None
     assert tail(path, since) == "    first\n    second"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.linux
 def test_a_launched_program_has_default_signals_and_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,6 @@ class Lock:
             try:
                 fcntl.flock(self._fd, kind | fcntl.LOCK_NB)
             except BlockingIOError:
-                self.hand_over()
+                self.release()
                 return False
         return True
