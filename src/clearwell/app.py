@@ -38,7 +38,7 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyWorking, open_working, working_address
+from clearwell.stores.valkey import ValkeyWorking, open_client, working_address
 
 T = TypeVar("T")
 
@@ -88,21 +88,26 @@ class Clearwell:
     embedder: Embedder
 
     async def health(self) -> Health:
-        """Ask every part, each for at most the time that retrieval would wait for it."""
-        parts = {
+        """Ask every part at once, each for at most the time that retrieval would wait for it."""
+        parts: dict[str, Awaitable[object]] = {
             "database": self.database.ping(),
             "working_memory": self.working.ping(),
             "embedder": self.embedder.embed(["ready?"]),
         }
-        problems: dict[str, str] = {}
-        for name, asked in parts.items():
-            try:
-                await asyncio.wait_for(asked, self.settings.retrieve_timeout_seconds)
-            except Unavailable as error:
-                problems[name] = str(error)
-            except TimeoutError:
-                problems[name] = f"no answer in {self.settings.retrieve_timeout_seconds:g} s"
+        answers = await asyncio.gather(*(self._problem(asked) for asked in parts.values()))
+        problems = {name: problem for name, problem in zip(parts, answers, strict=True) if problem is not None}
         return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
+
+    async def _problem(self, asked: Awaitable[object]) -> str | None:
+        seconds = self.settings.retrieve_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await asked
+        except Unavailable as error:
+            return str(error)
+        except TimeoutError:
+            return f"no answer in {seconds:g} s"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +248,8 @@ def make_keys(settings: Settings, database: Database) -> KeyRing:
 def assemble(settings: Settings, database: Database, redis_url: str, embedder: Embedder) -> Clearwell:
     """Wire the path to these stores and this model."""
     clock, ids = SystemClock(), TimeOrderedIds()
-    working = open_working(
-        redis_url,
-        clock,
-        pool_max=settings.redis_pool_max,
-        timeout_seconds=settings.redis_timeout_seconds,
-        size=settings.working_size,
-        content_bytes=settings.working_content_bytes,
-    )
+    client = open_client(redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds)
+    working = ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes)
     admissions = PostgresAdmissions(database, clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
     admitting = Admitting(admissions, working, PostgresLongTerm(database, Role.WORKER), embedder, clock, settings)

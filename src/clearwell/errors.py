@@ -13,7 +13,8 @@
     ├── Unavailable             a part that is needed did not answer
     │   ├── DatabaseUnavailable
     │   ├── WorkingMemoryUnavailable
-    │   └── EmbedderUnavailable
+    │   ├── EmbedderUnavailable
+    │   └── JudgeUnavailable    of the language model: what it did, and when to ask again
     └── ConfigurationError      something must be changed by the operator before this can run
         ├── SchemaError         the database's schema is not the one this program needs
         ├── ModelMismatch       the database holds vectors of another model
@@ -87,6 +88,17 @@ class WorkingMemoryUnavailable(Unavailable):
 
 class EmbedderUnavailable(Unavailable):
     """The embedding model did not answer, or answered with something that is no embedding."""
+
+
+class JudgeUnavailable(Unavailable):
+    """The language model did not answer, or answered with something that is no judgement.
+
+    ``retry_after`` is how many seconds to wait, where that is known.
+    """
+
+    def __init__(self, code: str, *, retry_after: float | None = None, **params: object) -> None:
+        super().__init__(code, **params)
+        self.retry_after = retry_after
 
 
 class ConfigurationError(ClearwellError):

@@ -6,8 +6,8 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
 from uuid import UUID
 
 from clearwell.records import (
@@ -17,12 +17,15 @@ from clearwell.records import (
     Capture,
     Found,
     IdempotencyKey,
+    IngressCount,
     Json,
+    Judgement,
     KeyLookup,
     Memory,
     Promotion,
     QuarantineRow,
     Sighting,
+    Tombstone,
     Vector,
     Verdict,
     WorkingEntry,
@@ -64,6 +67,50 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """What is said to a language model, by the program or as the matter at hand."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerForm:
+    """The form an answer must have. One of the two requests ends the last message: not every server knows schemas."""
+
+    name: str
+    schema: Mapping[str, Json]
+    in_json: str
+    in_words: str
+
+
+class ChatModel(Protocol):
+    """A language model that is asked one thing at a time."""
+
+    @property
+    def model(self) -> str: ...
+
+    async def complete(self, messages: Sequence[ChatMessage], *, form: AnswerForm | None = None) -> str:
+        """The answer's text, whole but unchecked. One try: raises JudgeUnavailable."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Judge(Protocol):
+    """Tells whether a text contradicts itself or evidently makes things up."""
+
+    @property
+    def model(self) -> str:
+        """The name that is recorded with each judgement."""
+        ...
+
+    async def judge(self, content: str) -> Judgement:
+        """One try: raises JudgeUnavailable, and the caller tries again later."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """What became of a capture in quarantine: a new row, or the one an earlier try made."""
@@ -87,7 +134,8 @@ class Settled:
     log_id: UUID
     state: Admission
     at: datetime
-    verdicts: Sequence[Verdict]
+    agent_id: str | None = None
+    verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()
     embedding: Vector | None = None
     embedding_model: str | None = None
@@ -162,14 +210,40 @@ class AdmissionStore(Protocol):
         """Count a failed try and set when to try again, later each time."""
         ...
 
+    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+        """How often the judge was asked about this row in vain."""
+        ...
+
+    async def hold(
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+    ) -> None:
+        """Keep a row pending for the judge: record why, and try again after ``wait`` or later each time."""
+        ...
+
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        """Make a refused row pending again; False where there is none."""
+        ...
+
     async def receipts(
         self, group_id: str, log_ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
-        """Where these rows stand."""
+        """Where these rows stand, each with its latest verdicts."""
         ...
 
     async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
         """What working memory should hold, newest first: to rebuild it."""
+        ...
+
+    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+        """The groups in which something was admitted since then."""
+        ...
+
+    async def mark_removed(self, group_id: str, log_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+        """Keep a rebuild from bringing an entry back; False where nothing was admitted by that id."""
+        ...
+
+    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+        """How often each check ended how, by agent."""
         ...
 
 
@@ -186,11 +260,55 @@ class WorkingStore(Protocol):
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
 
+    async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
+        """Hold exactly these entries, newest first, in one atomic step."""
+        ...
+
+    async def is_new(self) -> bool:
+        """Whether the server has lost what it held, or never held anything. Asking marks it as seen."""
+        ...
+
     async def cleanup(self, group_id: str | None = None) -> int:
         """Remove expired entries, of one group or of all; how many there were."""
         ...
 
     async def ping(self) -> None: ...
+
+
+class RecallStore(Protocol):
+    """What retrieval gave to whom in the last day, so that an echo of it can be told from evidence."""
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None: ...
+
+    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        """What was given to this agent, or to nobody in particular."""
+        ...
+
+
+class TombstoneStore(Protocol):
+    """Values that must not come back, by their digest."""
+
+    async def secret(self, group_id: str) -> bytes:
+        """The key of the group's digests, made when it is first asked for."""
+        ...
+
+    async def standing(self, group_id: str, digests: Sequence[bytes]) -> Mapping[bytes, Tombstone]: ...
+
+    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        """The rejected value that is most like this, with the cosine."""
+        ...
+
+    async def add(
+        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+    ) -> bool:
+        """False where the value has a standing tombstone."""
+        ...
+
+    async def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+        """False where there is none that can be lifted."""
+        ...
+
+    async def all(self, group_id: str) -> Sequence[Tombstone]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +327,10 @@ class LongTermSearch(Protocol):
 
     async def search(self, query: SearchQuery) -> list[Found]:
         """The most similar memories, best first, one chunk each, exactly."""
+        ...
+
+    async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
+        """All chunks of these memories that the agent may see, in order."""
         ...
 
     async def ping(self) -> None: ...

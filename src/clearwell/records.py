@@ -70,6 +70,13 @@ class Scope(StrEnum):
     AGENT = "agent"
 
 
+class TombstoneKind(StrEnum):
+    """Why a value must not come back."""
+
+    REJECTED = "rejected"
+    FORGOTTEN = "forgotten"
+
+
 class Origin(StrEnum):
     """What a promotion was made from."""
 
@@ -175,7 +182,14 @@ class Verdict:
 
     def explanation(self, language: Language = "en") -> str:
         """The reason in words."""
-        return say(self.reason, language, value=self.value, threshold=self.threshold, **self.params)
+        return say(self.reason, language, value=_said(self.value), threshold=_said(self.threshold), **self.params)
+
+
+def _said(value: Json) -> Json:
+    """A measured value as people write it: 50 and not 50.0."""
+    if value is None:
+        return "–"
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +198,44 @@ class Sighting:
 
     entry_id: UUID
     layer: Layer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a judge found in a text. Its words may quote the text, and are to be forgotten with it.
+
+    ``contradiction`` and ``hallucination`` quote what was found; both are None where a judge said only yes or no.
+    """
+
+    consistent: bool
+    contradiction: str | None = None
+    hallucination: str | None = None
+    reason: str = ""
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressCount:
+    """How often one check ended one way for one agent."""
+
+    agent_id: str | None
+    check: str
+    outcome: Outcome
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """A value that must not come back. The value itself is not kept."""
+
+    id: UUID
+    group_id: str
+    kind: TombstoneKind
+    reason: str
+    made_by: str
+    made_at: datetime
+    lifted_by: str | None = None
+    lifted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

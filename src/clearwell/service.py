@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, NotFound
+from clearwell.errors import ClearwellError, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access import agent_for, require_group_covered, require_right
 from clearwell.flow.admit import AdmissionQueue
@@ -269,13 +269,20 @@ class MemoryManager:
             for log_id in ids:
                 self._queue.offer(group_id, log_id)
         # Without waiting the answer is what the first one was, also to a repeated request.
-        receipts = await self._receipts(group_id, ids) if wait or group_id == UNASSIGNED else {}
+        receipts = await self._receipts_if_known(group_id, ids) if wait or group_id == UNASSIGNED else {}
         pending = CaptureReceipt(id=ids[0], group_id=group_id, admission=Admission.PENDING)
         return [replace(receipts.get(one.id, pending), id=one.id, replayed=one.replayed) for one in stored]
 
     async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         waits = [self._queue.offer(group_id, log_id) for log_id in log_ids]
         await asyncio.wait(waits, timeout=self._settings.wait_seconds)
+
+    async def _receipts_if_known(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
+        """What was committed is committed: where the rows stand is a second question, and may go unanswered."""
+        try:
+            return await self._receipts(group_id, log_ids)
+        except Unavailable:
+            return {}
 
     async def _receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
         found = await self._admissions.receipts(group_id, log_ids)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -36,6 +36,18 @@ def locale_language() -> Language:
     return "zh" if locale.startswith("zh") else "en"
 
 
+class NodePolicy(BaseModel):
+    """What may become of the output of one type of node."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    admit: bool = Field(True, description="may enter working memory")
+    digest: bool = Field(True, description="is a candidate of the digest by itself")
+
+
+FILTER_STAGES = (("confidence", "length"), ("tombstone", "echo", "non_duplicate"), ("self_consistency",))
+
+
 class Settings(BaseSettings):
     """Numbers that the protocol names have the protocol's number as default."""
 
@@ -60,12 +72,26 @@ class Settings(BaseSettings):
     language: Literal["auto", "en", "zh"] = Field("auto", description="language of the command line; auto: by locale")
 
     # ingress filter
+    filter_checks: tuple[str, ...] = Field(
+        tuple(check for stage in FILTER_STAGES for check in stage), description="the checks of the filter, in order"
+    )
     confidence_threshold: Share = Field(0.8, description="refuse below this stated confidence")
     require_confidence: bool = Field(False, description="refuse captures that state no confidence")
     min_width: Annotated[int, Field(ge=0)] = Field(
         50, description="refuse text narrower than this; a wide character counts two"
     )
     duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which text is the same")
+    conflict_similarity: Share = Field(0.5, description="calibrated similarity from which a changed fact is a conflict")
+    near_rejected_similarity: Share = Field(
+        0.6, description="calibrated similarity to a rejected value that is flagged"
+    )
+    echo_coverage: Share = Field(
+        0.8, description="share of a text that stands in recalled memories and makes it an echo"
+    )
+    recall_seconds: Seconds = Field(24 * 3600.0, description="how long it is remembered what was recalled")
+    node_policies: dict[str, NodePolicy] = Field(
+        default_factory=dict, description="policies by node type, beside the built-in ones"
+    )
     require_self_consistency: bool = Field(False, description="hold back entries that no judge has checked")
 
     # working memory
@@ -115,6 +141,19 @@ class Settings(BaseSettings):
     embedding_retries: Annotated[int, Field(ge=0)] = Field(3, description="tries after the first at the embedding API")
     embedding_batch: Count = Field(64, description="texts in one request to the embedding API")
 
+    # judge
+    judge_base_url: str | None = Field(None, description="address of the chat API that judges; empty: no judge")
+    judge_model: str = Field("", description="model name at the chat API; needed where there is a judge")
+    judge_api_key: SecretStr | None = Field(None, description="key of the chat API")
+    judge_timeout_seconds: Seconds = Field(20.0, description="longest wait for one answer of the chat API")
+    judge_concurrency: Count = Field(2, description="requests to the chat API at the same time")
+    judge_budget_per_hour: Count = Field(600, description="questions that one process puts to the chat API in an hour")
+    judge_max_chars: Annotated[int, Field(ge=200)] = Field(
+        8000, description="characters of a text that the judge is shown; of longer text the start and the end"
+    )
+    judge_max_tokens: Count = Field(1000, description="longest answer of the chat API, its thinking included")
+    judge_attempts: Count = Field(5, description="tries of the judge before a text is refused")
+
     # stores
     postgres_pool_min: Annotated[int, Field(ge=0)] = Field(2, description="connections to PostgreSQL kept open")
     postgres_pool_max: Count = Field(10, description="most connections to PostgreSQL")
@@ -152,7 +191,7 @@ class Settings(BaseSettings):
         given = {variable.upper() for variable in os.environ}
         return "environment" if given.intersection(self.variables(name)) else "file"
 
-    @field_validator("database_url", "redis_url", mode="before")
+    @field_validator("database_url", "redis_url", "judge_base_url", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         """A variable that a Makefile or a container passes on without a value."""
@@ -165,6 +204,19 @@ class Settings(BaseSettings):
                 f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size ({self.chunk_size})"
             )
         return self
+
+    @field_validator("filter_checks")
+    @classmethod
+    def _checks_in_order(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
+        """Cheap before dear: a check may be left out or moved within its stage."""
+        stage_of = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
+        unknown = [check for check in checks if check not in stage_of]
+        if unknown or len(set(checks)) < len(checks):
+            raise ValueError(f"each at most once, of: {', '.join(stage_of)}")
+        stages = [stage_of[check] for check in checks]
+        if stages != sorted(stages):
+            raise ValueError("confidence and length come first, self_consistency comes last")
+        return checks
 
     @classmethod
     def settings_customise_sources(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import structlog
 
@@ -56,6 +56,7 @@ async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=0.1)

@@ -17,7 +17,7 @@ from clearwell.stores.postgres import (
     PostgresQuarantine,
     open_database,
 )
-from clearwell.stores.valkey import open_working
+from clearwell.stores.valkey import ValkeyWorking, open_client
 from clearwell.testing import (
     CountedIds,
     ManualClock,
@@ -50,9 +50,8 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
         statement_seconds=10,
         prepare=True,
     )
-    working = open_working(
-        request.getfixturevalue("redis_url"), clock, pool_max=8, timeout_seconds=2, size=50, content_bytes=16384
-    )
+    client = open_client(request.getfixturevalue("redis_url"), pool_max=8, timeout_seconds=2)
+    working = ValkeyWorking(client, clock, size=50, content_bytes=16384)
     yield real(database, working, clock)
     await working.close()
     await database.close()

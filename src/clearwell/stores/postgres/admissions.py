@@ -1,5 +1,6 @@
 """The worker's side of quarantine: find pending rows of any group, then read and settle them in their group."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
@@ -7,9 +8,10 @@ from itertools import groupby
 from uuid import UUID
 
 from clearwell.ports import AdmissionBatch, Clock, Pending, Settled
-from clearwell.records import Admission, Capture, Verdict, WorkingEntry
+from clearwell.records import Admission, AuditEvent, Capture, IngressCount, Outcome, Verdict, WorkingEntry
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Exchange, Statement
+from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, from_column, to_column, verdict_of, verdict_params
 
@@ -52,6 +54,58 @@ class PostgresAdmissions:
             "longest": LONGEST_RETRY,
         }
         await self._database.run(Role.WORKER, group_id, query("postpone"), params)
+
+    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+        params = {"group_id": group_id, "log_id": log_id}
+        rows = await self._database.run(Role.WORKER, group_id, query("judge_tries"), params)
+        return int(rows[0]["judge_tries"]) if rows else 0
+
+    async def hold(
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+    ) -> None:
+        held = {
+            "group_id": group_id,
+            "log_id": log_id,
+            "tries": tries,
+            "now": self._clock.now(),
+            "wait": wait,
+            "first": FIRST_RETRY,
+            "longest": LONGEST_RETRY,
+        }
+        statements = [(query("hold"), held), (query("add_verdict"), verdict_params(group_id, log_id, verdict, 0))]
+        await self._database.run_all(Role.WORKER, group_id, statements)
+
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}
+        return await self._audited(Role.WORKER, group_id, (query("requeue"), params), event)
+
+    async def mark_removed(self, group_id: str, log_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+        params = {"group_id": group_id, "log_id": log_id, "by": by, "at": at}
+        return await self._audited(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
+
+    async def _audited(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
+        """Make a change of one row and its event, or neither."""
+        async with self._database.transaction(role, group_id) as transaction:
+            (changed,) = await transaction.run([change])
+            if changed[0]["rowcount"]:
+                await transaction.run([(query("add_event"), event_params(event))])
+            return bool(changed[0]["rowcount"])
+
+    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+        rows = await self._database.run(Role.WORKER, None, query("working_groups"), {"since": since})
+        return [row["group_id"] for row in rows]
+
+    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+        rows = await self._database.run(Role.WORKER, group_id, query("ingress_counts"), {"group_id": group_id})
+        return [
+            IngressCount(
+                agent_id=row["agent_id"] or None,
+                check=row["check"],
+                outcome=Outcome(row["outcome"]),
+                count=row["count"],
+            )
+            for row in rows
+        ]
 
     async def receipts(
         self, group_id: str, log_ids: Sequence[UUID]
@@ -96,7 +150,22 @@ class PostgresAdmissionBatch:
         self.pending = pending
 
     async def settle(self, settled: Sequence[Settled]) -> None:
-        await self._transaction.run([statement for one in settled for statement in self._statements(one)])
+        statements = [statement for one in settled for statement in self._statements(one)]
+        await self._transaction.run([*statements, *self._counted(settled), *self._group_noted(settled)])
+
+    def _counted(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+        """One statement for each way that checks ended, in one order, so that two processes never deadlock."""
+        ends = Counter(
+            (one.agent_id or "", verdict.check, verdict.outcome) for one in settled for verdict in one.verdicts
+        )
+        for (agent_id, check, outcome), count in sorted(ends.items()):
+            params = {"agent_id": agent_id, "check": check, "outcome": outcome, "count": count}
+            yield query("count_verdicts"), {"group_id": self._group_id, **params}
+
+    def _group_noted(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+        admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
+        if admitted:
+            yield query("note_working_group"), {"group_id": self._group_id, "at": max(admitted)}
 
     def _statements(self, one: Settled) -> Iterator[Statement]:
         keys = {"group_id": self._group_id, "log_id": one.log_id}

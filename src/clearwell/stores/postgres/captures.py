@@ -35,7 +35,7 @@ class PostgresCaptures:
         ]
         if settled:
             statements += [
-                (query("add_verdict"), verdict_params(capture.group_id, capture.id, verdict, position))
+                (query("add_verdict_if_kept"), verdict_params(capture.group_id, capture.id, verdict, position))
                 for capture in captures
                 for position, verdict in enumerate(settled)
             ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -46,6 +47,10 @@ class PostgresLongTerm:
         }
         rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
         return [Found(memory=memory_of(row), similarity=row["similarity"]) for row in rows]
+
+    async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
+        params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}
+        return [memory_of(row) for row in await self._database.run(self._role, group_id, query("get_memories"), params)]
 
     async def ping(self) -> None:
         await self._database.ping()

@@ -36,6 +36,13 @@ INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, 
 VALUES (%(group_id)s, %(log_id)s, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s, %(threshold)s,
     %(reason)s, %(params)s)
 
+-- name: add_verdict_if_kept
+-- For a row of the same transaction. A repeated request adds no row, and no verdict either.
+INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, value, threshold, reason, params)
+SELECT group_id, id, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s::jsonb, %(threshold)s::double precision,
+    %(reason)s, %(params)s::jsonb
+FROM quarantine_logs WHERE group_id = %(group_id)s AND id = %(log_id)s
+
 -- name: pending
 -- Due work of all groups, oldest first. Only ids are visible here.
 SELECT group_id, log_id FROM admissions
@@ -78,9 +85,42 @@ UPDATE admissions SET attempts = attempts + 1,
     next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
 
+-- name: judge_tries
+SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(log_id)s
+
+-- name: hold
+UPDATE admissions SET judge_tries = %(tries)s, next_try_at = %(now)s + coalesce(%(wait)s::interval,
+    least(%(longest)s, %(first)s * 2 ^ least(%(tries)s, 10)))
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
+
+-- name: requeue
+UPDATE admissions SET state = 'pending', settled_at = NULL, attempts = 0, judge_tries = 0, next_try_at = %(now)s
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'refused'
+
+-- name: note_working_group
+INSERT INTO working_groups (group_id, last_admitted_at) VALUES (%(group_id)s, %(at)s)
+ON CONFLICT (group_id) DO UPDATE SET last_admitted_at = greatest(working_groups.last_admitted_at, excluded.last_admitted_at)
+
+-- name: working_groups
+SELECT group_id FROM working_groups WHERE last_admitted_at > %(since)s ORDER BY group_id
+
+-- name: mark_removed
+UPDATE admissions SET removed_at = %(at)s, removed_by = %(by)s
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'admitted' AND removed_at IS NULL
+
+-- name: count_verdicts
+INSERT INTO ingress_counts (group_id, agent_id, "check", outcome, count)
+VALUES (%(group_id)s, %(agent_id)s, %(check)s, %(outcome)s, %(count)s)
+ON CONFLICT (group_id, agent_id, "check", outcome) DO UPDATE SET count = ingress_counts.count + excluded.count
+
+-- name: ingress_counts
+SELECT agent_id, "check", outcome, count FROM ingress_counts WHERE group_id = %(group_id)s
+ORDER BY agent_id, "check", outcome
+
 -- name: receipts
 SELECT a.log_id, a.state, v."check", v.outcome, v.value, v.threshold, v.reason, v.params, v.at
 FROM admissions a LEFT JOIN ingress_verdicts v ON v.group_id = a.group_id AND v.log_id = a.log_id
+    AND v.at = (SELECT max(at) FROM ingress_verdicts WHERE group_id = a.group_id AND log_id = a.log_id)
 WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s)
 ORDER BY a.log_id, v.at, v.position
 
@@ -91,7 +131,7 @@ SELECT q.id, q.group_id, q.session_id, q.node_type, q.agent_id, q.content, q.raw
 FROM admissions a
 JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
 LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_id
-WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s
+WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s AND a.removed_at IS NULL
 ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
 
 -- name: quarantine_rows
@@ -134,6 +174,14 @@ FROM memories
 WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NULL
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
+
+-- name: get_memories
+SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
+    occurred_at, metadata, promoted_at
+FROM memories
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
+    AND (agent_id IS NULL OR agent_id = %(agent_id)s)
+ORDER BY id, chunk_no
 
 -- name: embedding_models
 SELECT model, dimensions FROM embedding_models
@@ -255,3 +303,35 @@ GROUP BY "check", reason ORDER BY rows DESC, "check", reason
 -- name: overview_group_memories
 SELECT embedding_model, count(DISTINCT id) AS memories FROM memories
 WHERE group_id = %(group_id)s AND valid_to IS NULL GROUP BY embedding_model
+
+-- name: make_secret
+INSERT INTO group_secrets (group_id, secret) VALUES (%(group_id)s, %(secret)s) ON CONFLICT DO NOTHING
+
+-- name: read_secret
+SELECT secret FROM group_secrets WHERE group_id = %(group_id)s
+
+-- name: standing_tombstones
+SELECT digest, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
+WHERE group_id = %(group_id)s AND digest = ANY(%(digests)s) AND lifted_at IS NULL
+
+-- name: nearest_tombstone
+-- The rejected value that is most like a text, among those whose vector can be compared.
+SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at,
+    1 - (embedding <=> %(embedding)s) AS similarity
+FROM tombstones
+WHERE group_id = %(group_id)s AND model = %(model)s AND embedding IS NOT NULL AND lifted_at IS NULL
+ORDER BY embedding <=> %(embedding)s LIMIT 1
+
+-- name: add_tombstone
+INSERT INTO tombstones (group_id, id, digest, kind, reason, model, embedding, made_by, made_at)
+VALUES (%(group_id)s, %(id)s, %(digest)s, %(kind)s, %(reason)s, %(model)s, %(embedding)s, %(made_by)s, %(made_at)s)
+ON CONFLICT (group_id, digest) WHERE lifted_at IS NULL DO NOTHING
+
+-- name: lift_tombstone
+-- A forgotten value stays forgotten.
+UPDATE tombstones SET lifted_by = %(by)s, lifted_at = %(at)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND kind = 'rejected' AND lifted_at IS NULL
+
+-- name: list_tombstones
+SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
+WHERE group_id = %(group_id)s ORDER BY id DESC

@@ -37,6 +37,9 @@ CREATE TABLE public.admissions (
     next_try_at timestamp with time zone NOT NULL,
     settled_at timestamp with time zone,
     flags text[] DEFAULT '{}'::text[] NOT NULL,
+    removed_at timestamp with time zone,
+    removed_by text,
+    judge_tries integer DEFAULT 0 NOT NULL,
     CONSTRAINT admissions_check CHECK (((state = 'pending'::text) = (settled_at IS NULL))),
     CONSTRAINT admissions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text])))
 );
@@ -63,6 +66,11 @@ CREATE TABLE public.embedding_models (
     dimensions integer NOT NULL,
     first_used_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.group_secrets (
+    group_id text NOT NULL,
+    secret bytea NOT NULL
+);
+ALTER TABLE ONLY public.group_secrets FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.groups (
     group_id text NOT NULL,
     system_prompt text DEFAULT ''::text NOT NULL,
@@ -82,6 +90,14 @@ CREATE TABLE public.idempotency (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT idempotency_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text])))
 );
+CREATE TABLE public.ingress_counts (
+    group_id text NOT NULL,
+    agent_id text NOT NULL,
+    "check" text NOT NULL,
+    outcome text NOT NULL,
+    count bigint NOT NULL
+);
+ALTER TABLE ONLY public.ingress_counts FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.ingress_verdicts (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -183,6 +199,28 @@ CREATE TABLE public.sightings (
     CONSTRAINT sightings_layer_check CHECK ((layer = ANY (ARRAY['working'::text, 'longterm'::text])))
 );
 ALTER TABLE ONLY public.sightings FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.tombstones (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    digest bytea NOT NULL,
+    kind text NOT NULL,
+    reason text NOT NULL,
+    model text,
+    embedding public.halfvec,
+    made_by text NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    lifted_by text,
+    lifted_at timestamp with time zone,
+    CONSTRAINT tombstones_check CHECK (((kind = 'rejected'::text) OR ((embedding IS NULL) AND (lifted_at IS NULL)))),
+    CONSTRAINT tombstones_check1 CHECK (((lifted_at IS NULL) = (lifted_by IS NULL))),
+    CONSTRAINT tombstones_kind_check CHECK ((kind = ANY (ARRAY['rejected'::text, 'forgotten'::text])))
+);
+ALTER TABLE ONLY public.tombstones FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.working_groups (
+    group_id text NOT NULL,
+    last_admitted_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.working_groups FORCE ROW LEVEL SECURITY;
 ALTER TABLE ONLY public.admissions
     ADD CONSTRAINT admissions_pkey PRIMARY KEY (group_id, log_id);
 ALTER TABLE ONLY public.agents
@@ -195,10 +233,14 @@ ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
+ALTER TABLE ONLY public.group_secrets
+    ADD CONSTRAINT group_secrets_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.groups
     ADD CONSTRAINT groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (principal, route, key);
+ALTER TABLE ONLY public.ingress_counts
+    ADD CONSTRAINT ingress_counts_pkey PRIMARY KEY (group_id, agent_id, "check", outcome);
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_pkey PRIMARY KEY (group_id, log_id, at, "position");
 ALTER TABLE ONLY public.memories
@@ -213,12 +255,17 @@ ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.sightings
     ADD CONSTRAINT sightings_pkey PRIMARY KEY (group_id, entry_id, log_id);
+ALTER TABLE ONLY public.tombstones
+    ADD CONSTRAINT tombstones_pkey PRIMARY KEY (group_id, id);
+ALTER TABLE ONLY public.working_groups
+    ADD CONSTRAINT working_groups_pkey PRIMARY KEY (group_id);
 CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
 CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE ONLY public.memories
@@ -232,25 +279,34 @@ CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INS
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_logs USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_vectors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.sightings USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.tombstones USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.working_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 ALTER TABLE public.promotions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_logs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_vectors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
+CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
+ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA public TO clearwell_app;
 GRANT USAGE ON SCHEMA public TO clearwell_agent;
 GRANT USAGE ON SCHEMA public TO clearwell_reviewer;
@@ -269,6 +325,9 @@ GRANT UPDATE(attempts) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(settled_at) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(flags) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(removed_at) ON TABLE public.admissions TO clearwell_reviewer;
+GRANT UPDATE(removed_by) ON TABLE public.admissions TO clearwell_reviewer;
+GRANT UPDATE(judge_tries) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.agents TO clearwell_operator;
@@ -277,11 +336,15 @@ GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.groups TO clearwell_agent;
 GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.ingress_counts TO clearwell_worker;
+GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
 GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
@@ -303,3 +366,8 @@ GRANT SELECT ON TABLE public.quarantine_vectors TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.quarantine_vectors TO clearwell_worker;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
+GRANT SELECT ON TABLE public.tombstones TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.tombstones TO clearwell_reviewer;
+GRANT UPDATE(lifted_by) ON TABLE public.tombstones TO clearwell_reviewer;
+GRANT UPDATE(lifted_at) ON TABLE public.tombstones TO clearwell_reviewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.working_groups TO clearwell_worker;

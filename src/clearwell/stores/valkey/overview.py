@@ -7,7 +7,8 @@ import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from clearwell.stores.valkey import KEYS, translated_errors
+from clearwell.stores.valkey.errors import translated_errors
+from clearwell.stores.valkey.working import KEYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

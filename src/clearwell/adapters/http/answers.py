@@ -1,0 +1,146 @@
+"""What goes out, as plain objects in the caller's language."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from clearwell.adapters.http.problems import problem_of
+from clearwell.errors import ClearwellError
+from clearwell.messages import Language, say
+from clearwell.records import (
+    CaptureReceipt,
+    ContextItem,
+    Label,
+    Promoted,
+    QuarantineRow,
+    Retrieval,
+    Verdict,
+    WorkingEntry,
+)
+
+Object = dict[str, object]
+REPLAYED: Mapping[str, str] = {"Idempotency-Replayed": "true"}
+STANDING: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def answer(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """JSON as UTF-8."""
+    return Response(to_json(content), status, {**STANDING, **(headers or {})}, "application/json")
+
+
+def replay_mark(results: Sequence[CaptureReceipt | Promoted | ClearwellError]) -> Mapping[str, str]:
+    """The header that says that all this was done before."""
+    done = [one for one in results if not isinstance(one, ClearwellError)]
+    return REPLAYED if done and all(one.replayed for one in done) else {}
+
+
+def receipt(one: CaptureReceipt, language: Language) -> Object:
+    return {
+        "id": one.id,
+        "group_id": one.group_id,
+        "admission": one.admission,
+        "verdicts": [verdict(each, language) for each in one.verdicts],
+    }
+
+
+def verdict(one: Verdict, language: Language) -> Object:
+    return {
+        "check": one.check,
+        "outcome": one.outcome,
+        "value": one.value,
+        "threshold": one.threshold,
+        "reason": one.explanation(language),
+    }
+
+
+def receipt_or_problem(one: CaptureReceipt | ClearwellError, language: Language) -> Object:
+    return problem_of(one, language) if isinstance(one, ClearwellError) else receipt(one, language)
+
+
+def promoted(one: Promoted) -> Object:
+    return {"id": one.id, "promotion_id": one.promotion_id, "chunks": one.chunks}
+
+
+def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> Object:
+    return problem_of(one, language) if isinstance(one, ClearwellError) else promoted(one)
+
+
+def retrieval(found: Retrieval, language: Language) -> Object:
+    labels = {label: say(f"label_{label}", language) for label in Label}
+    return {"results": [_item(one, labels[one.label]) for one in found.items], "degraded": found.degraded}
+
+
+def _item(one: ContextItem, label_text: str) -> Object:
+    return {
+        "content": one.content,
+        "source": one.source,
+        "score": one.score,
+        "id": one.id,
+        "group_id": one.group_id,
+        "layer": one.layer,
+        "label": one.label,
+        "label_text": label_text,
+        "verified": one.verified,
+        "relevance": one.relevance,
+        "scope": one.scope,
+        "session_id": one.session_id,
+        "agent_id": one.agent_id,
+        "author": one.author,
+        "occurred_at": one.occurred_at,
+        "created_at": one.created_at,
+        "expires_at": one.expires_at,
+        "promoted_at": one.promoted_at,
+        "chunk_no": one.chunk_no,
+        "metadata": one.metadata,
+        "flags": one.flags,
+        "cut": one.cut,
+    }
+
+
+def quarantine_row(one: QuarantineRow, language: Language) -> Object:
+    capture = one.capture
+    return {
+        "id": capture.id,
+        "group_id": capture.group_id,
+        "session_id": capture.session_id,
+        "node_id": capture.node_id,
+        "node_type": capture.node_type,
+        "agent_id": capture.agent_id,
+        "content": capture.content,
+        "metadata": capture.metadata,
+        "partial": capture.partial,
+        "occurred_at": capture.occurred_at,
+        "created_at": capture.created_at,
+        "captured_by": capture.captured_by,
+        "admission": one.admission,
+        "attempts": one.attempts,
+        "settled_at": one.settled_at,
+        "flags": one.flags,
+        "verdicts": [verdict(each, language) for each in one.verdicts],
+    }
+
+
+def working_entry(one: WorkingEntry, now: datetime, language: Language) -> Object:
+    expires_in = (one.expires_at - now).total_seconds() if one.expires_at else None
+    return {
+        "id": one.id,
+        "group_id": one.group_id,
+        "content": one.content,
+        "layer": one.layer,
+        "label": Label.EPHEMERAL,
+        "label_text": say("label_ephemeral", language),
+        "verified": False,
+        "session_id": one.session_id,
+        "agent_id": one.agent_id,
+        "node_type": one.node_type,
+        "occurred_at": one.occurred_at,
+        "created_at": one.created_at,
+        "expires_at": one.expires_at,
+        "age_seconds": max(0.0, (now - one.created_at).total_seconds()),
+        "expires_in_seconds": expires_in,
+        "metadata": one.metadata,
+        "flags": one.flags,
+        "cut": one.cut,
+    }

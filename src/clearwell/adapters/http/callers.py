@@ -1,0 +1,69 @@
+"""Who is asking: the key a request shows, or the person at the machine."""
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
+
+from clearwell.adapters.http.local import is_loopback, require_local
+from clearwell.app import Clearwell
+from clearwell.errors import ConfigurationError, InvalidInput, Unauthenticated
+from clearwell.records import Principal
+
+ACTOR = "Clearwell-Actor"
+AGENT = "agent"
+
+
+def running(request: HTTPConnection) -> Clearwell:
+    """Everything that the lifespan opened."""
+    return cast(Clearwell, request.app.state.clearwell)
+
+
+async def caller(request: Request) -> Principal:
+    """The caller, with rights lowered where it acts for an agent. Raises Unauthenticated or NotAllowed."""
+    clearwell = running(request)
+    secret = _secret(request)
+    local = secret is None and is_loopback(clearwell.settings.host)
+    principal = await clearwell.keys.principal(secret, local=local)
+    if secret is None:
+        require_local(request, port=clearwell.settings.port)
+    return principal.lowered() if _acts_for_agent(request) else principal
+
+
+Caller = Annotated[Principal, Depends(caller)]
+
+
+def _secret(request: HTTPConnection) -> str | None:
+    shown = request.headers.get("authorization")
+    if shown is None:
+        return None
+    scheme, _, secret = shown.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Unauthenticated("http_authorization_form")
+    return secret.strip()
+
+
+def _acts_for_agent(request: HTTPConnection) -> bool:
+    actor = request.headers.get(ACTOR)
+    if actor is None:
+        return False
+    if actor.strip().lower() != AGENT:
+        raise InvalidInput("http_actor_unknown", field=ACTOR, limit=AGENT)
+    return True
+
+
+async def require_closed_or_local(clearwell: Clearwell) -> None:
+    """Refuse to listen where other machines may ask while nobody needs a key."""
+    host = clearwell.settings.host
+    if not is_loopback(host) and not await clearwell.keys.any_key_ever():
+        raise ConfigurationError("bind_without_key", host=host)
+
+
+def group_of_row(named: str | None, principal: Principal) -> str:
+    """The group of a row that is named by its id. A key of exactly one group need not say it."""
+    if named is not None:
+        return named
+    if principal.groups is None or len(principal.groups) != 1:
+        raise InvalidInput("http_group_which", field="group_id")
+    (only,) = principal.groups
+    return only

@@ -1,0 +1,193 @@
+"""What comes in, by structure: names and types. Values are checked once, by ``clearwell.flow.limits``."""
+
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.ports import QuarantineFilter
+from clearwell.records import Admission, NewCapture, NewMemory
+
+MAX_CAPTURES = 1_000
+MAX_ITEMS = 100
+MAX_RESULTS = 100
+MAX_PAGE = 200
+
+
+def _moment(value: object) -> datetime:
+    # fromisoformat overlooks a NUL at the end
+    if not isinstance(value, str) or not value.isprintable():
+        raise PydanticCustomError("moment", "not a time")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError as error:
+        raise PydanticCustomError("moment", "not a time") from error
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+Group = Annotated[str, Field(default_factory=str, description="the group, 1 to 200 characters")]
+GroupAlias = Annotated[str, Field(default_factory=str, description="another name of group_id")]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Limit = Annotated[int, Field(ge=0, le=MAX_RESULTS)]
+
+
+class Grouped(BaseModel):
+    """The group under either of its names. A null or empty group is refused, an absent one only where it is needed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    group_needed: ClassVar[bool] = True
+
+    group_id: Group
+    project_id: GroupAlias
+
+    @model_validator(mode="after")
+    def _one_group(self) -> "Grouped":
+        named = {"group_id", "project_id"} & self.model_fields_set
+        if len(named) == 2 and self.group_id != self.project_id:
+            raise PydanticCustomError("group_twice", "two groups")
+        if not named and self.group_needed:
+            raise PydanticCustomError("group_missing", "no group")
+        return self
+
+    @property
+    def named_group(self) -> str | None:
+        """The group as the caller named it, None where it named none."""
+        if "group_id" in self.model_fields_set:
+            return self.group_id
+        return self.project_id if "project_id" in self.model_fields_set else None
+
+    @property
+    def group(self) -> str:
+        return self.named_group or ""
+
+
+class CaptureInput(Grouped):
+    """One output of a node. Without a group it is kept as unassigned."""
+
+    group_needed: ClassVar[bool] = False
+
+    content: str = Field(description="what the node said, up to 1 MiB")
+    session_id: str | None = None
+    node_id: str | None = None
+    node_type: str = "agent"
+    agent_id: str | None = None
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, description="anything; confidence is what the ingress filter looks at"
+    )
+    occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now if left out")
+    partial: bool = Field(False, description="the node was cancelled or failed while it spoke")
+
+    def record(self) -> NewCapture:
+        return NewCapture(
+            content=self.content,
+            group_id=self.named_group,
+            session_id=self.session_id,
+            node_id=self.node_id,
+            node_type=self.node_type,
+            agent_id=self.agent_id,
+            occurred_at=self.occurred_at,
+            metadata=self.metadata,
+            partial=self.partial,
+        )
+
+
+class CaptureBatch(BaseModel):
+    """Many outputs, each of its own group. Each is kept or has its problem."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    captures: list[CaptureInput] = Field(min_length=1, max_length=MAX_CAPTURES)
+
+
+class MemoryInput(BaseModel):
+    """A text that becomes knowledge."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    content: str = Field(description="the text, up to 1 MiB")
+    session_id: str | None = None
+    author: str | None = Field(None, description="whose words these are")
+    occurred_at: Moment | None = Field(None, description="when it was said, with a time zone")
+    agent_id: str | None = Field(None, description="makes it this agent's own experience")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    def record(self) -> NewMemory:
+        return NewMemory(
+            content=self.content,
+            session_id=self.session_id,
+            author=self.author,
+            occurred_at=self.occurred_at,
+            agent_id=self.agent_id,
+            metadata=self.metadata,
+        )
+
+
+class IngestInput(MemoryInput, Grouped):
+    """A text to promote in a group."""
+
+
+class IngestBatch(Grouped):
+    """Many texts to promote in one group. Each is stored or has its problem."""
+
+    items: list[MemoryInput] = Field(min_length=1, max_length=MAX_ITEMS)
+
+
+class QueryInput(Grouped):
+    """A question to working and long-term memory."""
+
+    query: str
+    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
+    hot_limit: Limit | None = Field(None, description="most items of working memory; 10 if left out")
+    cold_limit: Limit | None = Field(None, description="most items of long-term memory; 5 if left out")
+    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this relevance")
+    agent_id: str | None = Field(None, description="adds this agent's own memory")
+
+    def options(self) -> RetrieveOptions:
+        return RetrieveOptions(
+            max_results=self.max_results,
+            hot_limit=self.hot_limit,
+            cold_limit=self.cold_limit,
+            relevance_threshold=self.relevance_threshold,
+            agent_id=self.agent_id,
+        )
+
+
+class CaptureParameters(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    wait: bool = Field(False, description="answer when the admission has ended, or after 5 seconds as pending")
+
+
+class RowParameters(Grouped):
+    """The group of a row that is named by its id."""
+
+    model_config = ConfigDict(extra="forbid")
+    group_needed: ClassVar[bool] = False
+
+
+class QuarantineParameters(Grouped):
+    """Which rows of quarantine to list."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    node_type: str | None = None
+    admission: Admission | None = None
+    since: Moment | None = Field(None, description="captured at this time or later")
+    until: Moment | None = Field(None, description="captured before this time")
+    limit: int = Field(50, ge=1, le=MAX_PAGE)
+    before: UUID | None = Field(None, description="the field next of the page before")
+
+    def where(self) -> QuarantineFilter:
+        return QuarantineFilter(
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            node_type=self.node_type,
+            admission=self.admission,
+            since=self.since,
+            until=self.until,
+        )

@@ -1,0 +1,39 @@
+"""Chinese or English, as the caller prefers."""
+
+from functools import lru_cache
+
+from starlette.requests import HTTPConnection
+
+from clearwell.messages import Language
+
+
+def language_of(request: HTTPConnection) -> Language:
+    return preferred(request.headers.get("accept-language", ""))
+
+
+@lru_cache(maxsize=256)
+def preferred(accepted: str) -> Language:
+    """Chinese where the header ``Accept-Language`` puts it before English, else English."""
+    best = {"zh": 0.0, "en": 0.0}
+    first = ""
+    for part in accepted.split(","):
+        tag, _, parameters = part.partition(";")
+        name = tag.strip().lower().partition("-")[0]
+        quality = _quality(parameters)
+        if name in best and quality > 0:
+            first = first or name
+            best[name] = max(best[name], quality)
+    if best["zh"] == best["en"]:
+        return "zh" if first == "zh" else "en"
+    return "zh" if best["zh"] > best["en"] else "en"
+
+
+def _quality(parameters: str) -> float:
+    name, _, value = parameters.partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        quality = float(value)
+    except ValueError:
+        return 0.0
+    return quality if 0 <= quality <= 1 else 0.0

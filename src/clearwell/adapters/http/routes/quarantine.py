@@ -1,0 +1,47 @@
+"""Tier 1, the reviewer's side: every output with its whole fate."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http.callers import Caller, group_of_row, running
+from clearwell.adapters.http.inputs import QuarantineParameters, RowParameters
+from clearwell.adapters.http.language import language_of
+
+router = APIRouter(tags=["quarantine"])
+
+
+@router.get(
+    "/api/v1/quarantine",
+    summary="List a group's quarantine",
+    description="Newest first, a page at a time. The scope review or admin is needed. The group unassigned holds the "
+    "captures that named no group.",
+    responses=openapi.responses({200: ("A page.", [schemas.PageAnswer])}, openapi.READS),
+)
+async def rows(request: Request, caller: Caller, parameters: Annotated[QuarantineParameters, Query()]) -> Response:
+    language, limit = language_of(request), parameters.limit
+    found = await running(request).memory.quarantine_rows(
+        parameters.group, by=caller, where=parameters.where(), before=parameters.before, limit=limit + 1
+    )
+    page = [answers.quarantine_row(one, language) for one in found[:limit]]
+    return answers.answer({"rows": page, "next": page[-1]["id"] if len(found) > limit else None})
+
+
+@router.get(
+    "/api/v1/quarantine/{id}",
+    summary="Read one output and its fate",
+    description="The scope review or admin is needed. group_id may be left out with a key of exactly one group.",
+    responses=openapi.responses({200: ("The row.", [schemas.RowAnswer])}, (*openapi.READS, 404)),
+)
+async def row(
+    request: Request,
+    caller: Caller,
+    row_id: Annotated[UUID, Path(alias="id")],
+    parameters: Annotated[RowParameters, Query()],
+) -> Response:
+    group_id = group_of_row(parameters.named_group, caller)
+    found = await running(request).memory.quarantine_row(group_id, row_id, by=caller)
+    return answers.answer(answers.quarantine_row(found, language_of(request)))

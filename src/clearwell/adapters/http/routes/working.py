@@ -1,0 +1,24 @@
+"""Tier 2: what passed the filter, for a day."""
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.language import language_of
+
+router = APIRouter(tags=["working memory"])
+
+
+@router.get(
+    "/api/v1/working/{group_id:path}",
+    summary="Read a group's working memory",
+    description="The live entries, newest first, each unverified. The scope read is needed.",
+    responses=openapi.responses({200: ("The live entries.", [schemas.WorkingAnswer])}, openapi.READS),
+)
+async def entries(request: Request, caller: Caller, group_id: str) -> Response:
+    found = await running(request).memory.working_memory(group_id, by=caller)
+    now, language = datetime.now(UTC), language_of(request)
+    return answers.answer({"entries": [answers.working_entry(one, now, language) for one in found]})

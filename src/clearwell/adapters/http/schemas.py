@@ -1,0 +1,175 @@
+"""The forms of the answers, for the OpenAPI document. Answers themselves are not validated again."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from clearwell.records import Admission, Label, Layer, Outcome, Scope, Source
+
+
+class FlawSchema(BaseModel):
+    """One thing that is wrong with a request."""
+
+    field: str
+    code: str
+    detail: str
+    limit: Any = None
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457). The type is stable; title and detail follow Accept-Language."""
+
+    type: str = Field(examples=["urn:clearwell:problem:text_blank"])
+    title: str
+    status: int
+    detail: str = Field(examples=["content is empty or blank.", "content 为空或只有空白。"])
+    field: str | None = Field(None, description="the field that is wrong")
+    limit: Any = Field(None, description="the limit that it breaks")
+    errors: list[FlawSchema] | None = Field(None, description="everything that is wrong with the structure")
+
+
+class VerdictAnswer(BaseModel):
+    """The outcome of one check of the ingress filter."""
+
+    check: str = Field(examples=["confidence", "length", "non_duplicate", "self_consistency", "group"])
+    outcome: Outcome
+    value: Any = Field(description="what was measured")
+    threshold: float | None
+    reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
+
+
+class CaptureAnswer(BaseModel):
+    """Where an output is kept, and where its admission to working memory stands."""
+
+    id: UUID
+    group_id: str
+    admission: Admission
+    verdicts: list[VerdictAnswer]
+
+
+class CaptureBatchAnswer(BaseModel):
+    """One result for each capture, in order."""
+
+    results: list[CaptureAnswer | Problem]
+
+
+class MemoryAnswer(BaseModel):
+    """The memory that a text became."""
+
+    id: UUID
+    promotion_id: UUID
+    chunks: int
+
+
+class IngestAnswer(MemoryAnswer):
+    status: str = Field(examples=["ingested"])
+
+
+class IngestBatchAnswer(BaseModel):
+    """One result for each text, in order."""
+
+    status: str = Field(examples=["ingested"])
+    results: list[MemoryAnswer | Problem]
+
+
+class ItemAnswer(BaseModel):
+    """One item of context with its label."""
+
+    content: str
+    source: Source
+    score: float
+    id: UUID
+    group_id: str
+    layer: Layer
+    label: Label
+    label_text: str = Field(examples=["⚡️ 临时上下文", "✅ Verified"])
+    verified: bool
+    relevance: float | None = Field(description="0 to 1, on the scale that thresholds are set on")
+    scope: Scope
+    session_id: str | None
+    agent_id: str | None
+    author: str | None
+    occurred_at: datetime | None
+    created_at: datetime
+    expires_at: datetime | None = Field(description="of working memory")
+    promoted_at: datetime | None = Field(description="of long-term memory")
+    chunk_no: int | None
+    metadata: dict[str, Any]
+    flags: list[str]
+    cut: bool = Field(description="the text was too long for working memory")
+
+
+class QueryAnswer(BaseModel):
+    """Items in the order in which to use them, and the parts that did not answer."""
+
+    results: list[ItemAnswer]
+    degraded: list[str] = Field(examples=[[], ["working_memory"]])
+
+
+class RowAnswer(BaseModel):
+    """A row of quarantine and its whole fate."""
+
+    id: UUID
+    group_id: str
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    agent_id: str | None
+    content: str
+    metadata: dict[str, Any]
+    partial: bool
+    occurred_at: datetime
+    created_at: datetime
+    captured_by: str
+    admission: Admission
+    attempts: int
+    settled_at: datetime | None
+    flags: list[str]
+    verdicts: list[VerdictAnswer]
+
+
+class PageAnswer(BaseModel):
+    """Rows, newest first. next, where it is not null, is the parameter before of the next page."""
+
+    rows: list[RowAnswer]
+    next: UUID | None
+
+
+class EntryAnswer(BaseModel):
+    """A live entry of working memory."""
+
+    id: UUID
+    group_id: str
+    content: str
+    layer: Layer
+    label: Label
+    label_text: str = Field(examples=["⚡️ 临时上下文"])
+    verified: bool
+    session_id: str | None
+    agent_id: str | None
+    node_type: str
+    occurred_at: datetime | None
+    created_at: datetime
+    expires_at: datetime
+    age_seconds: float
+    expires_in_seconds: float
+    metadata: dict[str, Any]
+    flags: list[str]
+    cut: bool
+
+
+class WorkingAnswer(BaseModel):
+    """Live entries, newest first."""
+
+    entries: list[EntryAnswer]
+
+
+class AliveAnswer(BaseModel):
+    status: str = Field(examples=["alive"])
+
+
+class ReadyAnswer(BaseModel):
+    status: str = Field(examples=["ready"])
+    degraded: list[str] = Field(description="parts that do not answer", examples=[[], ["working_memory"]])

@@ -1,0 +1,16 @@
+"""What may become of an output, by the type of the node that made it. One table; settings can extend it."""
+
+from clearwell.settings import NodePolicy, Settings
+
+POLICIES: dict[str, NodePolicy] = {
+    "agent": NodePolicy(admit=True, digest=True),
+    # Evidence in review, not a candidate of the digest by itself.
+    "fact_check": NodePolicy(admit=True, digest=False),
+    # What it returns is memory already.
+    "memory_retrieval": NodePolicy(admit=False, digest=False),
+}
+
+
+def policy_of(node_type: str, settings: Settings) -> NodePolicy:
+    """The policy of this node type; one that nobody named is treated as an agent."""
+    return settings.node_policies.get(node_type) or POLICIES.get(node_type) or POLICIES["agent"]

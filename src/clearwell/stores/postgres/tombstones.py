@@ -1,0 +1,81 @@
+"""Values that people rejected or forgot, by their digest."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Statement
+from clearwell.stores.postgres.longterm import event_params
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import to_column
+
+
+class PostgresTombstones:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def secret(self, group_id: str) -> bytes:
+        """The key of the group's digests, made when it is first asked for."""
+        mine = {"group_id": group_id, "secret": secrets.token_bytes(32)}
+        statements: list[Statement] = [(query("make_secret"), mine), (query("read_secret"), {"group_id": group_id})]
+        _, rows = await self._database.run_all(Role.WORKER, group_id, statements)
+        return bytes(rows[0]["secret"])
+
+    async def standing(self, group_id: str, digests: Sequence[bytes]) -> dict[bytes, Tombstone]:
+        params = {"group_id": group_id, "digests": list(digests)}
+        rows = await self._database.run(Role.WORKER, group_id, query("standing_tombstones"), params)
+        return {bytes(row["digest"]): _tombstone_of(row) for row in rows}
+
+    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        params = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
+        rows = await self._database.run(Role.WORKER, group_id, query("nearest_tombstone"), params)
+        return (_tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None
+
+    async def add(
+        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+    ) -> bool:
+        params: dict[str, Any] = {
+            "group_id": tombstone.group_id,
+            "id": tombstone.id,
+            "digest": digest,
+            "kind": tombstone.kind,
+            "reason": tombstone.reason,
+            "model": model,
+            "embedding": None if embedding is None else to_column(embedding),
+            "made_by": tombstone.made_by,
+            "made_at": tombstone.made_at,
+        }
+        statements = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
+        added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
+        return bool(added[0]["rowcount"])
+
+    async def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+        async with self._database.transaction(Role.REVIEWER, group_id) as transaction:
+            params = {"group_id": group_id, "id": tombstone_id, "by": by, "at": at}
+            (lifted,) = await transaction.run([(query("lift_tombstone"), params)])
+            if lifted[0]["rowcount"]:
+                await transaction.run([(query("add_event"), event_params(event))])
+            return bool(lifted[0]["rowcount"])
+
+    async def all(self, group_id: str) -> Sequence[Tombstone]:
+        rows = await self._database.run(Role.REVIEWER, group_id, query("list_tombstones"), {"group_id": group_id})
+        return [_tombstone_of(row) for row in rows]
+
+
+def _tombstone_of(row: DictRow) -> Tombstone:
+    return Tombstone(
+        id=row["id"],
+        group_id=row["group_id"],
+        kind=TombstoneKind(row["kind"]),
+        reason=row["reason"],
+        made_by=row["made_by"],
+        made_at=row["made_at"],
+        lifted_by=row["lifted_by"],
+        lifted_at=row["lifted_at"],
+    )

@@ -1,0 +1,40 @@
+"""What retrieval gave to whom in the last day: one sorted set per group, by time."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import redis.asyncio as redis
+
+from clearwell.ports import Clock
+from clearwell.stores.valkey.element import to_ms
+from clearwell.stores.valkey.errors import translated_errors
+
+KEYS = "recalled:"
+MOST = 500
+ANYBODY = ""
+
+
+class ValkeyRecalls:
+    def __init__(self, client: redis.Redis, clock: Clock, *, remember: timedelta) -> None:
+        self._client = client
+        self._clock = clock
+        self._remember = remember
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+        if not ids:
+            return
+        key, now = KEYS + group_id, to_ms(self._clock.now())
+        with translated_errors():
+            async with self._client.pipeline(transaction=True) as pipeline:
+                pipeline.zadd(key, {f"{one} {agent_id or ANYBODY}": now for one in ids})
+                pipeline.zremrangebyrank(key, 0, -MOST - 1)
+                pipeline.pexpire(key, self._remember)
+                await pipeline.execute()
+
+    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        since = to_ms(self._clock.now() - self._remember)
+        with translated_errors():
+            members = await self._client.zrangebyscore(KEYS + group_id, f"({since}", "+inf")
+        found = (str(member, "utf-8").partition(" ") for member in members if isinstance(member, bytes))
+        return frozenset(UUID(one) for one, _, given_to in found if given_to in (ANYBODY, agent_id or ANYBODY))

@@ -1,0 +1,78 @@
+"""Working memory: one list per group, newest first, every change one atomic script."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from uuid import UUID
+
+import redis.asyncio as redis
+
+from clearwell.ports import Clock
+from clearwell.records import WorkingEntry
+from clearwell.stores.valkey.element import decode, encode, head, to_ms
+from clearwell.stores.valkey.errors import translated_errors
+
+KEYS, SEEN = "wm:", "clearwell:seen"
+
+
+class ValkeyWorking:
+    """The real working memory."""
+
+    def __init__(self, client: redis.Redis, clock: Clock, *, size: int, content_bytes: int) -> None:
+        self._client = client
+        self._clock = clock
+        self._size = size
+        self._content_bytes = content_bytes
+        self._push = client.register_script(_script("push"))
+        self._remove = client.register_script(_script("remove"))
+        self._cleanup = client.register_script(_script("cleanup"))
+        self._replace = client.register_script(_script("replace"))
+
+    async def push(self, entry: WorkingEntry) -> None:
+        if entry.expires_at is None or entry.expires_at <= self._clock.now():
+            return
+        lives = to_ms(entry.expires_at) - to_ms(self._clock.now())
+        element = encode(entry, max_bytes=self._content_bytes)
+        with translated_errors():
+            await self._push(keys=[KEYS + entry.group_id], args=[element, head(entry.id), self._size, lives])
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        with translated_errors():
+            elements = await self._client.lrange(KEYS + group_id, 0, -1)
+        now = self._clock.now()
+        found = [decode(element) for element in elements]
+        return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
+
+    async def remove(self, group_id: str, entry_id: UUID) -> bool:
+        with translated_errors():
+            return bool(await self._remove(keys=[KEYS + group_id], args=[head(entry_id)]))
+
+    async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
+        now = self._clock.now()
+        live = [entry for entry in entries if entry.expires_at is not None and entry.expires_at > now][: self._size]
+        lives = max((to_ms(entry.expires_at) - to_ms(now) for entry in live if entry.expires_at is not None), default=0)
+        elements = [encode(entry, max_bytes=self._content_bytes) for entry in live]
+        with translated_errors():
+            await self._replace(keys=[KEYS + group_id], args=[lives, *elements])
+
+    async def is_new(self) -> bool:
+        with translated_errors():
+            return bool(await self._client.set(SEEN, "1", nx=True))
+
+    async def cleanup(self, group_id: str | None = None) -> int:
+        now = to_ms(self._clock.now())
+        with translated_errors():
+            keys = (
+                [KEYS + group_id] if group_id is not None else [key async for key in self._client.scan_iter(KEYS + "*")]
+            )
+            return sum([int(await self._cleanup(keys=[key], args=[now])) for key in keys])
+
+    async def ping(self) -> None:
+        with translated_errors():
+            await self._client.ping()
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _script(name: str) -> str:
+    return files("clearwell.stores.valkey").joinpath(f"{name}.lua").read_text(encoding="utf-8")

@@ -1,0 +1,174 @@
+"""Keys: who may do what, in which group, and that no header raises rights."""
+
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from clearwell.records import Right
+from tests.integration.http.serving import LONG, Api, new_group, require_problem
+
+CAPTURE, READ, REVIEW, ADMIN = Right.CAPTURE, Right.READ, Right.REVIEW, Right.ADMIN
+CAPTURES, INGEST, QUERY = "/api/v1/captures", "/api/v1/memory/ingest", "/api/v1/memory/query"
+QUARANTINE, WORKING = "/api/v1/quarantine", "/api/v1/working"
+ROUTES = ["capture", "captures", "ingest", "items", "query", "working", "quarantine", "row"]
+
+
+async def ask(client: httpx.AsyncClient, route: str, group: str, **headers: str) -> httpx.Response:
+    content = {"content": LONG}
+    match route:
+        case "capture":
+            return await client.post(CAPTURES, json={"group_id": group, **content}, headers=headers)
+        case "captures":
+            return await client.post(CAPTURES, json={"captures": [{"group_id": group, **content}]}, headers=headers)
+        case "ingest":
+            return await client.post(INGEST, json={"group_id": group, **content}, headers=headers)
+        case "items":
+            return await client.post(INGEST, json={"group_id": group, "items": [content]}, headers=headers)
+        case "query":
+            return await client.post(QUERY, json={"group_id": group, "query": "?"}, headers=headers)
+        case "working":
+            return await client.get(f"{WORKING}/{group}", headers=headers)
+        case "quarantine":
+            return await client.get(QUARANTINE, params={"group_id": group}, headers=headers)
+        case _:
+            return await client.get(f"{QUARANTINE}/{uuid4()}", params={"group_id": group}, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("right", "allowed"),
+    [
+        (CAPTURE, {"capture", "captures"}),
+        (READ, {"query", "working"}),
+        (REVIEW, {"ingest", "items", "quarantine", "row"}),
+        (ADMIN, {"quarantine", "row"}),
+    ],
+)
+async def test_a_key_can_do_what_its_scope_says_and_nothing_else(
+    module_api: Api, right: Right, allowed: set[str]
+) -> None:
+    group = new_group()
+    client = await module_api.caller(right, groups=[group])
+    for route in ROUTES:
+        response = await ask(client, route, group)
+        if route in allowed:
+            assert response.status_code == (404 if route == "row" else 201 if route == "capture" else 200), route
+        else:
+            require_problem(response, 403, "right_missing")
+
+
+async def test_a_key_covers_its_own_group_only(module_api: Api) -> None:
+    group, other = new_group(), new_group()
+    client = await module_api.caller(*Right, groups=[group])
+    for route in ROUTES:
+        response = await ask(client, route, other)
+        if route == "captures":
+            assert response.json()["results"][0]["type"] == "urn:clearwell:problem:group_not_covered"
+            assert response.json()["results"][0]["status"] == 403
+        else:
+            require_problem(response, 403, "group_not_covered")
+        assert (await ask(client, route, group)).status_code in {200, 201, 404}
+    row = (await client.post(CAPTURES, json={"group_id": group, "content": LONG})).json()["id"]
+    stranger = await module_api.caller(*Right, groups=[other])
+    require_problem(await stranger.get(f"{QUARANTINE}/{row}"), 404)
+    require_problem(await stranger.get(f"{QUARANTINE}/{row}", params={"group_id": group}), 403)
+
+
+async def test_a_key_of_one_group_need_not_name_it_for_a_row(module_api: Api) -> None:
+    group = new_group()
+    client = await module_api.caller(CAPTURE, REVIEW, groups=[group])
+    row = (await client.post(CAPTURES, json={"group_id": group, "content": LONG})).json()["id"]
+    assert (await client.get(f"{QUARANTINE}/{row}")).json()["group_id"] == group
+    of_two = await module_api.caller(REVIEW, groups=[group, new_group()])
+    assert require_problem(await of_two.get(f"{QUARANTINE}/{row}"), 422, "http_group_which")["field"] == "group_id"
+
+
+async def test_only_a_key_of_all_groups_reads_the_unassigned(module_api: Api) -> None:
+    of_one, of_all = await module_api.caller(REVIEW, groups=[new_group()]), await module_api.caller(REVIEW)
+    require_problem(await of_one.get(QUARANTINE, params={"group_id": "unassigned"}), 403)
+    assert (await of_all.get(QUARANTINE, params={"group_id": "unassigned"})).status_code == 200
+
+
+async def test_a_key_of_an_agent_can_name_no_other(module_api: Api) -> None:
+    group = new_group()
+    client = await module_api.caller(*Right, groups=[group], agent_id="own")
+    for route, text in ((CAPTURES, {"content": LONG}), (INGEST, {"content": LONG}), (QUERY, {"query": "?"})):
+        body = {"group_id": group, **text}
+        require_problem(await client.post(route, json={**body, "agent_id": "other"}), 403, "agent_not_covered")
+        assert (await client.post(route, json={**body, "agent_id": "own"})).status_code < 300
+    kept = await client.post(CAPTURES, json={"group_id": group, "content": "no agent named"})
+    assert (await client.get(f"{QUARANTINE}/{kept.json()['id']}")).json()["agent_id"] == "own"
+
+
+async def test_an_agent_cannot_promote_or_read_quarantine_with_any_key(module_api: Api) -> None:
+    group = new_group()
+    client = await module_api.caller(*Right, groups=[group])
+    for route in ("ingest", "items", "quarantine", "row"):
+        for actor in ("agent", "Agent", " AGENT "):
+            require_problem(await ask(client, route, group, **{"Clearwell-Actor": actor}), 403, "right_missing")
+    for route in ("capture", "query", "working"):
+        assert (await ask(client, route, group, **{"Clearwell-Actor": "agent"})).status_code < 300
+
+
+@pytest.mark.parametrize("actor", ["person", "admin", ""])
+async def test_the_actor_header_raises_nothing(module_api: Api, actor: str) -> None:
+    client = await module_api.caller(CAPTURE)
+    response = await ask(client, "ingest", new_group(), **{"Clearwell-Actor": actor})
+    assert require_problem(response, 422, "http_actor_unknown")["field"] == "Clearwell-Actor"
+
+
+async def test_a_revoked_key_is_refused_from_the_next_request(module_api: Api) -> None:
+    key, secret = await module_api.key(*Right)
+    client = await module_api.client(Authorization=f"Bearer {secret}")
+    assert (await ask(client, "query", new_group())).status_code == 200
+    await module_api.clearwell.keys.revoke(key.id, actor="test")
+    for route in ROUTES:
+        response = await ask(client, route, new_group())
+        require_problem(response, 401, "key_invalid")
+        assert response.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code"),
+    [
+        ("Bearer cw_wrong", "key_invalid"),
+        ("Bearer ", "http_authorization_form"),
+        ("Bearer", "http_authorization_form"),
+        ("Basic dXNlcjpwYXNz", "http_authorization_form"),
+        ("cw_naked", "http_authorization_form"),
+        ("", "http_authorization_form"),
+        (None, "key_needed"),
+    ],
+)
+async def test_without_a_valid_key_nothing_is_done(module_api: Api, authorization: str | None, code: str) -> None:
+    await module_api.key(READ)
+    client = await module_api.client(**({} if authorization is None else {"Authorization": authorization}))
+    before = await module_api.stored()
+    for route in ROUTES:
+        response = await ask(client, route, new_group())
+        require_problem(response, 401, code)
+        assert response.headers["www-authenticate"] == "Bearer"
+    assert await module_api.stored() == before
+
+
+async def test_the_scheme_of_the_key_is_read_in_any_case(module_api: Api) -> None:
+    _, secret = await module_api.key(READ)
+    client = await module_api.client(Authorization=f"bearer  {secret}")
+    assert (await ask(client, "query", new_group())).status_code == 200
+
+
+async def test_a_key_passes_a_proxy_and_a_foreign_host(module_api: Api) -> None:
+    _, secret = await module_api.key(READ)
+    client = await module_api.client(
+        "https://memory.example.com",
+        **{
+            "Authorization": f"Bearer {secret}",
+            "X-Forwarded-For": "203.0.113.9",
+            "Forwarded": "for=203.0.113.9",
+            "Origin": "https://console.example.com",
+            "Sec-Fetch-Site": "cross-site",
+        },
+    )
+    response = await ask(client, "query", new_group())
+    assert response.status_code == 200
+    assert not [name for name in response.headers if name.startswith("access-control-")]
