@@ -238,7 +238,7 @@ class AdmissionStore(Protocol):
         """The groups in which something was admitted since then."""
         ...
 
-    async def mark_removed(self, group_id: str, log_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+    async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         """Keep a rebuild from bringing an entry back; False where nothing was admitted by that id."""
         ...
 
@@ -304,7 +304,7 @@ class TombstoneStore(Protocol):
         """False where the value has a standing tombstone."""
         ...
 
-    async def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
         """False where there is none that can be lifted."""
         ...
 

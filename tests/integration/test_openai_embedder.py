@@ -9,18 +9,8 @@ import pytest
 
 from clearwell.errors import ConfigurationError, EmbedderUnavailable
 from clearwell.models import OpenAIEmbedder
-from tests.servers.embedding_api import (
-    Behaviour,
-    EmbeddingApi,
-    answer,
-    cut,
-    embeddings,
-    good,
-    hang,
-    hashed_words,
-    reply,
-    reversed_order,
-)
+from tests.servers.embedding_api import EmbeddingApi, cut, embeddings, good, hashed_words, reversed_order
+from tests.servers.scripted import Behaviour, answer, hang, reply
 
 KEY = "sk-test-0123456789abcdef"
 TEXTS = ["first text", "second text", "第三段"]

@@ -6,13 +6,8 @@ Its vectors are bags of hashed words (and single CJK characters): deterministic,
 import hashlib
 import json
 import re
-import threading
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, ClassVar
+
+from tests.servers.scripted import Reply, Request, ScriptedApi, answer, half_of
 
 DIMENSIONS = 64
 
@@ -23,27 +18,6 @@ def hashed_words(text: str, dimensions: int = DIMENSIONS) -> list[float]:
         digest = hashlib.sha256(word.encode()).digest()
         vector[int.from_bytes(digest[:4], "big") % dimensions] += 2.0 if digest[4] % 2 else -2.0
     return vector if any(vector) else [3.0] + [0.0] * (dimensions - 1)
-
-
-@dataclass
-class Request:
-    path: str
-    headers: dict[str, str]
-    body: dict[str, Any]
-
-
-@dataclass
-class Reply:
-    """What is sent, byte for byte. ``promised`` is the Content-Length where it is not the truth."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    promised: int | None = None
-
-
-Behaviour = Callable[[Request], Reply | None]
-"""Makes the reply to a request. None: hang until the server is closed."""
 
 
 def good(request: Request) -> Reply:
@@ -57,17 +31,6 @@ def embeddings(*rows: object) -> Reply:
     return answer({"object": "list", "data": data, "model": "test"})
 
 
-def answer(content: object) -> Reply:
-    return Reply(body=json.dumps(content).encode(), headers={"Content-Type": "application/json"})
-
-
-def reply(status: int = 200, body: object = "", **headers: str) -> Behaviour:
-    """The same reply to any request; a body that is no string is sent as JSON."""
-    text = body if isinstance(body, str) else json.dumps(body)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: Reply(status=status, body=text.encode(), headers=named)
-
-
 def reversed_order(request: Request) -> Reply:
     content = json.loads(good(request).body)
     content["data"].reverse()
@@ -76,68 +39,11 @@ def reversed_order(request: Request) -> Reply:
 
 def cut(request: Request) -> Reply:
     """Half of a good answer, then the connection is closed."""
-    whole = good(request)
-    return Reply(body=whole.body[: len(whole.body) // 2], headers=whole.headers, promised=len(whole.body))
+    return half_of(good(request))
 
 
-def hang(_: Request) -> None:
-    """No answer at all."""
-
-
-class EmbeddingApi:
-    """The server. Behaviours in ``script`` are used up one a request, then it is good."""
+class EmbeddingApi(ScriptedApi):
+    """The server. When its script is used up it is good."""
 
     def __init__(self) -> None:
-        self.script: deque[Behaviour] = deque()
-        self.requests: list[Request] = []
-        self.closing = threading.Event()
-        handler = type("BoundHandler", (_Handler,), {"api": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> "EmbeddingApi":
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    api: ClassVar[EmbeddingApi]
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # or each answer waits 40 ms for an acknowledgement
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        request = Request(path=self.path, headers=dict(self.headers.items()), body=body)
-        self.api.requests.append(request)
-        behaviour = self.api.script.popleft() if self.api.script else good
-        made = behaviour(request)
-        if made is None:
-            self.api.closing.wait()
-            self.close_connection = True
-        else:
-            self._send(made)
-
-    def _send(self, made: Reply) -> None:
-        self.send_response_only(made.status)
-        length = len(made.body) if made.promised is None else made.promised
-        for name, value in {**made.headers, "Content-Length": str(length)}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(made.body)
-        self.close_connection = length != len(made.body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        super().__init__(usually=good)

@@ -12,7 +12,6 @@ import pytest
 import clearwell.errors
 from clearwell.errors import ClearwellError
 from clearwell.messages import catalogue, say
-from clearwell.settings import Settings
 
 SOURCE = Path(clearwell.errors.__file__).parent
 CODES = sorted(catalogue())
@@ -56,14 +55,15 @@ def is_error(kind: object) -> bool:
 MAKERS = {name for name, kind in vars(clearwell.errors).items() if is_error(kind)} | {"say"}
 
 
-def is_code(word: str) -> bool:
-    """A code that stands alone, in a table of codes for one. A setting may have a name of the same kind."""
-    return bool(re.fullmatch(r"(verdict|embedder|judge)_[a-z_]+", word)) and word not in Settings.model_fields
+def is_code(word: str, path: Path) -> bool:
+    """A code that stands alone, as in a table of codes. Settings and columns have names like the judge's codes."""
+    kinds = "verdict|embedder|judge" if path.is_relative_to(SOURCE / "models") else "verdict|embedder"
+    return re.fullmatch(rf"({kinds})_[a-z_]+", word) is not None
 
 
 def uses_in(path: Path) -> Iterator[Use]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and is_code(str(node.value)):
+        if isinstance(node, ast.Constant) and is_code(str(node.value), path):
             yield Use(str(node.value), f"{path.relative_to(SOURCE)}:{node.lineno}", None)
         if not isinstance(node, ast.Call) or not node.args:
             continue

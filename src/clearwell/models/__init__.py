@@ -1,7 +1,9 @@
-"""Embedding models. They know ports, records and errors, and nothing of the path."""
+"""Embedding models, chat models and the judge. They know ports, records and errors, and nothing of the path."""
 
 from clearwell.models.calibration import Calibration, Curve
+from clearwell.models.chat import OpenAIChat
+from clearwell.models.judge import LLMJudge
 from clearwell.models.offline import OfflineEmbedder
 from clearwell.models.openai import OpenAIEmbedder
 
-__all__ = ["Calibration", "Curve", "OfflineEmbedder", "OpenAIEmbedder"]
+__all__ = ["Calibration", "Curve", "LLMJudge", "OfflineEmbedder", "OpenAIChat", "OpenAIEmbedder"]

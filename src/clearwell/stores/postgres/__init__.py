@@ -8,6 +8,7 @@ from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
 from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
+from clearwell.stores.postgres.tombstones import PostgresTombstones
 
 __all__ = [
     "Database",
@@ -19,6 +20,7 @@ __all__ = [
     "PostgresLongTerm",
     "PostgresPromotions",
     "PostgresQuarantine",
+    "PostgresTombstones",
     "Role",
     "database_address",
     "migrate",

@@ -79,8 +79,8 @@ class PostgresAdmissions:
         params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}
         return await self._audited(Role.WORKER, group_id, (query("requeue"), params), event)
 
-    async def mark_removed(self, group_id: str, log_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
-        params = {"group_id": group_id, "log_id": log_id, "by": by, "at": at}
+    async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        params = {"group_id": group_id, "log_id": log_id, "by": event.actor, "at": event.at}
         return await self._audited(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
 
     async def _audited(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -55,9 +54,9 @@ class PostgresTombstones:
         added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
         return bool(added[0]["rowcount"])
 
-    async def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime, event: AuditEvent) -> bool:
+    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
         async with self._database.transaction(Role.REVIEWER, group_id) as transaction:
-            params = {"group_id": group_id, "id": tombstone_id, "by": by, "at": at}
+            params = {"group_id": group_id, "id": tombstone_id, "by": event.actor, "at": event.at}
             (lifted,) = await transaction.run([(query("lift_tombstone"), params)])
             if lifted[0]["rowcount"]:
                 await transaction.run([(query("add_event"), event_params(event))])

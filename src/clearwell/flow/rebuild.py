@@ -1,0 +1,32 @@
+"""Working memory made anew from quarantine: losing Redis loses no knowledge."""
+
+from datetime import timedelta
+
+from clearwell.ports import AdmissionStore, Clock, WorkingStore
+from clearwell.settings import Settings
+
+
+class Rebuilding:
+    def __init__(self, admissions: AdmissionStore, working: WorkingStore, clock: Clock, settings: Settings) -> None:
+        self._admissions = admissions
+        self._working = working
+        self._clock = clock
+        self._settings = settings
+
+    async def group(self, group_id: str) -> int:
+        """Hold again what was admitted in the last day and not removed; how many entries that is."""
+        since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
+        # Alone in the group, so that nothing is admitted between the reading and the writing.
+        async with self._admissions.open(group_id, []):
+            entries = await self._admissions.admitted(group_id, since=since, limit=self._settings.working_size)
+            await self._working.replace(group_id, entries)
+        return len(entries)
+
+    async def all(self) -> dict[str, int]:
+        """Every group that had entries in the last day."""
+        since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
+        return {group_id: await self.group(group_id) for group_id in await self._admissions.working_groups(since=since)}
+
+    async def after_a_loss(self) -> dict[str, int]:
+        """Rebuild where the server has lost its data, and only there."""
+        return await self.all() if await self._working.is_new() else {}

@@ -1,0 +1,23 @@
+"""In-memory twins of the ports, for tests of code that uses Clearwell.
+
+They pass the contract tests of the real ones.
+"""
+
+from clearwell.testing.access import MemoryIdempotency, MemoryKeys
+from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
+from clearwell.testing.working import MemoryRecalls, MemoryWorking
+
+__all__ = [
+    "CountedIds",
+    "ManualClock",
+    "MemoryIdempotency",
+    "MemoryKeys",
+    "MemoryLongTerm",
+    "MemoryQuarantine",
+    "MemoryRecalls",
+    "MemoryTombstones",
+    "MemoryWorking",
+    "WordEmbedder",
+]

@@ -1,0 +1,86 @@
+"""Keys and answers in dicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from clearwell.errors import IdempotencyMismatch, StillRunning
+from clearwell.ports import Claim, Clock, Ids
+from clearwell.records import ApiKey, AuditEvent, IdempotencyKey, Json, KeyLookup
+
+
+@dataclass
+class _Held:
+    request_hash: bytes
+    token: UUID
+    lease_until: datetime
+    expires_at: datetime
+    done: bool = False
+    answer: Json = None
+
+
+class MemoryIdempotency:
+    """Claims and answers in a dict."""
+
+    def __init__(self, clock: Clock, ids: Ids, *, keep: timedelta = timedelta(hours=24)) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._keep = keep
+        self._held: dict[tuple[str, str, str], _Held] = {}
+
+    async def claim(self, request: IdempotencyKey) -> Claim | Json:
+        now = self._clock.now()
+        held = self._held.get(_place(request))
+        if held is not None and held.expires_at > now:
+            if held.request_hash != request.request_hash:
+                raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
+            if held.done:
+                return held.answer
+            if held.lease_until > now:
+                raise StillRunning("idempotency_running", key=request.key)
+        token = self._ids.new()
+        self._held[_place(request)] = _Held(request.request_hash, token, now + timedelta(minutes=2), now + self._keep)
+        return Claim(request=request, token=token)
+
+    def complete(self, claim: Claim, answer: Json) -> None:
+        held = self._held.get(_place(claim.request))
+        if held is None or held.token != claim.token:
+            raise StillRunning("idempotency_running", key=claim.request.key)
+        held.done, held.answer = True, answer
+
+    async def release(self, claim: Claim) -> None:
+        held = self._held.get(_place(claim.request))
+        if held is not None and held.token == claim.token and not held.done:
+            del self._held[_place(claim.request)]
+
+
+def _place(request: IdempotencyKey) -> tuple[str, str, str]:
+    return request.principal, request.route, request.key
+
+
+class MemoryKeys:
+    """Keys in a dict."""
+
+    def __init__(self) -> None:
+        self._keys: dict[UUID, tuple[ApiKey, bytes]] = {}
+        self.events: list[AuditEvent] = []
+
+    async def add(self, key: ApiKey, secret_hash: bytes, *, event: AuditEvent) -> None:
+        self._keys[key.id] = (key, secret_hash)
+        self.events.append(event)
+
+    async def find(self, secret_hash: bytes | None) -> KeyLookup:
+        found = [key for key, kept in self._keys.values() if kept == secret_hash and key.revoked_at is None]
+        return KeyLookup(key=found[0] if found else None, any_key_ever=bool(self._keys))
+
+    async def all(self) -> Sequence[ApiKey]:
+        return [key for key, _ in self._keys.values()]
+
+    async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
+        if key_id not in self._keys or self._keys[key_id][0].revoked_at is not None:
+            return False
+        key, secret_hash = self._keys[key_id]
+        self._keys[key_id] = (replace(key, revoked_at=at), secret_hash)
+        self.events.append(event)
+        return True

@@ -1,0 +1,116 @@
+"""Long-term memory in a list, and tombstones in a dict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import numpy as np
+
+from clearwell.ports import Claim, SearchQuery
+from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector
+from clearwell.testing.access import MemoryIdempotency
+
+
+class MemoryLongTerm:
+    """Long-term memory in a list: search and promotion over the same chunks."""
+
+    def __init__(self, idempotency: MemoryIdempotency | None = None) -> None:
+        self._chunks: list[Memory] = []
+        self._idempotency = idempotency
+        self.promotions: list[Promotion] = []
+        self.events: list[AuditEvent] = []
+
+    async def search(self, query: SearchQuery) -> list[Found]:
+        found = [
+            Found(memory=chunk, similarity=float(np.dot(query.embedding, chunk.embedding)))
+            for chunk in self._chunks
+            if chunk.group_id == query.group_id
+            and chunk.embedding_model == query.model
+            and chunk.agent_id in (None, query.agent_id)
+            and chunk.embedding is not None
+        ]
+        found.sort(key=lambda one: (-one.similarity, one.memory.id, one.memory.chunk_no))
+        best: dict[UUID, Found] = {}
+        for one in found:
+            best.setdefault(one.memory.id, one)
+        return [replace(one, memory=replace(one.memory, embedding=None)) for one in best.values()][: query.limit]
+
+    async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
+        found = [
+            replace(chunk, embedding=None)
+            for chunk in self._chunks
+            if chunk.group_id == group_id and chunk.id in ids and chunk.agent_id in (None, agent_id)
+        ]
+        return sorted(found, key=lambda chunk: (chunk.id, chunk.chunk_no))
+
+    async def add(
+        self,
+        group_id: str,
+        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
+        *,
+        events: Sequence[AuditEvent],
+        claim: Claim | None = None,
+        answer: Json = None,
+    ) -> None:
+        if any(promotion.group_id != group_id for promotion, _ in promotions):
+            raise ValueError(f"a promotion of another group than {group_id}")
+        if claim is not None and self._idempotency is not None:
+            self._idempotency.complete(claim, answer)
+        for promotion, chunks in promotions:
+            self.promotions.append(promotion)
+            self._chunks.extend(chunks)
+        self.events.extend(events)
+
+    async def models(self) -> dict[str, int]:
+        return {one.embedding_model: len(one.embedding) for one in self._chunks if one.embedding is not None}
+
+    async def ping(self) -> None:
+        """Always there."""
+
+
+class MemoryTombstones:
+    """Tombstones in a dict."""
+
+    def __init__(self) -> None:
+        self._kept: dict[UUID, tuple[Tombstone, bytes, Vector | None, str | None]] = {}
+        self.events: list[AuditEvent] = []
+
+    async def secret(self, group_id: str) -> bytes:
+        return group_id.encode()
+
+    async def standing(self, group_id: str, digests: Sequence[bytes]) -> Mapping[bytes, Tombstone]:
+        return {digest: one for one, digest, _, _ in self._standing(group_id) if digest in digests}
+
+    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        near = [
+            (one, float(np.dot(embedding, vector)))
+            for one, _, vector, made_with in self._standing(group_id)
+            if vector is not None and made_with == model
+        ]
+        return max(near, key=lambda found: found[1], default=None)
+
+    async def add(
+        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+    ) -> bool:
+        if await self.standing(tombstone.group_id, [digest]):
+            return False
+        self._kept[tombstone.id] = (tombstone, digest, embedding, model)
+        self.events.append(event)
+        return True
+
+    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
+        found = {one.id: one for one, *_ in self._standing(group_id)}.get(tombstone_id)
+        if found is None or found.kind is TombstoneKind.FORGOTTEN:
+            return False
+        _, digest, vector, model = self._kept[tombstone_id]
+        lifted = replace(found, lifted_by=event.actor, lifted_at=event.at)
+        self._kept[tombstone_id] = (lifted, digest, vector, model)
+        self.events.append(event)
+        return True
+
+    async def all(self, group_id: str) -> Sequence[Tombstone]:
+        mine = [one for one, *_ in self._kept.values() if one.group_id == group_id]
+        return sorted(mine, key=lambda one: one.id, reverse=True)
+
+    def _standing(self, group_id: str) -> list[tuple[Tombstone, bytes, Vector | None, str | None]]:
+        return [kept for kept in self._kept.values() if kept[0].group_id == group_id and kept[0].lifted_at is None]

@@ -1,0 +1,250 @@
+"""Quarantine in a dict."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from clearwell.errors import IdempotencyMismatch
+from clearwell.ports import AdmissionBatch, Clock, Pending, QuarantineFilter, Settled, Stored
+from clearwell.records import (
+    Admission,
+    AuditEvent,
+    Capture,
+    IdempotencyKey,
+    IngressCount,
+    Outcome,
+    QuarantineRow,
+    Sighting,
+    Vector,
+    Verdict,
+    WorkingEntry,
+)
+
+
+@dataclass
+class _Row:
+    capture: Capture
+    request: tuple[str, str, bytes] | None
+    state: Admission = Admission.PENDING
+    attempts: int = 0
+    next_try_at: datetime | None = None
+    settled_at: datetime | None = None
+    flags: tuple[str, ...] = ()
+    verdicts: list[Verdict] = field(default_factory=list)
+    vector: Vector | None = None
+    model: str | None = None
+    sighting: Sighting | None = None
+    judge_tries: int = 0
+    removed: bool = False
+
+
+class MemoryQuarantine:
+    """Quarantine in a dict: the capture, quarantine and admission ports over the same rows."""
+
+    def __init__(self, clock: Clock, *, ttl: timedelta = timedelta(hours=24)) -> None:
+        self._clock = clock
+        self._ttl = ttl
+        self._rows: defaultdict[str, dict[UUID, _Row]] = defaultdict(dict)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
+        self.events: list[AuditEvent] = []
+
+    async def add(
+        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+    ) -> list[Stored]:
+        if request is not None and (earlier := self._earlier(captures, request)):
+            return earlier
+        for number, capture in enumerate(captures):
+            key = None if request is None else (request.principal, f"{number} {request.key}", request.request_hash)
+            row = _Row(capture=capture, request=key, next_try_at=capture.created_at + timedelta(seconds=2))
+            if settled:
+                row.state, row.settled_at, row.verdicts = Admission.REFUSED, capture.created_at, list(settled)
+            self._rows[capture.group_id][capture.id] = row
+        return [Stored(id=capture.id, replayed=False) for capture in captures]
+
+    def _earlier(self, captures: Sequence[Capture], request: IdempotencyKey) -> list[Stored]:
+        found = [
+            row
+            for row in self._rows[captures[0].group_id].values()
+            if row.request is not None
+            and row.request[0] == request.principal
+            and row.request[1].partition(" ")[2] == request.key
+        ]
+        if any(row.request is not None and row.request[2] != request.request_hash for row in found):
+            raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
+        return [Stored(id=row.capture.id, replayed=True) for row in found]
+
+    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
+        row = self._rows[group_id].get(log_id)
+        return None if row is None else _quarantine_row(row)
+
+    async def page(
+        self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[QuarantineRow]:
+        newest_first = sorted(self._rows[group_id].values(), key=lambda row: row.capture.id, reverse=True)
+        rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
+        return [_quarantine_row(row) for row in rows[:limit]]
+
+    async def pending(self, *, limit: int) -> list[Pending]:
+        now = self._clock.now()
+        due = [
+            row
+            for rows in self._rows.values()
+            for row in rows.values()
+            if row.state is Admission.PENDING and row.next_try_at is not None and row.next_try_at <= now
+        ]
+        due.sort(key=lambda row: row.next_try_at or now)
+        return [Pending(group_id=row.capture.group_id, log_id=row.capture.id) for row in due[:limit]]
+
+    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
+        rows = [self._rows[group_id][one] for one in log_ids if one in self._rows[group_id]]
+        still = [row.capture for row in rows if row.state is Admission.PENDING]
+        return sorted(still, key=lambda capture: capture.id)
+
+    def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager[AdmissionBatch]:
+        return self._open(group_id, log_ids)
+
+    @asynccontextmanager
+    async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
+        async with self._locks[group_id]:
+            batch = _Batch(frozenset(capture.id for capture in await self.load(group_id, log_ids)))
+            yield batch
+            for one in batch.settled:
+                self._settle(group_id, one)
+
+    def _settle(self, group_id: str, one: Settled) -> None:
+        row = self._rows[group_id][one.log_id]
+        if row.state is not Admission.PENDING:
+            return
+        row.state, row.settled_at, row.flags = one.state, one.at, tuple(one.flags)
+        row.verdicts, row.vector, row.model = list(one.verdicts), one.embedding, one.embedding_model
+        row.sighting = one.sighting
+        row.attempts += 1
+        self._counts.update((group_id, one.agent_id or "", given.check, given.outcome) for given in one.verdicts)
+
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        for log_id in log_ids:
+            row = self._rows[group_id].get(log_id)
+            if row is not None and row.state is Admission.PENDING:
+                row.next_try_at = self._clock.now() + _pause(row.attempts)
+                row.attempts += 1
+
+    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+        row = self._rows[group_id].get(log_id)
+        return 0 if row is None else row.judge_tries
+
+    async def hold(
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+    ) -> None:
+        row = self._rows[group_id][log_id]
+        row.judge_tries, row.verdicts = tries, [verdict]
+        row.next_try_at = self._clock.now() + (wait or _pause(tries))
+
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        row = self._rows[group_id].get(log_id)
+        if row is None or row.state is not Admission.REFUSED:
+            return False
+        row.state, row.settled_at, row.attempts, row.judge_tries = Admission.PENDING, None, 0, 0
+        row.next_try_at = self._clock.now()
+        self.events.append(event)
+        return True
+
+    async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        row = self._rows[group_id].get(log_id)
+        if row is None or row.state is not Admission.ADMITTED or row.removed:
+            return False
+        row.removed = True
+        self.events.append(event)
+        return True
+
+    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+        return sorted(
+            group_id
+            for group_id, rows in self._rows.items()
+            if any(row.state is Admission.ADMITTED and (row.settled_at or since) > since for row in rows.values())
+        )
+
+    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+        return [
+            IngressCount(agent_id=agent_id or None, check=check, outcome=outcome, count=count)
+            for (group, agent_id, check, outcome), count in sorted(self._counts.items())
+            if group == group_id
+        ]
+
+    async def receipts(
+        self, group_id: str, log_ids: Sequence[UUID]
+    ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
+        rows = self._rows[group_id]
+        return {one: (rows[one].state, tuple(rows[one].verdicts)) for one in log_ids if one in rows}
+
+    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+        rows = [
+            row
+            for row in self._rows[group_id].values()
+            if row.state is Admission.ADMITTED
+            and not row.removed
+            and row.settled_at is not None
+            and row.settled_at > since
+        ]
+        rows.sort(key=lambda row: (row.settled_at or since, row.capture.id), reverse=True)
+        return [_working_entry(row, self._ttl) for row in rows[:limit]]
+
+
+class _Batch:
+    def __init__(self, pending: frozenset[UUID]) -> None:
+        self.pending = pending
+        self.settled: list[Settled] = []
+
+    async def settle(self, settled: Sequence[Settled]) -> None:
+        self.settled.extend(settled)
+
+
+def _quarantine_row(row: _Row) -> QuarantineRow:
+    return QuarantineRow(
+        capture=row.capture,
+        admission=row.state,
+        attempts=row.attempts,
+        settled_at=row.settled_at,
+        flags=row.flags,
+        verdicts=tuple(row.verdicts),
+    )
+
+
+def _working_entry(row: _Row, ttl: timedelta) -> WorkingEntry:
+    capture = row.capture
+    return WorkingEntry(
+        id=capture.id,
+        group_id=capture.group_id,
+        session_id=capture.session_id,
+        node_type=capture.node_type,
+        agent_id=capture.agent_id,
+        content=capture.content,
+        metadata=capture.metadata,
+        occurred_at=capture.occurred_at,
+        created_at=capture.created_at,
+        expires_at=None if row.settled_at is None else row.settled_at + ttl,
+        embedding=row.vector,
+        embedding_model=row.model,
+        flags=row.flags,
+    )
+
+
+def _matches(row: _Row, where: QuarantineFilter) -> bool:
+    capture = row.capture
+    return (
+        where.session_id in (None, capture.session_id)
+        and where.agent_id in (None, capture.agent_id)
+        and where.node_type in (None, capture.node_type)
+        and where.admission in (None, row.state)
+        and (where.since is None or capture.created_at >= where.since)
+        and (where.until is None or capture.created_at < where.until)
+    )
+
+
+def _pause(tries: int) -> timedelta:
+    """Twice as long after each try, up to half a minute."""
+    return timedelta(seconds=min(30, 2 ** min(tries, 10)))

@@ -1,0 +1,78 @@
+"""Working memory in lists, and what was recalled."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from clearwell.ports import Clock
+from clearwell.records import WorkingEntry
+
+
+class MemoryWorking:
+    """Working memory in lists."""
+
+    def __init__(self, clock: Clock, *, size: int = 50) -> None:
+        self._clock = clock
+        self._size = size
+        self._lists: defaultdict[str, list[WorkingEntry]] = defaultdict(list)
+        self._seen = False
+
+    async def push(self, entry: WorkingEntry) -> None:
+        if not self._live(entry):
+            return
+        others = [one for one in self._lists[entry.group_id] if one.id != entry.id]
+        self._lists[entry.group_id] = [entry, *others][: self._size]
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        return [entry for entry in self._lists[group_id] if self._live(entry)]
+
+    async def remove(self, group_id: str, entry_id: UUID) -> bool:
+        before = len(self._lists[group_id])
+        self._lists[group_id] = [entry for entry in self._lists[group_id] if entry.id != entry_id]
+        return len(self._lists[group_id]) < before
+
+    async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
+        self._lists[group_id] = [entry for entry in entries if self._live(entry)][: self._size]
+
+    async def is_new(self) -> bool:
+        new, self._seen = not self._seen, True
+        return new
+
+    def lose_everything(self) -> None:
+        """As a server does that was restarted without its data."""
+        self._lists.clear()
+        self._seen = False
+
+    async def cleanup(self, group_id: str | None = None) -> int:
+        groups = [group_id] if group_id is not None else list(self._lists)
+        before = sum(len(self._lists[group]) for group in groups)
+        for group in groups:
+            self._lists[group] = await self.entries(group)
+        return before - sum(len(self._lists[group]) for group in groups)
+
+    async def ping(self) -> None:
+        """Always there."""
+
+    def _live(self, entry: WorkingEntry) -> bool:
+        return entry.expires_at is not None and entry.expires_at > self._clock.now()
+
+
+class MemoryRecalls:
+    """What was recalled, in a dict."""
+
+    def __init__(self, clock: Clock, *, remember: timedelta = timedelta(hours=24)) -> None:
+        self._clock = clock
+        self._remember = remember
+        self._given: dict[tuple[str, UUID, str | None], datetime] = {}
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+        self._given |= {(group_id, one, agent_id): self._clock.now() for one in ids}
+
+    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        since = self._clock.now() - self._remember
+        return frozenset(
+            one
+            for (group, one, given_to), at in self._given.items()
+            if group == group_id and given_to in (None, agent_id) and at > since
+        )
