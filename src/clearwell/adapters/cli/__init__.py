@@ -1,0 +1,66 @@
+"""The command line: serve, look after and use Clearwell from a shell."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from clearwell.adapters.cli import doctor, memory, operate, problems, serve, status
+from clearwell.adapters.cli.keys import keys
+from clearwell.adapters.cli.printing import prepare_streams
+from clearwell.adapters.cli.running import Interrupted
+from clearwell.errors import ClearwellError
+from clearwell.version import __version__
+
+app = typer.Typer(
+    name="clearwell",
+    help="Three-tier memory for agents: quarantine, working memory, and long-term memory that only people write.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"clearwell {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback acts
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for command in (
+    serve.serve,
+    operate.migrate,
+    memory.capture,
+    memory.query,
+    memory.ingest,
+    status.status,
+    operate.data,
+    doctor.doctor,
+    operate.settings,
+):
+    app.command()(command)
+app.add_typer(keys, name="keys")
+
+
+def main() -> None:
+    """Run the command line. Errors are one clear sentence on stderr, never a traceback."""
+    prepare_streams()
+    try:
+        code = app(standalone_mode=False, prog_name="clearwell")
+    except (ClearwellError, Interrupted, OSError, *problems.BROKEN_SETTINGS, problems.USAGE_ERROR) as error:
+        code = problems.tell(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+__all__ = ["app", "main"]

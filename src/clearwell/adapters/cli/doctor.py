@@ -1,0 +1,156 @@
+"""``doctor``: every part that the protocol's trouble-shooting names, one line each, with what to do."""
+
+import time
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Annotated
+
+import typer
+
+from clearwell.adapters.cli.findings import Findings
+from clearwell.adapters.cli.inside import Inside, check_inside
+from clearwell.adapters.cli.looking import overview_of
+from clearwell.adapters.cli.masking import masked_address
+from clearwell.adapters.cli.port import address, api_answers, holder, is_listened_on
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.running import AsJson, program, run, start
+from clearwell.app import ServerAt, make_embedder, running_postgres, running_valkey
+from clearwell.errors import ClearwellError, SchemaError
+from clearwell.settings import Settings
+from clearwell.stores.postgres import require_schema
+from clearwell.stores.valkey.overview import WorkingFacts, working_facts
+
+NO_EVICTION = "noeviction"
+
+
+def doctor(
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Look at this group too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every part, and say what to do about what is wrong."""
+    settings, terminal = start()
+    findings = run(examine(settings, terminal, group))
+    if as_json:
+        terminal.json(findings.to_json())
+    else:
+        findings.show()
+        terminal.line()
+        terminal.tell("doctor_all_well" if findings.healthy else "doctor_not_well")
+    if not findings.healthy:
+        raise typer.Exit(1)
+
+
+async def examine(settings: Settings, terminal: Terminal, group: str | None) -> Findings:
+    findings = Findings(terminal)
+    async with AsyncExitStack() as stack:
+        postgres = await _reached(stack, "postgres", running_postgres(settings), findings)
+        migrated = postgres is not None and await check_postgres(settings, postgres, findings)
+        valkey = await _reached(stack, "working_memory", running_valkey(settings), findings)
+        working = None if valkey is None else await check_working(settings, valkey, findings)
+        model = await check_embedder(settings, findings)
+        if postgres is not None and migrated:
+            inside = Inside(settings=settings, findings=findings, working=working, model=model, group=group)
+            async with overview_of(settings, postgres.url) as overview:
+                await check_inside(inside, overview)
+    check_port(settings, findings)
+    return findings
+
+
+async def _reached(
+    stack: AsyncExitStack, check: str, server: AbstractAsyncContextManager[ServerAt], findings: Findings
+) -> ServerAt | None:
+    try:
+        return await stack.enter_async_context(server)
+    except ClearwellError as error:
+        findings.error(check, error)
+        return None
+
+
+async def check_postgres(settings: Settings, at: ServerAt, findings: Findings) -> bool:
+    """Whether it answers and has this program's schema."""
+    try:
+        async with overview_of(settings, at.url) as overview:
+            facts = await overview.server()
+        where = _where(at, findings.terminal)
+        findings.good("postgres", "doctor_postgres", version=facts.version, pgvector=facts.pgvector or "–", where=where)
+        await require_schema(at.url)
+    except SchemaError as error:
+        if at.bundled is not None and error.code == "schema_behind":
+            findings.mind("schema", "doctor_schema_bundled", program=program())
+        else:
+            findings.error("schema", error)
+        return False
+    except ClearwellError as error:
+        findings.error("postgres", error)
+        return False
+    findings.good("schema", "doctor_schema", version=facts.schema)
+    return True
+
+
+async def check_working(settings: Settings, at: ServerAt, findings: Findings) -> WorkingFacts | None:
+    try:
+        facts = await working_facts(at.url, timeout_seconds=settings.redis_timeout_seconds)
+    except ClearwellError as error:
+        findings.error("working_memory", error)
+        return None
+    where = _where(at, findings.terminal)
+    findings.good("working_memory", "doctor_working", name=facts.name, version=facts.version, where=where)
+    _check_eviction(facts, findings)
+    if facts.write_failed:
+        findings.bad("persistence", "doctor_write_failed", name=facts.name)
+    elif facts.append_only:
+        findings.good("persistence", "doctor_append_only", name=facts.name)
+    else:
+        findings.mind("persistence", "doctor_not_append_only", name=facts.name)
+    return facts
+
+
+def _check_eviction(facts: WorkingFacts, findings: Findings) -> None:
+    if facts.policy == NO_EVICTION:
+        findings.good("eviction", "doctor_no_eviction", policy=facts.policy)
+    elif facts.limited:
+        findings.bad("eviction", "doctor_evicts", policy=facts.policy)
+    else:
+        findings.mind("eviction", "doctor_would_evict", policy=facts.policy)
+
+
+async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, int] | None:
+    """The model's name and dimensions, where it embeds."""
+    try:
+        embedder = make_embedder(settings)
+    except ClearwellError as error:
+        findings.error("embedder", error)
+        return None
+    try:
+        first = time.perf_counter()
+        (vector,) = await embedder.embed(["Clearwell 自检"])
+        second = time.perf_counter()
+        await embedder.embed(["What does the group know? 群组知道什么？"])
+        third = time.perf_counter()
+    except ClearwellError as error:
+        findings.error("embedder", error)
+        return None
+    finally:
+        await embedder.close()
+    params = {"model": embedder.model, "dimensions": len(vector), "ready": f"{second - first:.1f}"}
+    if third - second > settings.retrieve_timeout_seconds:
+        findings.mind("embedder", "doctor_embedder_slow", **params, seconds=f"{third - second:.1f}")
+    else:
+        findings.good("embedder", "doctor_embedder", **params, milliseconds=f"{(third - second) * 1000:.0f}")
+    return embedder.model, len(vector)
+
+
+def check_port(settings: Settings, findings: Findings) -> None:
+    if api_answers(settings):
+        findings.good("port", "doctor_port_ours", url=address(settings))
+    elif not is_listened_on(settings):
+        findings.good("port", "doctor_port_free", port=settings.port)
+    else:
+        by = holder(settings.port)
+        name = findings.terminal.words("doctor_somebody") if by is None else f"{by.name} ({by.pid})"
+        findings.mind("port", "doctor_port_taken", port=settings.port, name=name)
+
+
+def _where(at: ServerAt, terminal: Terminal) -> str:
+    if at.bundled is None:
+        return masked_address(at.url)
+    return terminal.words("doctor_bundled_started" if at.bundled.started else "doctor_bundled_running")

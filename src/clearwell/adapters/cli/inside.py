@@ -1,0 +1,157 @@
+"""The part of ``doctor`` that looks into the database: filter, retrieval, backlog, model and keys."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+
+from clearwell.adapters.cli.findings import Findings
+from clearwell.adapters.cli.port import is_loopback
+from clearwell.adapters.cli.running import program
+from clearwell.messages import catalogue
+from clearwell.records import UNASSIGNED, Admission
+from clearwell.settings import Settings
+from clearwell.stores.postgres.overview import Counts, Filtered, Overview
+from clearwell.stores.valkey.overview import WorkingFacts
+
+LATE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What is known before: working memory and the model are None where they did not answer."""
+
+    settings: Settings
+    findings: Findings
+    working: WorkingFacts | None
+    model: tuple[str, int] | None
+    group: str | None
+
+
+async def check_inside(inside: Inside, overview: Overview) -> None:
+    counts = await overview.counts() if await overview.sees_all() else None
+    check_model(inside, await overview.models())
+    if counts is None:
+        inside.findings.mind("counts", "doctor_counts_hidden")
+    await check_filter(inside, overview, everywhere=counts is not None)
+    if inside.group is not None:
+        await check_group(inside, inside.group, overview, counts)
+    elif counts is not None:
+        check_silent_groups(inside, counts)
+    if counts is not None:
+        check_pending(inside, counts)
+    await check_keys(inside, overview)
+
+
+def check_model(inside: Inside, stored: dict[str, int]) -> None:
+    """Vectors of two models cannot be compared: ``serve`` refuses to start on them."""
+    if inside.model is None or not stored:
+        return
+    name, dimensions = inside.model
+    known = ", ".join(sorted(stored))
+    if name not in stored:
+        inside.findings.bad("model", "doctor_model_other", stored=known, configured=name)
+    elif stored[name] != dimensions:
+        inside.findings.bad("model", "doctor_model_size", model=name, stored=stored[name], configured=dimensions)
+    else:
+        inside.findings.good("model", "doctor_model", model=name)
+
+
+async def check_filter(inside: Inside, overview: Overview, *, everywhere: bool) -> None:
+    """What the ingress filter refused in the last day, and what to do about the commonest reason."""
+    since = datetime.now(UTC) - DAY
+    if inside.group is not None:
+        filtered = await overview.filtered_in(inside.group, since=since)
+    elif everywhere:
+        filtered = await overview.filtered(since=since)
+    else:
+        return
+    refused, admitted = filtered.admissions[Admission.REFUSED], filtered.admissions[Admission.ADMITTED]
+    if not refused:
+        inside.findings.good("filter", "doctor_filter_none", admitted=admitted)
+        return
+    tell = inside.findings.mind if refused > admitted else inside.findings.good
+    tell("filter", "doctor_filter", **_filter_params(inside, filtered), refused=refused, admitted=admitted)
+
+
+def _filter_params(inside: Inside, filtered: Filtered) -> dict[str, object]:
+    words, name = inside.findings.terminal.words, inside.findings.terminal.name
+    by_check: dict[str, int] = {}
+    for refusal in filtered.refusals:
+        by_check[refusal.check] = by_check.get(refusal.check, 0) + refusal.rows
+    code = f"doctor_refused_{filtered.refusals[0].reason.removeprefix('verdict_')}" if filtered.refusals else ""
+    if code not in catalogue():
+        code = "doctor_refused_other"
+    settings = inside.settings
+    limits = {
+        "confidence": settings.confidence_threshold,
+        "width": settings.min_width,
+        "similarity": settings.duplicate_similarity,
+    }
+    return {
+        "checks": ", ".join(f"{name(f'cli_check_{check}', check)} {rows}" for check, rows in by_check.items()),
+        "reason": words(code, **limits),
+        "what_to_do": words(f"{code}_do", **limits),
+    }
+
+
+async def check_group(inside: Inside, group: str, overview: Overview, counts: Counts | None) -> None:
+    """Why retrieval in this group may answer nothing."""
+    memories = await overview.memories_in(group)
+    live = None if inside.working is None else inside.working.groups.get(group, 0)
+    findings = inside.findings
+    if not memories and live is None:
+        return  # that working memory does not answer was said before
+    if not memories and not live:
+        similar = get_close_matches(group, [] if counts is None else counts.groups, n=3)
+        code = "doctor_group_empty_similar" if similar and group not in similar else "doctor_group_empty"
+        findings.mind("retrieval", code, group=group, similar=", ".join(similar), program=program())
+        return
+    shown = "?" if live is None else live
+    findings.good("retrieval", "doctor_group", group=group, live=shown, memories=sum(memories.values()))
+    others = {name: count for name, count in memories.items() if inside.model and name != inside.model[0]}
+    if others and inside.model:
+        models = ", ".join(sorted(others))
+        count = sum(others.values())
+        findings.bad("retrieval", "doctor_group_model", count=count, models=models, configured=inside.model[0])
+
+
+def check_silent_groups(inside: Inside, counts: Counts) -> None:
+    """Groups whose every query answers empty."""
+    if inside.working is None:
+        return
+    live = inside.working.groups
+    known = {group: has for group, has in counts.groups.items() if group != UNASSIGNED}
+    silent = [group for group, has_memories in known.items() if not has_memories and group not in live]
+    if not silent:
+        inside.findings.good("retrieval", "doctor_retrieval", groups=len(known | dict.fromkeys(live, True)))
+        return
+    names = ", ".join(silent[:NAMED]) + (" …" if len(silent) > NAMED else "")
+    inside.findings.mind("retrieval", "doctor_retrieval_silent", count=len(silent), names=names, program=program())
+
+
+def check_pending(inside: Inside, counts: Counts) -> None:
+    pending = counts.pending
+    late = pending.oldest is not None and datetime.now(UTC) - pending.oldest > LATE
+    if late and pending.oldest is not None:
+        age = inside.findings.terminal.age(pending.oldest)
+        params = {"rows": pending.rows, "age": age, "attempts": pending.attempts}
+        inside.findings.mind("pending", "doctor_pending_late", **params, program=program())
+    else:
+        inside.findings.good("pending", "doctor_pending", rows=pending.rows)
+
+
+async def check_keys(inside: Inside, overview: Overview) -> None:
+    keys = await overview.keys()
+    findings, host = inside.findings, inside.settings.host
+    if keys.valid + keys.revoked == 0 and is_loopback(host):
+        findings.mind("access", "doctor_local_mode", program=program())
+    elif keys.valid + keys.revoked == 0:
+        findings.bad("access", "doctor_open_bind", host=host, program=program())
+    elif keys.valid == 0:
+        findings.mind("access", "doctor_no_valid_key", program=program())
+    elif keys.reviewers == 0:
+        findings.mind("access", "doctor_no_reviewer", valid=keys.valid, program=program())
+    else:
+        findings.good("access", "doctor_keys", valid=keys.valid, reviewers=keys.reviewers)

@@ -1,0 +1,166 @@
+"""``keys create``, ``keys list`` and ``keys revoke``."""
+
+import shlex
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.running import AsJson, UsageProblem, person, program, run, start
+from clearwell.app import open_keys, running_postgres
+from clearwell.errors import NotFound
+from clearwell.flow.keyring import KeyRing
+from clearwell.records import ApiKey, Json, Right
+from clearwell.settings import Settings
+
+keys = typer.Typer(help="Make, list and revoke API keys.", rich_markup_mode=None)
+
+
+@keys.command()
+def create(
+    scope: Annotated[list[str], typer.Option("--scope", help="capture, read, review, admin; repeat it or use commas.")],
+    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group it covers; repeat it.")] = None,
+    all_groups: Annotated[bool, typer.Option("--all-groups", help="It covers every group.")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", help="Bind it to this agent.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What it is for.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and show it, once."""
+    settings, terminal = start()
+    rights = wanted_rights(scope)
+    groups = wanted_groups(group, all_groups=all_groups)
+
+    async def work() -> tuple[ApiKey, str, bool, bool]:
+        async with open_ring(settings) as ring:
+            first = not await ring.any_key_ever()
+            key, secret = await ring.create(
+                name=name or "+".join(sorted(rights)), rights=rights, groups=groups, agent_id=agent, actor=person().name
+            )
+            return key, secret, first, has_reviewer(await ring.list())
+
+    key, secret, first, reviewed = run(work())
+    if as_json:
+        terminal.json({"key": secret, **key_json(key)})
+    else:
+        show_new(key, secret, terminal)
+    if first:
+        terminal.warn("cli_key_first")
+    if not reviewed:
+        terminal.warn("cli_key_no_reviewer", command=reviewer_command(groups))
+
+
+@keys.command(name="list")
+def show_all(as_json: AsJson = False) -> None:
+    """Show every key, without its secret."""
+    settings, terminal = start()
+
+    async def work() -> list[ApiKey]:
+        async with open_ring(settings) as ring:
+            return await ring.list()
+
+    found = run(work())
+    if as_json:
+        terminal.json({"keys": [key_json(key) for key in found]})
+    elif not found:
+        terminal.tell("cli_key_none", program=program())
+    else:
+        headings = ["cli_head_id", "cli_head_name", "cli_head_scopes", "cli_head_groups", "cli_head_agent"]
+        terminal.table([*headings, "cli_head_created", "cli_head_state"], [_row(key, terminal) for key in found])
+
+
+@keys.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `keys list` shows.")], as_json: AsJson = False
+) -> None:
+    """Revoke a key at once."""
+    settings, terminal = start()
+
+    async def work() -> None:
+        async with open_ring(settings) as ring:
+            await ring.revoke(wanted_id(key_id), actor=person().name)
+
+    run(work())
+    if as_json:
+        terminal.json({"id": key_id, "revoked": True})
+    else:
+        terminal.tell("cli_key_revoked", id=key_id)
+
+
+@asynccontextmanager
+async def open_ring(settings: Settings) -> AsyncIterator[KeyRing]:
+    async with running_postgres(settings) as postgres, open_keys(settings, postgres.url) as ring:
+        yield ring
+
+
+def wanted_rights(scopes: list[str]) -> frozenset[Right]:
+    names = [name.strip() for scope in scopes for name in scope.split(",") if name.strip()]
+    for name in names:
+        if name not in [right.value for right in Right]:
+            raise UsageProblem("cli_scope_unknown", field="--scope", scope=name)
+    return frozenset(Right(name) for name in names)
+
+
+def wanted_groups(groups: list[str] | None, *, all_groups: bool) -> frozenset[str] | None:
+    if all_groups and groups:
+        raise UsageProblem("cli_group_twice", field="--group")
+    if not all_groups and not groups:
+        raise UsageProblem("cli_group_missing", field="--group")
+    return None if all_groups else frozenset(groups or ())
+
+
+def wanted_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound("key_not_found", id=text) from None
+
+
+def has_reviewer(found: list[ApiKey]) -> bool:
+    return any(Right.REVIEW in key.rights and key.revoked_at is None for key in found)
+
+
+def reviewer_command(groups: frozenset[str] | None) -> str:
+    covered = ["--all-groups"] if groups is None else [word for group in sorted(groups) for word in ("--group", group)]
+    return f"{program()} {shlex.join(['keys', 'create', '--scope', 'read,review', *covered])}"
+
+
+def show_new(key: ApiKey, secret: str, terminal: Terminal) -> None:
+    terminal.tell("cli_key_created", id=key.id)
+    terminal.line()
+    terminal.line(f"  {secret}", "bold")
+    terminal.line()
+    terminal.tell("cli_key_once")
+    groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(sorted(key.groups))
+    rows = [("cli_head_scopes", ", ".join(sorted(key.rights))), ("cli_head_groups", groups)]
+    if key.agent_id is not None:
+        rows.append(("cli_head_agent", key.agent_id))
+    terminal.pairs([(terminal.words(code), value) for code, value in rows])
+
+
+def key_json(key: ApiKey) -> dict[str, Json]:
+    return {
+        "id": str(key.id),
+        "name": key.name,
+        "scopes": [*sorted(key.rights)],
+        "groups": None if key.groups is None else [*sorted(key.groups)],
+        "agent_id": key.agent_id,
+        "created_at": key.created_at.isoformat(),
+        "revoked_at": None if key.revoked_at is None else key.revoked_at.isoformat(),
+    }
+
+
+def _row(key: ApiKey, terminal: Terminal) -> list[str]:
+    groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(sorted(key.groups))
+    state = "cli_key_valid" if key.revoked_at is None else "cli_key_is_revoked"
+    return [
+        str(key.id),
+        key.name,
+        ", ".join(sorted(key.rights)),
+        groups,
+        key.agent_id or "–",
+        terminal.moment(key.created_at),
+        terminal.words(state),
+    ]

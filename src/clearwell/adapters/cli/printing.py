@@ -1,0 +1,131 @@
+"""What a person sees: sentences in one language, tables that line up, and JSON for programs."""
+
+import json
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from clearwell.messages import Language, catalogue, say
+from clearwell.records import Json
+
+WIDTH_OF_A_FILE = 240
+_SHOWN_CONTROLS = frozenset("\n\t")
+_TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+"""Characters that reorder the text around them."""
+
+
+class Terminal:
+    """Says things in one language: results on stdout, warnings and errors on stderr."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.out = _console(stderr=False)
+        self.err = _console(stderr=True)
+
+    def words(self, code: str, **params: object) -> str:
+        return say(code, self.language, **params)
+
+    def name(self, code: str, otherwise: str) -> str:
+        """The word for something that may be newer than its word."""
+        return self.words(code) if code in catalogue() else otherwise
+
+    def tell(self, code: str, *, style: str = "", **params: object) -> None:
+        self.line(self.words(code, **params), style)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line that is never broken by us, so that a command or a path can be copied."""
+        self.out.print(Text(visible(text), style), soft_wrap=True)
+
+    def warn(self, code: str, **params: object) -> None:
+        self.err.print(Text(visible("! " + self.words(code, **params)), "yellow"), soft_wrap=True)
+
+    def fail(self, text: str) -> None:
+        self.err.print(Text(visible("✗ " + text), "red"), soft_wrap=True)
+
+    def block(self, text: str, *, indent: int) -> None:
+        """Text of others, wrapped and indented."""
+        self.out.print(Padding(Text(visible(text)), (0, 0, 0, indent), expand=False))
+
+    def pairs(self, rows: Sequence[tuple[str, str]], *, indent: int = 2) -> None:
+        """Names and what they are, in two columns."""
+        width = max(cell_len(name) for name, _ in rows)
+        for name, value in rows:
+            gap = " " * (width - cell_len(name) + 2)
+            line = Text(" " * indent).append(name, "bold").append(gap).append(visible(value))
+            self.out.print(line, soft_wrap=True)
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """``headings`` are message codes. The first column names the row and is never broken."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column, heading in enumerate(headings):
+            table.add_column(self.words(heading), overflow="fold", no_wrap=column == 0)
+        for row in rows:
+            table.add_row(*(Text(visible(cell)) for cell in row))
+        self.out.print(table)
+
+    def json(self, data: Json) -> None:
+        utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
+        self.out.out(json.dumps(data, ensure_ascii=not utf8, indent=2, default=str), highlight=False)
+
+    def moment(self, moment: datetime) -> str:
+        return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+    def age(self, since: datetime) -> str:
+        """How long ago, in the largest unit that fits."""
+        age = max(datetime.now(UTC) - since, timedelta())
+        for code, unit in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+            if age.total_seconds() >= unit:
+                return self.words(f"cli_age_{code}", count=int(age.total_seconds() // unit))
+        return self.words("cli_age_now")
+
+
+def visible(text: str) -> str:
+    """Text that an agent wrote must not steer the terminal it is shown on."""
+    return "".join(character if _harmless(character) else _escaped(character) for character in text)
+
+
+def _harmless(character: str) -> bool:
+    if character in _SHOWN_CONTROLS:
+        return True
+    return unicodedata.category(character) != "Cc" and character not in _TURNING
+
+
+def _escaped(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def prepare_streams() -> None:
+    """A character that the terminal's encoding does not have is escaped instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    width = None if console.is_terminal else shutil.get_terminal_size((WIDTH_OF_A_FILE, 24)).columns
+    if console.no_color or width is not None:
+        return Console(
+            stderr=stderr, markup=False, highlight=False, emoji=False, width=width, color_system=None, no_color=True
+        )
+    return console

@@ -1,0 +1,125 @@
+"""``serve``: the bundled servers, the API and the worker, until a signal asks it to stop."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from uvicorn.importer import import_from_string
+
+from clearwell.adapters.cli.logs import configure_logs
+from clearwell.adapters.cli.port import is_loopback, listen, take_port
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.signals import on_stop_signal
+from clearwell.adapters.cli.welcome import Served, welcome
+from clearwell.app import Clearwell, Servers, running_servers
+from clearwell.settings import Settings
+
+CREATE_APP = "clearwell.adapters.http.app:create_app"
+DRAIN_SECONDS = 10
+
+
+class ApiServer(uvicorn.Server):
+    """Says when it is ready, and leaves signals to us: servers that we started have to be stopped after it."""
+
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+        self._on_stop = on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Stopping:
+    """Whether the program was asked to stop. Asked twice, it no longer waits for open connections."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._api: ApiServer | None = None
+
+    def ask(self) -> None:
+        if self._api is not None:
+            self._api.should_exit = True
+            self._api.force_exit = self.asked
+        self.asked = True
+
+    def watch(self, api: ApiServer) -> None:
+        self._api = api
+        api.should_exit = self.asked
+
+
+def serve(
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+) -> None:
+    """Run Clearwell: the API, the worker, and the bundled servers as needed."""
+    chosen: dict[str, Any] = {"host": host, "port": port}
+    settings = Settings(**{name: value for name, value in chosen.items() if value is not None})
+    terminal = Terminal(settings.spoken)
+    colors = terminal.err.is_terminal and not terminal.err.no_color
+    configure_logs(settings.spoken, level=logging.INFO, colors=colors)
+    stopping = Stopping()
+    with on_stop_signal(stopping.ask, even_if_ignored=True):
+        sockets = take_port(settings)
+        try:
+            asyncio.run(_serve(settings, sockets, stopping, terminal, access_log=access_log))
+        finally:
+            for one in sockets:
+                one.close()
+        terminal.tell("cli_serve_stopped")
+
+
+async def _serve(
+    settings: Settings, sockets: list[socket.socket], stopping: Stopping, terminal: Terminal, *, access_log: bool
+) -> None:
+    async with running_servers(settings) as servers:
+        if stopping.asked:
+            return
+        listen(sockets, settings)
+        app = import_from_string(CREATE_APP)(settings, servers=servers)
+        # We run the lifespan: uvicorn would turn an error in it into a traceback.
+        async with app.router.lifespan_context(app):
+            served = await _served(settings, servers, app.state.clearwell)
+            api = ApiServer(
+                _config(app, access_log=access_log),
+                on_ready=lambda: welcome(served, terminal),
+                on_stop=lambda: terminal.tell("cli_serve_stopping"),
+            )
+            stopping.watch(api)
+            if not stopping.asked:
+                await api.serve(sockets)
+
+
+async def _served(settings: Settings, servers: Servers, clearwell: Clearwell) -> Served:
+    needs_key = not is_loopback(settings.host) or await clearwell.keys.any_key_ever()
+    return Served(settings=settings, servers=servers, needs_key=needs_key)
+
+
+def _config(app: Any, *, access_log: bool) -> uvicorn.Config:
+    if access_log:
+        logging.getLogger("uvicorn.access").setLevel(logging.INFO)
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=access_log,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )

@@ -1,0 +1,78 @@
+"""``doctor`` finds what the protocol's trouble-shooting names, and says what to do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from tests.integration.cli.program import Program, free_port
+
+SHORT = "too short"
+
+
+def statuses(answer: Any) -> dict[str, str]:
+    return {check["check"]: check["status"] for check in answer["checks"]}
+
+
+def test_a_sound_installation_has_no_problem(program: Program) -> None:
+    port = str(free_port())
+    told = program.but(CLEARWELL_PORT=port).good("doctor")
+    assert "✗" not in told.out
+    assert "No problem was found" in told.out
+    assert "use-multilingual-v3 embeds: 512 dimensions" in told.out
+    assert "The schema is up to date" in told.out
+    assert f"Port {port} is free" in told.out
+    assert "Local mode" in told.out
+
+
+def test_without_redis_it_says_so_and_goes_on(program: Program) -> None:
+    ran = program.chinese().but(REDIS_URL="redis://127.0.0.1:1/0").run("doctor", "--json")
+    assert ran.code == 1
+    found = statuses(ran.json)
+    assert found["working_memory"] == "problem"
+    assert found["postgres"] == found["schema"] == found["embedder"] == "ok"
+    (line,) = [check["text"] for check in ran.json["checks"] if check["check"] == "working_memory"]
+    assert "工作记忆（Redis 或 Valkey）没有响应" in line
+    assert "REDIS_URL" in line
+
+
+def test_it_explains_refusals_an_empty_group_and_a_backlog(program: Program, database_url: str) -> None:
+    program.good("capture", "-g", "harbour", SHORT)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE quarantine_logs SET created_at = created_at - interval '1 hour'")
+        connection.execute("UPDATE admissions SET state = 'pending', settled_at = NULL")
+    told = program.good("doctor", "-g", "harbor").out
+    assert "The group harbor has nothing in working memory (key wm:harbor) and no long-term memory" in told
+    assert "Similar names: harbour" in told
+    assert "Captures that wait for admission: 1, the oldest 1 h ago" in told
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE admissions SET state = 'refused', settled_at = now()")
+    told = program.chinese().good("doctor").out
+    assert "拒绝 1 条（长度 1），通过 0 条。最常见的原因：文本宽度不足 50 列" in told
+    assert "CLEARWELL_MIN_WIDTH" in told
+    assert "1 个群组既无有效的工作记忆条目也无长期记忆，检索结果为空（harbour）" in told
+
+
+@pytest.fixture
+def evicting(redis_url: str) -> Iterator[None]:
+    with redis.Redis.from_url(redis_url) as server:
+        server.config_set("maxmemory-policy", "allkeys-lru")
+        server.config_set("maxmemory", "1gb")
+        yield
+        server.config_set("maxmemory", "0")
+        server.config_set("maxmemory-policy", "noeviction")
+
+
+@pytest.mark.usefixtures("evicting")
+def test_settings_of_the_servers_that_break_promises_are_problems(program: Program, database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute("INSERT INTO embedding_models VALUES ('another-model', 3, now())")
+    ran = program.but(CLEARWELL_HOST="192.0.2.1").run("doctor", "--json")
+    assert ran.code == 1
+    found = statuses(ran.json)
+    assert found["eviction"] == found["model"] == found["access"] == "problem"
+    advice = " ".join(check["advice"] or "" for check in ran.json["checks"])
+    assert "maxmemory-policy noeviction" in advice
+    assert "CLEARWELL_EMBEDDING_MODEL back to another-model" in advice

@@ -1,0 +1,49 @@
+"""``capture``, ``query`` and ``ingest`` in both languages, for people and for programs."""
+
+import psycopg
+
+from tests.integration.cli.program import Program
+
+SAID = "The tram line to the airport is closed on Sundays in June because the rails are replaced."
+KNOWN = "Invoices above ten thousand euros are signed by two members of the board."
+
+
+def test_a_capture_is_admitted_refused_and_found_again(program: Program) -> None:
+    admitted = program.good("capture", "-g", "city", "--confidence", "0.9", "--agent", "scout", SAID)
+    assert admitted.out.startswith("⚡️ Admitted")
+    assert "non-duplicate" in admitted.out
+    refused = program.chinese().good("capture", "-g", "city", "--confidence", "0.5", "-", stdin=SAID)
+    assert refused.out.startswith("已拒绝：给出的置信度 0.5 低于 0.8。")
+    found = program.good("query", "-g", "city", "--json", "--max-results", "1", "When is the tram closed?").json
+    (item,) = found["results"]
+    assert item["content"] == SAID
+    assert item["label_text"] == "⚡️ Unverified"
+    assert item["agent_id"] == "scout"
+    assert found["degraded"] == []
+
+
+def test_a_capture_answers_programs_with_its_verdicts(program: Program) -> None:
+    answer = program.good("capture", "-g", "city", "--metadata", '{"confidence": "high"}', "--json", SAID).json
+    assert answer["admission"] == "refused"
+    assert [verdict["outcome"] for verdict in answer["verdicts"]] == ["fail", *["not_checked"] * 3]
+
+
+def test_a_person_promotes_a_file_and_it_is_found_as_verified(program: Program, database_url: str) -> None:
+    (program.folder / "rule.txt").write_text(f"{KNOWN} \x1b[2J[bold]red[/bold] \u202eabc")
+    promoted = program.chinese().good("ingest", "-g", "board", "--file", "rule.txt", "--author", "secretary")
+    assert promoted.out.startswith("✅ 已晋升")
+    found = program.chinese().good("query", "-g", "board", "Who signs large invoices?")
+    assert " 1. ✅ 已验证  得分 " in found.out
+    assert f"    {KNOWN} " in found.out
+    assert r"\x1b[2J[bold]red[/bold] \u202eabc" in found.out, "an agent's text cannot steer the terminal"
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute("SELECT decided_by FROM promotions").fetchone()
+    assert row is not None
+    assert row[0].startswith("local:")
+
+
+def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:
+    ran = program.shell(f'"{program.command()[0]}" -m clearwell settings | head -n 1')
+    assert ran.code == 0
+    assert ran.out.count("\n") == 1
+    assert ran.err == ""

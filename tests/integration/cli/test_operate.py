@@ -1,0 +1,86 @@
+"""``migrate``, ``keys``, ``settings``, ``data`` and ``status``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from tests.integration.cli.program import Program
+
+
+def test_migrate_says_what_it_did(program: Program, empty_database_url: str) -> None:
+    program = program.but(DATABASE_URL=empty_database_url)
+    missing = program.chinese().run("query", "-g", "g", "text")
+    assert missing.code == 1
+    assert "clearwell migrate" in missing.err
+    first = program.good("migrate", "--json").json
+    assert first["applied"][0] == "0001_roles"
+    assert f"Nothing to do: the schema is at version {first['schema']}" in program.good("migrate").out
+
+
+def test_the_life_of_keys(program: Program) -> None:
+    first = program.run("keys", "create", "--scope", "capture", "--scope", "read", "--group", "a b", "--json")
+    assert first.json["key"].startswith("cw_")
+    assert first.json["scopes"] == ["capture", "read"]
+    assert first.json["groups"] == ["a b"]
+    assert "Local mode is closed now" in first.err
+    assert "keys create --scope read,review --group 'a b'" in first.err
+    second = program.good("keys", "create", "--scope", "review,read", "--all-groups", "--name", "Li Wei")
+    assert second.err == ""
+    assert "cw_" in second.out
+    revoked = program.chinese().good("keys", "revoke", first.json["id"])
+    assert "本地模式保持关闭" in revoked.out
+    listed = program.good("keys", "list", "--json")
+    shown = [(key["name"], key["revoked_at"] is None) for key in listed.json["keys"]]
+    assert shown == [("capture+read", False), ("Li Wei", True)]
+    assert first.json["key"] not in listed.out
+
+
+def test_settings_are_shown_with_their_origin_and_without_secrets(program: Program) -> None:
+    (program.folder / "clearwell.toml").write_text("hot_limit = 7\n")
+    program = program.but(
+        DATABASE_URL="postgresql://joe:hush@db/x?sslpassword=hush",
+        REDIS_URL="redis://:hush@r/0",
+        CLEARWELL_EMBEDDING_API_KEY="hush",
+    )
+    shown = program.good("settings", "--json").json
+    assert shown["hot_limit"] == {"value": 7, "variable": "CLEARWELL_HOT_LIMIT", "origin": "file", "changed": True}
+    assert shown["port"]["origin"] == "default"
+    assert shown["database_url"]["value"] == "postgresql://joe:****@db/x?sslpassword=****"
+    assert shown["redis_url"]["value"] == "redis://:****@r/0"
+    assert shown["embedding_api_key"]["value"] == "****"
+    told = program.chinese().good("settings").out
+    assert "环境变量" in told
+    assert "hush" not in told
+
+
+def test_looking_starts_nothing(tmp_path: Path) -> None:
+    program = Program(tmp_path, {"CLEARWELL_DATA_DIR": str(tmp_path / "data")})
+    assert "bundled, not running" in program.good("status").out
+    assert "目前没有数据" in program.chinese().good("data").out
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.fixture
+def plain_login(database_url: str) -> Iterator[str]:
+    """A login that may run Clearwell and from which row-level security hides every group."""
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE plain_cli LOGIN NOINHERIT")
+        owner.execute("GRANT clearwell_app TO plain_cli")
+        owner.execute("GRANT SELECT ON schema_migrations TO plain_cli")
+        parts = urlsplit(database_url)
+        yield urlunsplit(parts._replace(netloc=f"plain_cli@{parts.netloc.rpartition('@')[2]}"))
+        owner.execute("DROP OWNED BY plain_cli")
+        owner.execute("DROP ROLE plain_cli")
+
+
+def test_counts_that_are_hidden_are_not_said_to_be_zero(program: Program, plain_login: str) -> None:
+    program.good("capture", "-g", "g", "--confidence", "0.1", "A text that a login without rights may not count.")
+    assert program.good("status", "--json").json["counts"]["quarantine"]["refused"] == 1
+    hidden = program.but(DATABASE_URL=plain_login)
+    assert "counts are not available" in hidden.good("status").out
+    told = hidden.good("doctor", "--group", "g").out
+    assert "Counts over all groups are not available" in told
+    assert "1 refused (confidence 1)" in told

@@ -1,0 +1,32 @@
+"""No address is shown with its password."""
+
+import pytest
+from pydantic import SecretStr
+
+from clearwell.adapters.cli.masking import masked, masked_address
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://joe:hush@db:5432/x", "postgresql://joe:****@db:5432/x"),
+        ("postgresql://joe@db/x", "postgresql://joe@db/x"),
+        ("postgresql://joe:h@u:sh@db/x", "postgresql://joe:****@db/x"),
+        ("postgresql://clearwell@%2Ftmp%2Frun:5432/clearwell", "postgresql://clearwell@%2Ftmp%2Frun:5432/clearwell"),
+        ("postgresql://db/x?user=joe&password=hush", "postgresql://db/x?user=joe&password=****"),
+        ("redis://:hush@r:6379/0", "redis://:****@r:6379/0"),
+        ("unix:///tmp/a%20b/valkey.sock?db=3", "unix:///tmp/a%20b/valkey.sock?db=3"),
+        ("host=db user=joe password=hush dbname=x", "host=db user=joe password=**** dbname=x"),
+        (r"host=db password='hu\'sh and more' dbname=x", "host=db password=**** dbname=x"),
+        ("postgresql://joe:hush@[::1/x", "****"),
+    ],
+)
+def test_a_password_is_hidden_wherever_it_stands(address: str, shown: str) -> None:
+    assert masked_address(address) == shown
+
+
+def test_a_key_is_hidden_whole_and_other_values_are_shown() -> None:
+    assert masked("embedding_api_key", SecretStr("sk-hush")) == "****"
+    assert masked("database_url", SecretStr("postgresql://joe:hush@db/x")) == "postgresql://joe:****@db/x"
+    assert masked("embedding_base_url", "https://joe:hush@api/v1") == "https://joe:****@api/v1"
+    assert masked("port", 8080) == 8080

@@ -1,0 +1,107 @@
+"""Errors as a person meets them: one sentence on stderr, in the locale's language, and an exit code."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clearwell.adapters.cli import main
+from clearwell.adapters.cli.memory import show_items
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.records import Retrieval
+from clearwell.version import __version__
+
+Call = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, own_logs: None) -> Call:
+    """Run the command line in this process; its exit code and what it said on stderr."""
+
+    def call(*words: str, **variables: str) -> tuple[int, str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["clearwell", *words])
+        for name, value in {"CLEARWELL_DATA_DIR": str(tmp_path / "data"), "LC_ALL": "C", **variables}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert not (tmp_path / "data").exists(), "nothing was started"
+        return int(str(end.value.code)), said.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["keys", "create", "--group", "g"], "缺少 --scope"),
+        (["keys", "create", "--scope", "write", "--group", "g"], "capture、read、review、admin"),
+        (["keys", "create", "--scope", "read"], "--all-groups"),
+        (["keys", "create", "--scope", "read", "--group", "g", "--all-groups"], "只能给出一个"),
+        (["capture", "text"], "缺少 --group"),
+        (["capture", "-g", "g", "--metadata", "[", "text"], "--metadata 不是有效的 JSON"),
+        (["capture", "-g", "g", "--metadata", "[]", "text"], "--metadata 不是对象"),
+        (["capture", "-g", "g", "--occurred-at", "now", "text"], "--occurred-at 不是有效的时间"),
+        (["ingest", "-g", "g", "--file", "missing.txt"], "无法读取文件 missing.txt"),
+        (["ingest", "-g", "g", "--file", "missing.txt", "text"], "只能给出一个"),
+        (["query", "-g", "g", "--colour", "text"], "没有选项 --colour"),
+        (["serve", "--port", "70000"], "--port"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_a_command_that_was_not_called_right_ends_with_2(call: Call, words: list[str], said: str) -> None:
+    code, error = call(*words, LC_ALL="zh_CN.UTF-8")
+    assert code == 2
+    assert error.startswith("✗ ")
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"CLEARWELL_PORT": "many"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
+        ({"CLEARWELL_CONFIDENCE_THRESHOLD": "2"}, "CLEARWELL_CONFIDENCE_THRESHOLD is not valid: it must be at most 1"),
+        ({"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_LANGUAGE 无效：只能是 'auto'"),
+        ({"CLEARWELL_CHUNK_SEPARATORS": "x"}, "chunk_separators"),
+        ({"DATABASE_URL": "mysql://joe:hush@host/db"}, "DATABASE_URL is not an address"),
+        ({"DATABASE_URL": "postgresql://joe:hush@127.0.0.1:1/db"}, "PostgreSQL does not answer"),
+        ({"CLEARWELL_DATA_DIR": "/dev/null/data", "LC_ALL": "zh_CN.UTF-8"}, "请移走该文件，或用 CLEARWELL_DATA_DIR"),
+    ],
+)
+def test_what_is_set_wrong_is_named_without_its_secret(call: Call, variables: dict[str, str], said: str) -> None:
+    code, error = call("keys", "list", **variables)
+    assert code == 1
+    assert said in error
+    assert "hush" not in error
+
+
+def test_an_address_of_redis_that_is_none_is_named(call: Call) -> None:
+    both = {"DATABASE_URL": "postgresql://127.0.0.1:1/db", "REDIS_URL": "host:6379", "LC_ALL": "zh_CN.UTF-8"}
+    code, error = call("query", "-g", "g", "text", **both)
+    assert code == 1
+    assert "REDIS_URL 不是 Redis 或 Valkey 的地址" in error
+
+
+def test_a_settings_file_that_is_wrong_is_named(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "clearwell.toml").write_text("prot = 1\n")
+    assert "the setting prot, which does not exist" in call("keys", "list")[1]
+    (tmp_path / "clearwell.toml").write_text("port = \n")
+    assert "clearwell.toml is not valid TOML" in call("keys", "list")[1]
+
+
+def test_the_version_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["clearwell", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert capsys.readouterr().out == f"clearwell {__version__}\n"
+
+
+def test_an_empty_answer_and_a_missing_part_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    show_items(Retrieval(items=(), degraded=("working_memory", "embedder")), "nowhere", Terminal("en"))
+    said = capsys.readouterr()
+    assert "Nothing was found in the group nowhere" in said.out
+    assert "Working memory did not answer" in said.err
+    assert "The embedding model did not answer" in said.err
