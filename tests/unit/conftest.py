@@ -1,0 +1,18 @@
+"""What unit tests share."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """Undo what a test configures of logging: its handlers write to a stream that ends with the test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()

@@ -1,0 +1,130 @@
+"""The OpenAPI document is complete, and its page needs nothing from another host."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from clearwell.adapters.http import create_app, inputs
+from clearwell.settings import Settings
+
+ROUTES = {
+    ("post", "/api/v1/captures"),
+    ("post", "/api/v1/memory/ingest"),
+    ("post", "/api/v1/memory/query"),
+    ("get", "/api/v1/quarantine"),
+    ("get", "/api/v1/quarantine/{id}"),
+    ("get", "/api/v1/working/{group_id}"),
+    ("get", "/healthz"),
+    ("get", "/readyz"),
+}
+BODIES: dict[str, dict[str, type[BaseModel]]] = {
+    "/api/v1/captures": {"one": inputs.CaptureInput, "many": inputs.CaptureBatch},
+    "/api/v1/memory/ingest": {"one": inputs.IngestInput, "many": inputs.IngestBatch},
+    "/api/v1/memory/query": {"query": inputs.QueryInput},
+}
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(Settings())
+
+
+@pytest.fixture(scope="module")
+def document(app: FastAPI) -> dict[str, Any]:
+    return app.openapi()
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation
+
+
+def references(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "$ref":
+                yield inner
+            yield from references(inner)
+    if isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+def test_every_route_is_there(document: dict[str, Any]) -> None:
+    assert {(method, path) for method, path, _ in operations(document)} == ROUTES
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    found = set(references(document))
+    assert found
+    for reference in found:
+        place: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            place = place[step]
+
+
+def test_every_route_is_described(document: dict[str, Any]) -> None:
+    for _, path, operation in operations(document):
+        assert operation["summary"], path
+        assert operation["tags"], path
+        for status, answer in operation["responses"].items():
+            assert answer["description"]
+            kind = "application/problem+json" if int(status) >= 400 else "application/json"
+            assert list(answer["content"]) == [kind], (path, status)
+            assert answer["content"][kind]["schema"], (path, status)
+
+
+def test_every_route_of_the_api_names_the_key_its_headers_and_its_problems(document: dict[str, Any]) -> None:
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for method, path, operation in operations(document):
+        if path.startswith("/api/"):
+            assert operation["security"] == [{"key": []}, {}]
+            assert {"401", "403", "422", "500", "503"} <= set(operation["responses"])
+            names = {one.get("$ref", "").rpartition("/")[2] for one in operation["parameters"]}
+            assert {"AcceptLanguage", "Actor"} <= names
+            assert ("IdempotencyKey" in names) == (method == "post" and "query" not in path)
+
+
+def test_the_examples_are_accepted_and_some_are_chinese(document: dict[str, Any]) -> None:
+    for path, models in BODIES.items():
+        examples = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["examples"]
+        assert set(examples) == set(models)
+        for name, model in models.items():
+            model.model_validate(examples[name]["value"])
+        assert re.search("[\u4e00-\u9fff]", str(examples))
+
+
+def test_unknown_fields_are_refused_in_the_schemas_too(document: dict[str, Any]) -> None:
+    for models in BODIES.values():
+        for model in models.values():
+            assert document["components"]["schemas"][model.__name__]["additionalProperties"] is False
+
+
+async def get(app: FastAPI, path: str) -> httpx.Response:
+    """Without its lifespan: these pages need no server."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        return await client.get(path)
+
+
+async def test_the_page_loads_nothing_and_runs_nothing(app: FastAPI) -> None:
+    response = await get(app, "/docs")
+    assert response.status_code == 200
+    assert not re.search(r"<script|<link|<img|<iframe|@import|url\(|src=|https?://", response.text)
+    assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["x-frame-options"] == "DENY"
+    for _, path in ROUTES:
+        assert path in response.text
+    assert "项目最终决定采用微服务架构" in response.text
+
+
+async def test_the_start_page_leads_to_the_docs_and_the_framework_serves_none_of_its_own(app: FastAPI) -> None:
+    assert (await get(app, "/")).headers["location"] == "/docs"
+    assert (await get(app, "/redoc")).status_code == 404
+    assert (await get(app, "/openapi.json")).json()["info"]["title"] == "Clearwell"
