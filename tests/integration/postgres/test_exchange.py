@@ -7,6 +7,7 @@ import pytest
 
 from clearwell.errors import DatabaseUnavailable
 from clearwell.stores.postgres import Database, Role, open_database
+from tests.waiting import until
 
 
 @pytest.fixture(params=[True, False], ids=["prepared", "unprepared"])
@@ -60,8 +61,11 @@ async def test_a_cancelled_caller_leaves_the_connection_usable(database: Databas
     task = asyncio.create_task(database.run(Role.AGENT, "g", "SELECT pg_sleep(60)"))
     with psycopg.connect(database_url, autocommit=True) as owner:
         running = "SELECT FROM pg_stat_activity WHERE application_name = 'clearwell' AND wait_event = 'PgSleep'"
-        while owner.execute(running).fetchone() is None:
-            await asyncio.sleep(0.01)
+
+        async def asleep() -> bool:
+            return owner.execute(running).fetchone() is not None
+
+        await until(asleep)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
