@@ -18,6 +18,7 @@ from clearwell.flow.capture import Capturing
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.promote import Promoting
 from clearwell.flow.retrieve import Retrieving
+from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import OfflineEmbedder, OpenAIEmbedder
 from clearwell.ports import AdmissionStore, Embedder, PromotionStore
 from clearwell.service import MemoryManager
@@ -192,6 +193,7 @@ async def open_clearwell(
     settings: Settings, servers: Servers, *, embedder: Embedder | None = None
 ) -> AsyncIterator[Clearwell]:
     """The whole path on these servers. A bundled PostgreSQL is migrated; any other must have been."""
+    configure_logs_if_nobody_has()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(_open_database(settings, servers.database_url))
         if embedder is None:

@@ -149,7 +149,7 @@ async def test_what_nobody_foresaw_is_a_plain_500(settings: Settings, capsys: py
             assert require_problem(response, 500, "http_failed")["title"] == title
             assert "machine" not in response.text
             assert "RuntimeError" not in response.text
-    logged = capsys.readouterr().out
+    logged = capsys.readouterr().err
     assert "the inside of the machine" in logged
     assert "Traceback" in logged
 

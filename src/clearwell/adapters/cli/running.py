@@ -14,11 +14,11 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from clearwell.adapters.cli.logs import configure_logs
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
 from clearwell.app import Clearwell, open_clearwell, running_servers
 from clearwell.errors import InvalidInput
+from clearwell.logs import configure_logs
 from clearwell.records import Principal
 from clearwell.settings import Settings
 

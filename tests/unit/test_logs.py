@@ -8,7 +8,7 @@ import pytest
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from clearwell.adapters.cli.logs import configure_logs, write_exception
+from clearwell.logs import configure_logs, write_exception
 
 SECRET = "what an agent said in confidence"
 
@@ -59,7 +59,7 @@ def test_an_exception_that_a_library_logs_is_told_the_same_way(capsys: pytest.Ca
     try:
         failing()
     except RuntimeError:
-        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+        logging.getLogger("asyncio").exception("Task exception was never retrieved")
         structlog.get_logger().exception("sweep failed")
     said = capsys.readouterr().err
     assert said.count("RuntimeError: the row was not stored") == 2

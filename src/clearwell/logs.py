@@ -30,7 +30,7 @@ def configure_logs(language: Language, *, level: int, colors: bool) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -40,6 +40,12 @@ def configure_logs(language: Language, *, level: int, colors: bool) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
+
+
+def configure_logs_if_nobody_has() -> None:
+    """Without this, structlog prints the variables of every frame of an exception, and memory content with them."""
+    if not structlog.is_configured():
+        configure_logs("en", level=logging.INFO, colors=False)
 
 
 def write_exception(stream: TextIO, exc_info: ExcInfo) -> None:
