@@ -31,6 +31,9 @@ class FixedEmbedder:
     def __init__(self) -> None:
         self._vector = vectors(1, seed=7)[0]
 
+    async def load(self) -> None:
+        """Nothing to load."""
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [self._vector for _ in texts]
 

@@ -1,6 +1,7 @@
 """Real servers for every test that needs one: a PostgreSQL and a Valkey for the whole run, a fresh database each."""
 
 import asyncio
+import logging
 import os
 import shutil
 import sys
@@ -18,6 +19,7 @@ import redis
 
 from clearwell.app import Clearwell, Servers, open_clearwell
 from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
+from clearwell.logs import configure_logs
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 from clearwell.settings import Settings
@@ -32,6 +34,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if absent & {mark.name for mark in item.iter_markers()}]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_logs() -> None:
+    """As the program does: structlog's own default draws every variable of a failing call, which takes half a minute."""
+    configure_logs("en", level=logging.INFO, colors=False)
 
 
 @pytest.fixture(scope="session")

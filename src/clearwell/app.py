@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
+import structlog
 import uuid_utils.compat
 
 from clearwell.embedded import EmbeddedPostgres, EmbeddedServer, EmbeddedValkey, RunningServer
@@ -42,6 +43,9 @@ from clearwell.stores.postgres import (
 from clearwell.stores.valkey import ValkeyWorking, open_client, working_address
 
 T = TypeVar("T")
+
+
+log = structlog.get_logger(__name__)
 
 
 class SystemClock:
@@ -203,6 +207,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
         await require_model(PostgresPromotions(database), embedder)
+        await _loaded(embedder)
         yield clearwell
 
 
@@ -278,6 +283,14 @@ def assemble(settings: Settings, database: Database, redis_url: str, embedder: E
         working=working,
         embedder=embedder,
     )
+
+
+async def _loaded(embedder: Embedder) -> None:
+    """Load the model before anybody waits for it. Without it capture still works, and the rest says what is missing."""
+    try:
+        await embedder.load()
+    except Unavailable as error:
+        log.error("the model cannot be loaded", reason=str(error))
 
 
 async def require_model(promotions: PromotionStore, embedder: Embedder) -> None:

@@ -52,6 +52,10 @@ class Embedder(Protocol):
         """The name that is stored with each vector. Another model has another name."""
         ...
 
+    async def load(self) -> None:
+        """Get ready, where that takes time: a model of this process is loaded, a server elsewhere is not asked."""
+        ...
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """One vector a text, in one batch. Raises EmbedderUnavailable."""
         ...

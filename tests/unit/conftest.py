@@ -11,8 +11,8 @@ import structlog
 def own_logs() -> Iterator[None]:
     """Undo what a test configures of logging: its handlers write to a stream that ends with the test."""
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, config = root.handlers[:], root.level, structlog.get_config()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**config)

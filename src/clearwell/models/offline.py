@@ -85,6 +85,9 @@ class OfflineEmbedder:
     def relevance(self, cosine: float) -> float:
         return self._calibration.relevance(cosine)
 
+    async def load(self) -> None:
+        await self.embed(["ready"])
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         if self._closed:
             raise EmbedderUnavailable("embedder_closed", model=MODEL)

@@ -81,6 +81,9 @@ class OpenAIEmbedder:
     def relevance(self, cosine: float) -> float:
         return self._calibration.relevance(cosine)
 
+    async def load(self) -> None:
+        """Nothing to load: the model is elsewhere."""
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         inputs = [bounded(text) if text.strip() else BLANK for text in texts]
         vectors: list[Vector] = []

@@ -41,6 +41,9 @@ class WordEmbedder:
 
     model = "words"
 
+    async def load(self) -> None:
+        """Nothing to load."""
+
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         return [self._vector(text) for text in texts]
 
