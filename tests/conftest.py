@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def plain_logs() -> None:
-    """As the program does: structlog's own default draws every variable of a failing call, which takes half a minute."""
+    """As the program does it. The default of structlog draws every variable of a failing call, for half a minute."""
     configure_logs("en", level=logging.INFO, colors=False)
 
 
