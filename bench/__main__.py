@@ -1,4 +1,4 @@
-"""Run the measurements and write what they say to ``bench/RESULTS.md``: ``python -m bench [paths] [http] [start]``."""
+"""Run the measurements, all or those named, and write what they say to ``bench/results/``."""
 
 import asyncio
 import os
@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import http, paths, start
+from bench import http, paths, purify, sameness, start
 
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "paths": paths.measure,
     "http": http.measure,
     "start": start.measure,
+    "purify": purify.measure,
+    "sameness": sameness.measure,
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -14,8 +14,10 @@ import uuid_utils.compat
 from pgvector.psycopg import register_vector_async
 from psycopg.rows import DictRow, dict_row
 
-from clearwell.app import Clearwell, Servers, open_clearwell, running_servers
+from clearwell.app import Clearwell, open_clearwell
+from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector, WorkingEntry
+from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.stores.postgres import PostgresPromotions
 
@@ -52,14 +54,14 @@ def vectors(count: int, *, seed: int) -> list[Vector]:
 
 
 @asynccontextmanager
-async def ground() -> AsyncIterator[tuple[Clearwell, Servers]]:
+async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearwell, Servers]]:
     """Clearwell on bundled servers that are removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cw-bench-"))
     try:
         settings = Settings(data_dir=folder, database_url=None, redis_url=None)
         async with (
             running_servers(settings) as servers,
-            open_clearwell(settings, servers, embedder=FixedEmbedder()) as clearwell,
+            open_clearwell(settings, servers, embedder=embedder or FixedEmbedder()) as clearwell,
         ):
             yield clearwell, servers
     finally:
@@ -70,14 +72,18 @@ async def fill(clearwell: Clearwell, group_id: str, memories: int, *, live: int,
     """Verified memories and live entries of one group, with vectors that no model made."""
     now = datetime.now(UTC)
     promotions = PostgresPromotions(clearwell.database)
-    made = [_memory(group_id, vector, now) for vector in vectors(memories, seed=seed)] if memories else []
+    made = (
+        [_memory(group_id, vector, clearwell.embedder.model, now) for vector in vectors(memories, seed=seed)]
+        if memories
+        else []
+    )
     for start in range(0, len(made), 500):
         await promotions.add(group_id, made[start : start + 500], events=[])
     for vector in vectors(live, seed=seed + 1) if live else []:
         await clearwell.working.push(_entry(group_id, vector, now))
 
 
-def _memory(group_id: str, vector: Vector, now: datetime) -> tuple[Promotion, list[Memory]]:
+def _memory(group_id: str, vector: Vector, model: str, now: datetime) -> tuple[Promotion, list[Memory]]:
     decided = Promotion(
         id=uuid_utils.compat.uuid7(),
         memory_id=uuid_utils.compat.uuid7(),
@@ -95,7 +101,7 @@ def _memory(group_id: str, vector: Vector, now: datetime) -> tuple[Promotion, li
         scope=Scope.GROUP,
         content=TEXT,
         embedding=vector,
-        embedding_model=FixedEmbedder.model,
+        embedding_model=model,
         session_id="s",
         created_at=now,
         promoted_at=now,

@@ -15,7 +15,7 @@ from bench.blocks import interleaved, table
 from bench.ground import FixedEmbedder, analyze, bare_connection, fill, ground
 from bench.paths import search_params
 from clearwell.adapters.http.app import create_app
-from clearwell.app import Servers
+from clearwell.servers import Servers
 from clearwell.settings import Settings
 from clearwell.stores.postgres.queries import query
 

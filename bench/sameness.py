@@ -11,6 +11,8 @@ paraphrases and changed statements of ``data/calibration.jsonl``. What each figu
 
 import argparse
 import asyncio
+import contextlib
+import io
 import json
 import time
 from collections import Counter
@@ -26,6 +28,7 @@ from clearwell.ports import Embedder
 
 HERE: Final = Path(__file__).parent
 PAIRS: Final = HERE.parent / "tests" / "data" / "sameness.jsonl"
+UNSEEN: Final = PAIRS.with_name("sameness_unseen.jsonl")
 CALIBRATION: Final = HERE / "data" / "calibration.jsonl"
 WANTED: Final = {
     "conflict": Relation.CONFLICT,
@@ -74,8 +77,8 @@ class Judged:
         return self.outcome.relation is WANTED[self.pair.label]
 
 
-def labelled() -> list[Pair]:
-    return [Pair(**json.loads(line)) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+def labelled(path: Path = PAIRS) -> list[Pair]:
+    return [Pair(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def calibration() -> list[Pair]:
@@ -130,7 +133,7 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def print_figures(results: Sequence[Judged]) -> None:
-    groups = [(split, lang) for split in ("held", "dev", "calibration") for lang in ("en", "zh", "both")]
+    groups = [(split, lang) for split in ("held", "unseen", "dev", "calibration") for lang in ("en", "zh", "both")]
 
     def of(split: str, lang: str) -> list[Judged]:
         return [one for one in results if one.pair.split == split and lang in {one.pair.lang, "both"}]
@@ -204,7 +207,7 @@ def print_sweep(results: Sequence[Judged]) -> None:
 async def main(arguments: argparse.Namespace) -> None:
     embedder = OfflineEmbedder()
     pairs = labelled()
-    results = await judged(embedder, [*pairs, *calibration()])
+    results = await judged(embedder, [*pairs, *labelled(UNSEEN), *calibration()])
     await embedder.close()
     print_figures(results)
     print_kinds(results)
@@ -213,6 +216,14 @@ async def main(arguments: argparse.Namespace) -> None:
         print_sweep(results)
     if arguments.misses:
         print_misses(results)
+
+
+async def measure() -> list[str]:
+    """For ``python -m bench``: the figures as lines of Markdown."""
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        await main(argparse.Namespace(sweep=False, misses=False))
+    return ["### The non-duplicate check on labelled pairs", *told.getvalue().splitlines(), ""]
 
 
 if __name__ == "__main__":

@@ -17,11 +17,12 @@ import psycopg
 import pytest
 import redis
 
-from clearwell.app import Clearwell, Servers, open_clearwell
+from clearwell.app import Clearwell, open_clearwell
 from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
 from clearwell.logs import configure_logs
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
+from clearwell.servers import Servers
 from clearwell.settings import Settings
 from clearwell.stores.postgres import migrate
 

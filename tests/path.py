@@ -3,11 +3,16 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from clearwell.flow.admit import AdmissionQueue, Admitting
+from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
+from clearwell.flow.known import Knowledge
 from clearwell.flow.promote import Promoting
+from clearwell.flow.queue import AdmissionQueue
+from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
-from clearwell.ports import Embedder, LongTermSearch, WorkingStore
+from clearwell.flow.tally import Tally
+from clearwell.flow.tombstones import Tombstoning
+from clearwell.ports import Embedder, Judge, LongTermSearch, WorkingStore
 from clearwell.records import NewCapture, Principal, Right
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -17,6 +22,8 @@ from clearwell.testing import (
     MemoryIdempotency,
     MemoryLongTerm,
     MemoryQuarantine,
+    MemoryRecalls,
+    MemoryTombstones,
     MemoryWorking,
     WordEmbedder,
 )
@@ -36,6 +43,7 @@ class Path:
     embedder: Embedder = field(default_factory=WordEmbedder)
     working: WorkingStore | None = None
     search: LongTermSearch | None = None
+    judge: Judge | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -44,16 +52,28 @@ class Path:
         self.longterm = MemoryLongTerm(self.idempotency)
         working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
         search = self.search or self.longterm
-        self.admitting = Admitting(self.quarantine, working, search, self.embedder, self.clock, self.settings)
+        self.recalls, self.tombstones = MemoryRecalls(self.clock), MemoryTombstones()
+        self.tally = Tally()
+        knowledge = Knowledge(working, search, self.tombstones, self.recalls, self.embedder)
+        self.admitting = Admitting(
+            self.quarantine, working, knowledge, self.embedder, self.judge, self.tally, self.clock, self.settings
+        )
+        self.rebuilding = Rebuilding(self.quarantine, working, self.clock, self.settings)
         self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
+            admitting=self.admitting,
             queue=self.queue,
             admissions=self.quarantine,
             quarantine=self.quarantine,
             working=working,
+            rebuilding=self.rebuilding,
+            tombstoning=Tombstoning(self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings),
+            idempotency=self.idempotency,
             promoting=Promoting(self.longterm, self.idempotency, self.embedder, self.clock, self.ids, self.settings),
-            retrieving=Retrieving(working, search, self.embedder, self.settings),
+            retrieving=Retrieving(working, search, self.recalls, self.embedder, self.settings),
+            clock=self.clock,
+            ids=self.ids,
             settings=self.settings,
         )
 

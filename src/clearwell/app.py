@@ -1,27 +1,30 @@
 """Puts the parts together. The only place that names concrete stores and models."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 from uuid import UUID
 
 import structlog
 import uuid_utils.compat
 
-from clearwell.embedded import EmbeddedPostgres, EmbeddedServer, EmbeddedValkey, RunningServer
-from clearwell.embedded.look import is_running
 from clearwell.errors import ModelMismatch, Unavailable
-from clearwell.flow.admit import AdmissionQueue, Admitting
+from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.keyring import KeyRing
+from clearwell.flow.known import Knowledge
 from clearwell.flow.promote import Promoting
+from clearwell.flow.queue import AdmissionQueue
+from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.tally import Tally
+from clearwell.flow.tombstones import Tombstoning
 from clearwell.logs import configure_logs_if_nobody_has
-from clearwell.models import OfflineEmbedder, OpenAIEmbedder
-from clearwell.ports import AdmissionStore, Embedder, PromotionStore
+from clearwell.models import LLMJudge, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
+from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, PromotionStore
+from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
 from clearwell.stores.postgres import (
@@ -34,16 +37,13 @@ from clearwell.stores.postgres import (
     PostgresLongTerm,
     PostgresPromotions,
     PostgresQuarantine,
+    PostgresTombstones,
     Role,
-    database_address,
     migrate,
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyWorking, open_client, working_address
-
-T = TypeVar("T")
-
+from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
 
 log = structlog.get_logger(__name__)
 
@@ -58,15 +58,6 @@ class TimeOrderedIds:
 
     def new(self) -> UUID:
         return uuid_utils.compat.uuid7()
-
-
-@dataclass(frozen=True, slots=True)
-class Servers:
-    """Where the two servers are, and which of them this program runs itself."""
-
-    database_url: str
-    redis_url: str
-    embedded: tuple[RunningServer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +76,11 @@ class Clearwell:
     memory: MemoryManager
     keys: KeyRing
     queue: AdmissionQueue
+    admitting: Admitting
+    retrieving: Retrieving
     admissions: AdmissionStore
+    rebuilding: Rebuilding
+    tally: Tally
     audit: PostgresAudit
     idempotency: PostgresIdempotency
     database: Database
@@ -115,69 +110,6 @@ class Clearwell:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAt:
-    """A server's address, and the bundled server behind it where it is one."""
-
-    url: str
-    bundled: RunningServer | None = None
-
-
-@asynccontextmanager
-async def running_servers(settings: Settings) -> AsyncIterator[Servers]:
-    """The servers at the configured addresses, or bundled ones that run as long as this lasts."""
-    async with running_postgres(settings) as postgres, running_valkey(settings) as valkey:
-        embedded = tuple(one.bundled for one in (postgres, valkey) if one.bundled is not None)
-        yield Servers(database_url=postgres.url, redis_url=valkey.url, embedded=embedded)
-
-
-@asynccontextmanager
-async def running_postgres(settings: Settings) -> AsyncIterator[ServerAt]:
-    """PostgreSQL alone: at its address, or a bundled one that runs as long as this lasts."""
-    if settings.database_url is not None:
-        yield ServerAt(database_address(settings.database_url.get_secret_value()))
-        return
-    async with _bundled(EmbeddedPostgres(settings.data_dir)) as running:
-        yield ServerAt(running.url, running)
-
-
-@asynccontextmanager
-async def running_valkey(settings: Settings) -> AsyncIterator[ServerAt]:
-    """Redis or Valkey alone: at its address, or a bundled one that runs as long as this lasts."""
-    if settings.redis_url is not None:
-        yield ServerAt(working_address(settings.redis_url.get_secret_value()))
-        return
-    async with _bundled(EmbeddedValkey(settings.data_dir)) as running:
-        yield ServerAt(running.url, running)
-
-
-async def is_bundled_postgres_running(settings: Settings) -> bool:
-    return await asyncio.to_thread(is_running, EmbeddedPostgres(settings.data_dir))
-
-
-async def is_bundled_valkey_running(settings: Settings) -> bool:
-    return await asyncio.to_thread(is_running, EmbeddedValkey(settings.data_dir))
-
-
-@asynccontextmanager
-async def _bundled(server: EmbeddedServer) -> AsyncIterator[RunningServer]:
-    try:
-        yield await _to_its_end(server.start)
-    finally:
-        await asyncio.to_thread(server.stop)
-
-
-async def _to_its_end(work: Callable[[], T]) -> T:
-    """A thread cannot be interrupted: a caller that is cancelled waits for its end, or a server would stay behind."""
-    task = asyncio.create_task(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        task.exception()
-        raise
-
-
 def make_embedder(settings: Settings) -> Embedder:
     if settings.embedder == "offline":
         return OfflineEmbedder()
@@ -192,6 +124,21 @@ def make_embedder(settings: Settings) -> Embedder:
     )
 
 
+def make_chat(settings: Settings) -> OpenAIChat | None:
+    """The language model that judges, where one is configured."""
+    if settings.judge_base_url is None:
+        return None
+    return OpenAIChat(
+        base_url=settings.judge_base_url,
+        model=settings.judge_model,
+        api_key=settings.judge_api_key.get_secret_value() if settings.judge_api_key else None,
+        timeout_seconds=settings.judge_timeout_seconds,
+        concurrency=settings.judge_concurrency,
+        budget_per_hour=settings.judge_budget_per_hour,
+        max_tokens=settings.judge_max_tokens,
+    )
+
+
 @asynccontextmanager
 async def open_clearwell(
     settings: Settings, servers: Servers, *, embedder: Embedder | None = None
@@ -203,9 +150,14 @@ async def open_clearwell(
         if embedder is None:
             embedder = make_embedder(settings)
             stack.push_async_callback(embedder.close)
-        clearwell = assemble(settings, database, servers.redis_url, embedder)
+        chat = make_chat(settings)
+        if chat is not None:
+            stack.push_async_callback(chat.close)
+        judge = None if chat is None else LLMJudge(chat, max_chars=settings.judge_max_chars)
+        clearwell = assemble(settings, database, servers.redis_url, embedder, judge)
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
+        stack.push_async_callback(clearwell.retrieving.noted)
         await require_model(PostgresPromotions(database), embedder)
         await _loaded(embedder)
         yield clearwell
@@ -249,26 +201,46 @@ async def _open_database(settings: Settings, url: str) -> AsyncIterator[Database
 
 def make_keys(settings: Settings, database: Database) -> KeyRing:
     remember = timedelta(seconds=settings.key_memory_seconds)
-    return KeyRing(PostgresKeys(database), SystemClock(), TimeOrderedIds(), remember=remember)
+    patience = timedelta(seconds=settings.retrieve_timeout_seconds)
+    return KeyRing(PostgresKeys(database), SystemClock(), TimeOrderedIds(), remember=remember, patience=patience)
 
 
-def assemble(settings: Settings, database: Database, redis_url: str, embedder: Embedder) -> Clearwell:
+def assemble(
+    settings: Settings,
+    database: Database,
+    redis_url: str,
+    embedder: Embedder,
+    judge: Judge | None = None,
+    clock: Clock | None = None,
+) -> Clearwell:
     """Wire the path to these stores and this model."""
-    clock, ids = SystemClock(), TimeOrderedIds()
+    clock, ids = clock or SystemClock(), TimeOrderedIds()
     client = open_client(redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds)
     working = ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes)
     admissions = PostgresAdmissions(database, clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
-    admitting = Admitting(admissions, working, PostgresLongTerm(database, Role.WORKER), embedder, clock, settings)
+    recalls = ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds))
+    tombstones = PostgresTombstones(database)
+    knowledge = Knowledge(working, PostgresLongTerm(database, Role.WORKER), tombstones, recalls, embedder)
+    tally = Tally()
+    admitting = Admitting(admissions, working, knowledge, embedder, judge, tally, clock, settings)
     queue = AdmissionQueue(admitting, batch=settings.admission_batch)
+    rebuilding = Rebuilding(admissions, working, clock, settings)
+    retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, settings)
     memory = MemoryManager(
         capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
+        admitting=admitting,
         queue=queue,
         admissions=admissions,
         quarantine=PostgresQuarantine(database),
         working=working,
+        rebuilding=rebuilding,
+        tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
+        idempotency=idempotency,
         promoting=Promoting(PostgresPromotions(database), idempotency, embedder, clock, ids, settings),
-        retrieving=Retrieving(working, PostgresLongTerm(database), embedder, settings),
+        retrieving=retrieving,
+        clock=clock,
+        ids=ids,
         settings=settings,
     )
     return Clearwell(
@@ -276,7 +248,11 @@ def assemble(settings: Settings, database: Database, redis_url: str, embedder: E
         memory=memory,
         keys=make_keys(settings, database),
         queue=queue,
+        admitting=admitting,
+        retrieving=retrieving,
         admissions=admissions,
+        rebuilding=rebuilding,
+        tally=tally,
         audit=PostgresAudit(database),
         idempotency=idempotency,
         database=database,
@@ -309,17 +285,10 @@ async def require_model(promotions: PromotionStore, embedder: Embedder) -> None:
 __all__ = [
     "Clearwell",
     "Health",
-    "ServerAt",
-    "Servers",
     "assemble",
-    "is_bundled_postgres_running",
-    "is_bundled_valkey_running",
     "make_embedder",
     "open_clearwell",
     "open_keys",
     "open_memory",
     "require_model",
-    "running_postgres",
-    "running_servers",
-    "running_valkey",
 ]

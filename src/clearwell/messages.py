@@ -19,6 +19,10 @@ def catalogue() -> dict[str, dict[str, str]]:
     return tomllib.loads(text)
 
 
-def say(code: str, language: Language = "en", **params: object) -> str:
-    """The sentence for ``code`` in ``language``, with its placeholders filled in."""
-    return catalogue()[code][language].format(**params)
+def say(code: str, language: Language = "en", /, **params: object) -> str:
+    """The sentence for ``code`` in ``language``, with its placeholders filled in.
+
+    A code that this version does not know, as a newer one may have stored it, is said as it is.
+    """
+    known = catalogue().get(code)
+    return code if known is None else known[language].format(**params)

@@ -175,7 +175,9 @@ class CaptureStore(Protocol):
 class QuarantineStore(Protocol):
     """The reviewer's side of quarantine."""
 
-    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None: ...
+    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
+        """One row with its whole fate: also who said the same."""
+        ...
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
@@ -296,10 +298,10 @@ class TombstoneStore(Protocol):
         """The key of the group's digests, made when it is first asked for."""
         ...
 
-    async def standing(self, group_id: str, digests: Sequence[bytes]) -> Mapping[bytes, Tombstone]: ...
-
-    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        """The rejected value that is most like this, with the cosine."""
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
         ...
 
     async def add(
@@ -374,6 +376,10 @@ class IdempotencyStore(Protocol):
 
         Raises StillRunning while the first run lasts and IdempotencyMismatch for another request.
         """
+        ...
+
+    async def complete(self, claim: Claim, answer: Json) -> None:
+        """Keep the answer of a request that has ended. Raises StillRunning where another holds the key now."""
         ...
 
     async def release(self, claim: Claim) -> None:

@@ -1,5 +1,6 @@
 """What moves along the path: frozen records, aware UTC times, the group always explicit."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -182,14 +183,22 @@ class Verdict:
 
     def explanation(self, language: Language = "en") -> str:
         """The reason in words."""
-        return say(self.reason, language, value=_said(self.value), threshold=_said(self.threshold), **self.params)
+        params = {**self.params, "value": _said(self.value), "threshold": _said(self.threshold)}
+        for name in ("problem", "differs"):
+            # A sentence within the sentence is stored as its code, so that it can be said in either language.
+            inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
+            if isinstance(inner, str):
+                params[name] = say(inner, language, **(of if isinstance(of, dict) else {}))
+        return say(self.reason, language, **params)
 
 
 def _said(value: Json) -> Json:
-    """A measured value as people write it: 50 and not 50.0."""
+    """A measured value as people write it: 50 and not 50.0, text in quotes."""
     if value is None:
         return "–"
-    return f"{value:g}" if isinstance(value, float) else value
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:.12g}" if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +259,16 @@ class CaptureReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenAgain:
+    """One time that an entry was said again."""
+
+    log_id: UUID
+    agent_id: str | None
+    session_id: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
     """The whole fate of a captured row, for reviewers."""
 
@@ -259,6 +278,9 @@ class QuarantineRow:
     settled_at: datetime | None
     flags: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
+    removed_at: datetime | None = None
+    sighting_of: UUID | None = None
+    sightings: tuple[SeenAgain, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,21 +9,36 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, NotFound, Unavailable
+from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access import agent_for, require_group_covered, require_right
-from clearwell.flow.admit import AdmissionQueue
+from clearwell.flow.admit import Admitting, DryRun
 from clearwell.flow.capture import Capturing
+from clearwell.flow.once import once
 from clearwell.flow.promote import Promoting
+from clearwell.flow.queue import AdmissionQueue
+from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import RetrieveOptions, Retrieving
-from clearwell.ports import AdmissionStore, QuarantineFilter, QuarantineStore, WorkingStore
+from clearwell.flow.tombstones import Tombstoning
+from clearwell.ports import (
+    AdmissionStore,
+    Clock,
+    IdempotencyStore,
+    Ids,
+    QuarantineFilter,
+    QuarantineStore,
+    WorkingStore,
+)
 from clearwell.records import (
     NOTHING,
     UNASSIGNED,
     Admission,
+    AuditEvent,
     Capture,
     CaptureReceipt,
     IdempotencyKey,
+    IngressCount,
+    Json,
     Metadata,
     NewCapture,
     NewMemory,
@@ -32,6 +47,7 @@ from clearwell.records import (
     QuarantineRow,
     Retrieval,
     Right,
+    Tombstone,
     WorkingEntry,
 )
 from clearwell.settings import Settings
@@ -44,21 +60,33 @@ class MemoryManager:
         self,
         *,
         capturing: Capturing,
+        admitting: Admitting,
         queue: AdmissionQueue,
         admissions: AdmissionStore,
         quarantine: QuarantineStore,
         working: WorkingStore,
+        rebuilding: Rebuilding,
+        tombstoning: Tombstoning,
+        idempotency: IdempotencyStore,
         promoting: Promoting,
         retrieving: Retrieving,
+        clock: Clock,
+        ids: Ids,
         settings: Settings,
     ) -> None:
         self._capturing = capturing
+        self._admitting = admitting
         self._queue = queue
         self._admissions = admissions
         self._quarantine = quarantine
         self._working = working
+        self._rebuilding = rebuilding
+        self._tombstoning = tombstoning
+        self._idempotency = idempotency
         self._promoting = promoting
         self._retrieving = retrieving
+        self._clock = clock
+        self._ids = ids
         self._settings = settings
 
     # tier 1
@@ -149,12 +177,95 @@ class MemoryManager:
             raise NotFound("row_not_found", id=log_id, group=group_id)
         return receipts[log_id]
 
+    async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
+        """What the filter would say of an output, without keeping anything."""
+        require_right(by, Right.CAPTURE)
+        capture = self._capturing.accept(new, by=by)
+        if capture.group_id == UNASSIGNED:
+            raise InvalidInput("group_missing", field="group_id")
+        return await self._admitting.dry_run(capture)
+
+    async def requeue(
+        self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> None:
+        """Put a refused row through the filter again, as if it had just come."""
+        self._require_admin(group_id, by)
+        event = self._event("requeue", f"quarantine {log_id}", group_id, by)
+
+        async def act() -> Json:
+            if not await self._admissions.requeue(group_id, log_id, event=event):
+                raise NotFound("row_not_refused", id=log_id, group=group_id)
+            self._queue.offer(group_id, log_id)
+            return True
+
+        await once(self._idempotency, request, act)
+
+    async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
+        """How often each check ended how, by agent."""
+        self._require_review(group_id, by)
+        return await self._admissions.counts(group_id)
+
+    async def add_tombstone(
+        self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
+    ) -> UUID:
+        """A person says that a value must not come back; the id of its tombstone."""
+        self._require_review(group_id, by)
+        limits.require_group(group_id)
+
+        async def act() -> Json:
+            return str(await self._tombstoning.add(group_id, value, reason=reason, by=by))
+
+        return UUID(str(await once(self._idempotency, request, act)))
+
+    async def lift_tombstone(
+        self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> None:
+        """Take a rejection back. What was forgotten stays forgotten."""
+        self._require_review(group_id, by)
+
+        async def act() -> Json:
+            await self._tombstoning.lift(group_id, tombstone_id, by=by)
+            return True
+
+        await once(self._idempotency, request, act)
+
+    async def tombstones(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
+        """All tombstones of a group, the newest first."""
+        self._require_review(group_id, by)
+        return await self._tombstoning.all(group_id)
+
     # tier 2
 
     async def working_memory(self, group_id: str, *, by: Principal) -> list[WorkingEntry]:
         """The live entries, newest first."""
         self._require_read(group_id, by)
         return await self._working.entries(group_id)
+
+    async def remove_working_entry(
+        self, group_id: str, entry_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> None:
+        """A person takes one entry out of working memory. It stays in quarantine."""
+        self._require_review(group_id, by)
+        event = self._event("remove working entry", f"quarantine {entry_id}", group_id, by)
+
+        async def act() -> Json:
+            # Working memory first: where it does not answer nothing is marked, and the call can be made again.
+            await self._working.remove(group_id, entry_id)
+            if not await self._admissions.mark_removed(group_id, entry_id, event=event):
+                raise NotFound("entry_not_found", id=entry_id, group=group_id)
+            return True
+
+        await once(self._idempotency, request, act)
+
+    async def rebuild_working_memory(self, group_id: str | None = None, *, by: Principal) -> dict[str, int]:
+        """Make working memory anew from quarantine; how many entries each group has now."""
+        require_right(by, Right.ADMIN)
+        if group_id is not None:
+            require_group_covered(by, limits.require_group(group_id))
+            return {group_id: await self._rebuilding.group(group_id)}
+        if by.groups is None:
+            return await self._rebuilding.all()
+        return {group: await self._rebuilding.group(group) for group in sorted(by.groups)}
 
     async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
         """Remove expired entries, of one group or of all that ``by`` covers; how many there were."""
@@ -255,6 +366,15 @@ class MemoryManager:
             if first:
                 raise
             return [problem] * len(captures)
+
+    def _require_admin(self, group_id: str, by: Principal) -> None:
+        require_right(by, Right.ADMIN)
+        require_group_covered(by, limits.require_group(group_id))
+
+    def _event(self, action: str, subject: str, group_id: str, by: Principal) -> AuditEvent:
+        return AuditEvent(
+            id=self._ids.new(), group_id=group_id, at=self._clock.now(), actor=by.name, action=action, subject=subject
+        )
 
     async def _kept(
         self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None

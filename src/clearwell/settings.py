@@ -81,7 +81,7 @@ class Settings(BaseSettings):
         50, description="refuse text narrower than this; a wide character counts two"
     )
     duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which text is the same")
-    conflict_similarity: Share = Field(0.5, description="calibrated similarity from which a changed fact is a conflict")
+    conflict_similarity: Share = Field(0.6, description="calibrated similarity from which a changed fact is a conflict")
     near_rejected_similarity: Share = Field(
         0.6, description="calibrated similarity to a rejected value that is flagged"
     )
@@ -127,7 +127,6 @@ class Settings(BaseSettings):
     wait_seconds: Seconds = Field(5.0, description="longest wait of a capture with wait=true")
     sweep_seconds: Seconds = Field(5.0, description="pause between two looks for admissions left behind")
     admission_batch: Count = Field(32, description="captures of one group that are admitted together")
-    admission_attempts: Count = Field(8, description="tries of an admission before it is refused")
 
     # embedding
     embedder: Literal["offline", "openai"] = Field(
@@ -164,6 +163,7 @@ class Settings(BaseSettings):
     redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")
 
     # HTTP
+    metrics_groups: bool = Field(False, description="groups as labels of the metrics")
     max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")
     max_metadata_bytes: Count = Field(64 * 1024, description="largest metadata")
     max_metadata_depth: Count = Field(20, description="deepest nesting of metadata")

@@ -37,6 +37,9 @@ async def work(clearwell: Clearwell) -> None:
             found = await sweep(clearwell)
             if found:
                 log.info("admissions taken up again", rows=found)
+            rebuilt = await clearwell.rebuilding.after_a_loss()
+            if rebuilt:
+                log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
             if rounds % TIDY_EVERY == 0:
                 await tidy(clearwell)
         except Unavailable as error:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from clearwell.ports import WorkingStore
+from clearwell.ports import RecallStore, WorkingStore
 from clearwell.stores.postgres import (
     Database,
     PostgresAdmissions,
@@ -15,9 +15,10 @@ from clearwell.stores.postgres import (
     PostgresLongTerm,
     PostgresPromotions,
     PostgresQuarantine,
+    PostgresTombstones,
     open_database,
 )
-from clearwell.stores.valkey import ValkeyWorking, open_client
+from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
 from clearwell.testing import (
     CountedIds,
     ManualClock,
@@ -25,6 +26,8 @@ from clearwell.testing import (
     MemoryKeys,
     MemoryLongTerm,
     MemoryQuarantine,
+    MemoryRecalls,
+    MemoryTombstones,
     MemoryWorking,
 )
 from tests.contract.ports import Stores
@@ -52,7 +55,7 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
     )
     client = open_client(request.getfixturevalue("redis_url"), pool_max=8, timeout_seconds=2)
     working = ValkeyWorking(client, clock, size=50, content_bytes=16384)
-    yield real(database, working, clock)
+    yield real(database, working, ValkeyRecalls(client, clock, remember=TTL), clock)
     await working.close()
     await database.close()
 
@@ -69,10 +72,12 @@ def twins(clock: ManualClock) -> Stores:
         promotions=longterm,
         idempotency=idempotency,
         keys=MemoryKeys(),
+        tombstones=MemoryTombstones(),
+        recalls=MemoryRecalls(clock),
     )
 
 
-def real(database: Database, working: WorkingStore, clock: ManualClock) -> Stores:
+def real(database: Database, working: WorkingStore, recalls: RecallStore, clock: ManualClock) -> Stores:
     return Stores(
         captures=PostgresCaptures(database),
         quarantine=PostgresQuarantine(database),
@@ -82,4 +87,6 @@ def real(database: Database, working: WorkingStore, clock: ManualClock) -> Store
         promotions=PostgresPromotions(database),
         idempotency=PostgresIdempotency(database, clock, CountedIds(), keep=timedelta(hours=24)),
         keys=PostgresKeys(database),
+        tombstones=PostgresTombstones(database),
+        recalls=recalls,
     )

@@ -14,11 +14,14 @@ from clearwell.ports import (
     LongTermSearch,
     PromotionStore,
     QuarantineStore,
+    RecallStore,
     Settled,
+    TombstoneStore,
     WorkingStore,
 )
 from clearwell.records import (
     Admission,
+    AuditEvent,
     Capture,
     IdempotencyKey,
     Memory,
@@ -44,6 +47,8 @@ class Stores:
     promotions: PromotionStore
     idempotency: IdempotencyStore
     keys: KeyStore
+    tombstones: TombstoneStore
+    recalls: RecallStore
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:
@@ -144,3 +149,9 @@ def promotion(
         for number_of_chunk, vector in enumerate(vectors)
     ]
     return decided, chunks
+
+
+def event(number: int, group_id: str = "g") -> AuditEvent:
+    return AuditEvent(
+        id=UUID(int=5000 + number), group_id=group_id, at=START, actor="ann", action="act", subject="something"
+    )

@@ -48,6 +48,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["ingest", "-g", "g", "--file", "missing.txt"], "无法读取文件 missing.txt"),
         (["ingest", "-g", "g", "--file", "missing.txt", "text"], "只能给出一个"),
         (["query", "-g", "g", "--colour", "text"], "没有选项 --colour"),
+        (["explain", "1"], "缺少 --group"),
+        (["tombstone", "add", "-g", "g", "text"], "缺少 --reason"),
+        (["check", "-g", "g", "--metadata", "[]", "text"], "--metadata 不是对象"),
         (["serve", "--port", "70000"], "--port"),
         (["nonsense"], "nonsense"),
     ],
@@ -76,6 +79,21 @@ def test_what_is_set_wrong_is_named_without_its_secret(call: Call, variables: di
     assert code == 1
     assert said in error
     assert "hush" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explain"], "群组 g 中没有条目 x1"),
+        (["requeue"], "群组 g 中没有被拒绝的条目 x1"),
+        (["tombstone", "lift"], "没有可解除的墓碑 x1"),
+        (["working", "remove"], "工作记忆中没有条目 x1"),
+    ],
+)
+def test_what_is_no_id_names_nothing(call: Call, words: list[str], said: str) -> None:
+    code, error = call(*words, "x1", "-g", "g", LC_ALL="zh_CN.UTF-8")
+    assert code == 1
+    assert said in error
 
 
 def test_an_address_of_redis_that_is_none_is_named(call: Call) -> None:

@@ -18,7 +18,15 @@ ROUTES = {
     ("post", "/api/v1/memory/query"),
     ("get", "/api/v1/quarantine"),
     ("get", "/api/v1/quarantine/{id}"),
+    ("post", "/api/v1/quarantine/{id}/requeue"),
     ("get", "/api/v1/working/{group_id}"),
+    ("delete", "/api/v1/working/{group_id}/{id}"),
+    ("post", "/api/v1/ingress/check"),
+    ("get", "/api/v1/ingress/counts"),
+    ("get", "/api/v1/tombstones"),
+    ("post", "/api/v1/tombstones"),
+    ("post", "/api/v1/tombstones/{id}/lift"),
+    ("get", "/metrics"),
     ("get", "/healthz"),
     ("get", "/readyz"),
 }
@@ -26,6 +34,8 @@ BODIES: dict[str, dict[str, type[BaseModel]]] = {
     "/api/v1/captures": {"one": inputs.CaptureInput, "many": inputs.CaptureBatch},
     "/api/v1/memory/ingest": {"one": inputs.IngestInput, "many": inputs.IngestBatch},
     "/api/v1/memory/query": {"query": inputs.QueryInput},
+    "/api/v1/ingress/check": {"one": inputs.CheckInput},
+    "/api/v1/tombstones": {"one": inputs.TombstoneInput},
 }
 
 
@@ -76,6 +86,8 @@ def test_every_route_is_described(document: dict[str, Any]) -> None:
         for status, answer in operation["responses"].items():
             assert answer["description"]
             kind = "application/problem+json" if int(status) >= 400 else "application/json"
+            if (path, status) == ("/metrics", "200"):
+                kind = "text/plain; version=0.0.4; charset=utf-8"
             assert list(answer["content"]) == [kind], (path, status)
             assert answer["content"][kind]["schema"], (path, status)
 
@@ -88,7 +100,8 @@ def test_every_route_of_the_api_names_the_key_its_headers_and_its_problems(docum
             assert {"401", "403", "422", "500", "503"} <= set(operation["responses"])
             names = {one.get("$ref", "").rpartition("/")[2] for one in operation["parameters"]}
             assert {"AcceptLanguage", "Actor"} <= names
-            assert ("IdempotencyKey" in names) == (method == "post" and "query" not in path)
+            asks = path in ("/api/v1/memory/query", "/api/v1/ingress/check")
+            assert ("IdempotencyKey" in names) == (method in ("post", "delete") and not asks)
 
 
 def test_the_examples_are_accepted_and_some_are_chinese(document: dict[str, Any]) -> None:

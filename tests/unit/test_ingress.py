@@ -5,17 +5,28 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from pydantic import ValidationError
 
 from clearwell.flow import ingress
-from clearwell.records import Capture, Json, Layer, Outcome, Sighting
-from clearwell.settings import Settings
+from clearwell.flow.echo import unfenced
+from clearwell.flow.ingress import Candidate, Known, Neighbour
+from clearwell.flow.policies import policy_of
+from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind
+from clearwell.settings import NodePolicy, Settings
 
 SETTINGS = Settings()
 
 
-def capture(content: str = "x" * 60, **metadata: Json) -> Capture:
+def candidate(content: str = "x" * 60, **metadata: Json) -> Candidate:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    return Capture(id=UUID(int=1), group_id="g", session_id=None, content=content, created_at=moment, metadata=metadata)
+    capture = Capture(
+        id=UUID(int=1), group_id="g", session_id=None, content=content, created_at=moment, metadata=metadata
+    )
+    return Candidate(capture=capture, own=unfenced(content))
+
+
+def neighbour(content: str, similarity: float, layer: Layer = Layer.WORKING) -> Neighbour:
+    return Neighbour(sighting=Sighting(entry_id=UUID(int=7), layer=layer), content=content, similarity=similarity)
 
 
 @pytest.mark.parametrize(
@@ -27,17 +38,17 @@ def capture(content: str = "x" * 60, **metadata: Json) -> Capture:
         (0, Outcome.FAIL, "0 is below 0.8"),
         (-0.1, Outcome.FAIL, "-0.1 is not between 0 and 1"),
         (1.01, Outcome.FAIL, "1.01 is not between 0 and 1"),
-        (math.nan, Outcome.FAIL, "nan is not a finite number"),
-        (math.inf, Outcome.FAIL, "inf is not a finite number"),
-        (True, Outcome.FAIL, "True is not a finite number"),
-        ("0.9", Outcome.FAIL, "0.9 is not a finite number"),
-        ("很高", Outcome.FAIL, "很高 is not a finite number"),
+        (math.nan, Outcome.FAIL, '"nan" is not a finite number'),
+        (math.inf, Outcome.FAIL, '"inf" is not a finite number'),
+        (True, Outcome.FAIL, "true is not a finite number"),
+        ("0.9", Outcome.FAIL, '"0.9" is not a finite number'),
+        ("很高", Outcome.FAIL, '"很高" is not a finite number'),
         ([0.9], Outcome.FAIL, "not a finite number"),
         (10**400, Outcome.FAIL, "not between 0 and 1"),
     ],
 )
 def test_stated_confidence(stated: Json, outcome: Outcome, words: str) -> None:
-    verdict = ingress.check_confidence(capture(confidence=stated), SETTINGS)
+    verdict = ingress.check_confidence(candidate(confidence=stated), SETTINGS)
     assert verdict.outcome is outcome
     assert verdict.threshold == 0.8
     assert words in verdict.explanation("en")
@@ -45,15 +56,15 @@ def test_stated_confidence(stated: Json, outcome: Outcome, words: str) -> None:
 
 
 def test_confidence_may_be_stated_under_its_other_name() -> None:
-    assert ingress.check_confidence(capture(confidence_score=0.5), SETTINGS).outcome is Outcome.FAIL
-    both = capture(confidence=0.9, confidence_score=0.5)
+    assert ingress.check_confidence(candidate(confidence_score=0.5), SETTINGS).outcome is Outcome.FAIL
+    both = candidate(confidence=0.9, confidence_score=0.5)
     assert ingress.check_confidence(both, SETTINGS).outcome is Outcome.PASS
 
 
 def test_confidence_that_is_not_stated_passes_unless_it_is_required() -> None:
-    assert ingress.check_confidence(capture(), SETTINGS).outcome is Outcome.PASS
+    assert ingress.check_confidence(candidate(), SETTINGS).outcome is Outcome.PASS
     required = Settings(require_confidence=True)
-    assert ingress.check_confidence(capture(), required).outcome is Outcome.FAIL
+    assert ingress.check_confidence(candidate(), required).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -61,32 +72,118 @@ def test_confidence_that_is_not_stated_passes_unless_it_is_required() -> None:
     [("a" * 50, 50), ("a" * 49, 49), ("中" * 25, 50), ("中" * 24 + "a", 49), ("  a \n\t b  ", 3), ("e\u0301\u200b", 1)],
 )
 def test_length_is_display_width(content: str, width: int) -> None:
-    verdict = ingress.check_length(capture(content), SETTINGS)
+    verdict = ingress.check_length(candidate(content), SETTINGS)
     assert verdict.value == width
     assert verdict.outcome is (Outcome.PASS if width >= 50 else Outcome.FAIL)
 
 
-def test_the_first_failure_ends_the_run_and_the_rest_say_so() -> None:
-    verdicts = ingress.completed(ingress.check_text(capture("short", confidence=0.1), SETTINGS))
-    assert [(one.check, one.outcome) for one in verdicts] == [
-        ("confidence", Outcome.FAIL),
-        ("length", Outcome.NOT_CHECKED),
-        ("non_duplicate", Outcome.NOT_CHECKED),
-        ("self_consistency", Outcome.NOT_CHECKED),
-    ]
+def test_checks_that_were_not_reached_say_after_which() -> None:
+    failed = ingress.check_confidence(candidate(confidence=0.1), SETTINGS)
+    verdicts = ingress.completed([failed], SETTINGS)
+    assert [one.check for one in verdicts] == list(SETTINGS.filter_checks)
+    assert {one.outcome for one in verdicts[1:]} == {Outcome.NOT_CHECKED}
     assert verdicts[1].explanation("en") == "Not checked: after confidence."
 
 
-def test_sameness_starts_at_the_threshold() -> None:
-    sighting = Sighting(entry_id=UUID(int=7), layer=Layer.WORKING)
-    below = ingress.check_non_duplicate(ingress.Neighbour(sighting=sighting, similarity=0.8999), SETTINGS)
-    at = ingress.check_non_duplicate(ingress.Neighbour(sighting=sighting, similarity=0.9), SETTINGS)
-    assert (below.outcome, at.outcome) == (Outcome.PASS, Outcome.FAIL)
-    assert str(UUID(int=7)) in at.explanation("zh")
-    assert ingress.check_non_duplicate(None, SETTINGS).outcome is Outcome.PASS
+SAID = "The nightly backup of the billing database takes eleven minutes and runs at two in the morning."
+
+
+def test_the_same_is_dropped_with_a_link_to_what_it_repeats() -> None:
+    known = Known(neighbours=[neighbour(SAID, 1.0)])
+    verdict = ingress.check_non_duplicate(candidate(SAID.upper()), known, SETTINGS)
+    assert (verdict.outcome, verdict.reason) == (Outcome.FAIL, "verdict_same_working")
+    assert str(UUID(int=7)) in verdict.explanation("zh")
+
+
+def test_the_same_but_for_a_fact_is_a_conflict_with_a_link() -> None:
+    other = SAID.replace("eleven", "forty")
+    known = Known(neighbours=[neighbour(other, 0.97, Layer.LONGTERM)])
+    verdict = ingress.check_non_duplicate(candidate(SAID), known, SETTINGS)
+    assert (verdict.outcome, verdict.reason) == (Outcome.FLAG, "verdict_conflict_longterm")
+    assert verdict.params["other"] == str(UUID(int=7))
+
+
+def test_something_else_is_new() -> None:
+    other = "We will meet the auditors in the small room on the second floor next Thursday afternoon."
+    verdict = ingress.check_non_duplicate(candidate(SAID), Known(neighbours=[neighbour(other, 0.31)]), SETTINGS)
+    assert (verdict.outcome, verdict.value) == (Outcome.PASS, 0.31)
+    assert ingress.check_non_duplicate(candidate(SAID), Known(), SETTINGS).reason == "verdict_new_empty"
+
+
+def test_what_was_recalled_and_is_repeated_is_an_echo() -> None:
+    known = Known(recalled={UUID(int=9): SAID})
+    for text in (SAID, SAID.upper(), f"Noted: {SAID}", SAID.replace("and runs", "and it runs")):
+        verdict = ingress.check_echo(candidate(text), known, SETTINGS)
+        assert verdict.outcome is Outcome.FAIL, text
+        assert f"echo of {UUID(int=9)}" in verdict.explanation("en")
+
+
+def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
+    own = "I would move the backup to four in the morning, because the nightly import is still running at two."
+    assert ingress.check_echo(candidate(own), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+
+
+def test_a_fenced_memory_without_own_words_is_an_echo_even_of_what_nobody_recalled() -> None:
+    fenced = f'1. [✅ Verified · 2026-10-02] <memory id="{UUID(int=9)}">{SAID}</memory>'
+    verdict = ingress.check_echo(candidate(fenced), Known(), SETTINGS)
+    assert (verdict.outcome, verdict.params["memories"]) == (Outcome.FAIL, [str(UUID(int=9))])
+
+
+def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return Tombstone(id=UUID(int=5), group_id="g", kind=kind, reason="it is wrong", made_by="ann", made_at=moment)
+
+
+def test_a_tombstone_refuses_with_its_reason() -> None:
+    rejected = ingress.check_tombstone(candidate(), Known(tombstone=tombstone()), SETTINGS)
+    assert rejected.outcome is Outcome.FAIL
+    assert "it is wrong" in rejected.explanation("en")
+    forgotten = ingress.check_tombstone(candidate(), Known(tombstone=tombstone(TombstoneKind.FORGOTTEN)), SETTINGS)
+    assert (forgotten.outcome, forgotten.reason) == (Outcome.FAIL, "verdict_tombstone_forgotten")
+
+
+def test_text_like_a_rejected_value_is_flagged_not_refused() -> None:
+    near = ingress.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.7)), SETTINGS)
+    far = ingress.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.3)), SETTINGS)
+    assert (near.outcome, far.outcome) == (Outcome.FLAG, Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "outcome", "reason"),
+    [
+        (Judgement(consistent=True), Outcome.PASS, "verdict_consistent"),
+        (Judgement(consistent=False, contradiction="both up and down"), Outcome.FAIL, "verdict_contradiction"),
+        (Judgement(consistent=False, hallucination="the moon base"), Outcome.FAIL, "verdict_hallucination"),
+        (Judgement(consistent=False, reason="no"), Outcome.FAIL, "verdict_contradiction"),
+    ],
+)
+def test_what_the_judge_found(judgement: Judgement, outcome: Outcome, reason: str) -> None:
+    verdict = ingress.check_self_consistency(judgement, SETTINGS)
+    assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
 def test_without_a_judge_self_consistency_is_not_checked_or_holds_back() -> None:
-    assert ingress.check_self_consistency(SETTINGS).outcome is Outcome.NOT_CHECKED
-    held = ingress.check_self_consistency(Settings(require_self_consistency=True))
+    assert ingress.check_self_consistency(None, SETTINGS).outcome is Outcome.NOT_CHECKED
+    held = ingress.check_self_consistency(None, Settings(require_self_consistency=True))
     assert held.outcome is Outcome.FAIL
+
+
+def test_policies_are_one_table_that_settings_extend() -> None:
+    assert policy_of("agent", SETTINGS) == policy_of("whatever", SETTINGS) == NodePolicy(admit=True, digest=True)
+    assert policy_of("fact_check", SETTINGS) == NodePolicy(admit=True, digest=False)
+    assert not policy_of("memory_retrieval", SETTINGS).admit
+    own = Settings(node_policies={"whatever": NodePolicy(admit=False), "memory_retrieval": NodePolicy(admit=True)})
+    assert not policy_of("whatever", own).admit
+    assert policy_of("memory_retrieval", own).admit
+
+
+@pytest.mark.parametrize(
+    "checks", [("length", "length"), ("sentiment",), ("self_consistency", "length"), ("echo", "confidence")]
+)
+def test_an_order_that_makes_no_sense_is_refused(checks: tuple[str, ...]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(filter_checks=checks)
+
+
+def test_checks_can_be_moved_within_their_stage_and_left_out() -> None:
+    assert Settings(filter_checks=("length", "confidence", "non_duplicate")).filter_checks[0] == "length"

@@ -1,47 +1,43 @@
-"""Admission: run the checks, push what passed to working memory, settle the row.
+"""Admission: run the filter, push what passed to working memory, settle the row.
 
 A row is pushed before it is settled, and a push of the same id replaces the earlier one. So a crash between the
 two leaves a pending row that is admitted again, and working memory holds it once.
 """
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import TypeAlias
 from uuid import UUID
 
-import numpy as np
-import structlog
-
-from clearwell.errors import Unavailable
+from clearwell.errors import JudgeUnavailable
 from clearwell.flow import ingress
-from clearwell.ports import (
-    AdmissionBatch,
-    AdmissionStore,
-    Clock,
-    Embedder,
-    LongTermSearch,
-    SearchQuery,
-    Settled,
-    WorkingStore,
-)
-from clearwell.records import Admission, Capture, Layer, Sighting, Vector, Verdict, WorkingEntry
+from clearwell.flow.filter import Filter
+from clearwell.flow.ingress import Candidate
+from clearwell.flow.known import Knowledge
+from clearwell.flow.tally import Tally
+from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, WorkingStore
+from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 
-log = structlog.get_logger(__name__)
+Receipts: TypeAlias = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A pending row with its first verdicts and, where they let it pass, its vector."""
+class Admitted:
+    """Where rows stand, and which of them wait for the judge."""
 
-    capture: Capture
+    receipts: Receipts
+    to_judge: Sequence[Capture] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What the filter would say of a text that is not stored."""
+
+    admission: Admission
     verdicts: Sequence[Verdict]
-    vector: Vector | None = None
-
-
-Receipts = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
+    flags: Sequence[str] = field(default_factory=tuple)
 
 
 class Admitting:
@@ -51,102 +47,133 @@ class Admitting:
         self,
         admissions: AdmissionStore,
         working: WorkingStore,
-        longterm: LongTermSearch,
+        knowledge: Knowledge,
         embedder: Embedder,
+        judge: Judge | None,
+        tally: Tally,
         clock: Clock,
         settings: Settings,
     ) -> None:
         self._admissions = admissions
         self._working = working
-        self._longterm = longterm
+        self._knowledge = knowledge
+        self._filter = Filter(knowledge, embedder, settings, judged=judge is not None)
         self._embedder = embedder
+        self._judge = judge
+        self._tally = tally
         self._clock = clock
         self._settings = settings
 
-    async def admit(self, group_id: str, log_ids: Sequence[UUID]) -> Receipts:
+    async def admit(
+        self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement] | None = None
+    ) -> Admitted:
         """Settle what is pending among these rows; where each of them stands now."""
-        captures = await self._admissions.load(group_id, log_ids)
-        looked_at = [Candidate(capture=one, verdicts=ingress.check_text(one, self._settings)) for one in captures]
-        refused = [one for one in looked_at if ingress.failed(one.verdicts)]
-        passing = [one for one in looked_at if not ingress.failed(one.verdicts)]
+        looked_at = [self._filter.look(capture) for capture in await self._admissions.load(group_id, log_ids)]
+        refused = [one for one in looked_at if one.failed]
+        passing = [one for one in looked_at if not one.failed]
         if refused:
             await self._refuse(group_id, refused)
+        to_judge: list[Capture] = []
         if passing:
-            await self._admit(group_id, await self._with_vectors(passing))
-        return await self._admissions.receipts(group_id, log_ids)
+            judged = [replace(one, judgement=(judgements or {}).get(one.capture.id)) for one in passing]
+            to_judge = await self._admit(group_id, await self._filter.embed(judged))
+        return Admitted(receipts=await self._admissions.receipts(group_id, log_ids), to_judge=to_judge)
+
+    async def dry_run(self, capture: Capture) -> DryRun:
+        """The same filter on a text that is stored nowhere. A judge is not asked: it costs money."""
+        candidate = self._filter.look(capture)
+        if not candidate.failed:
+            (candidate,) = await self._filter.embed([candidate])
+            candidate = await self._filter.compare(candidate, await self._knowledge.entries(capture.group_id))
+        unasked = {ingress.SELF_CONSISTENCY} if self._filter.awaits_judge(candidate) else set()
+        candidate = self._filter.conclude(candidate)
+        verdicts = [_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
+        refused = any(one.outcome is Outcome.FAIL for one in verdicts)
+        return DryRun(
+            admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
+        )
+
+    async def judge(self, capture: Capture) -> Judgement | None:
+        """What the judge says. None where it did not answer: the row stays pending, or is refused at the last try."""
+        assert self._judge is not None  # noqa: S101 - nothing waits for a judge that is not there
+        try:
+            return await self._judge.judge(capture.content)
+        except JudgeUnavailable as error:
+            await self._judge_failed(capture, error)
+            return None
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         await self._admissions.postpone(group_id, log_ids)
 
-    async def _with_vectors(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        vectors = await self._embedder.embed([one.capture.content for one in candidates])
-        return [replace(one, vector=vector) for one, vector in zip(candidates, vectors, strict=True)]
+    async def receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Receipts:
+        return await self._admissions.receipts(group_id, log_ids)
+
+    async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> None:
+        now = self._clock.now()
+        # A spent budget says nothing about the text: it is no try.
+        tries = await self._admissions.judge_tries(capture.group_id, capture.id) + (error.code != "judge_budget_spent")
+        last = tries >= self._settings.judge_attempts
+        verdict = Verdict(
+            check=ingress.SELF_CONSISTENCY,
+            outcome=Outcome.FAIL if last else Outcome.PENDING,
+            reason="verdict_judge_gave_up" if last else "verdict_judge_pending",
+            value=tries,
+            threshold=self._settings.judge_attempts,
+            params={"problem_code": error.code, "problem_params": {name: str(of) for name, of in error.params.items()}},
+            at=now,
+        )
+        if last:
+            given_up = replace(self._filter.look(capture), given_up=verdict)
+            await self._admit(capture.group_id, await self._filter.embed([given_up]))
+        else:
+            wait = timedelta(seconds=error.retry_after) if error.retry_after else None
+            await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait)
 
     async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            await batch.settle(
-                [self._settled(one, one.verdicts) for one in candidates if one.capture.id in batch.pending]
-            )
+            still = [one for one in candidates if one.capture.id in batch.pending]
+            settled = [self._settled(self._filter.conclude(one)) for one in still]
+            await batch.settle(settled)
+        self._count(group_id, settled)
 
-    async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> None:
+    async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
+        """Compare with what the group knows, and settle; the captures that a judge must see first."""
+        settled: list[Settled] = []
+        to_judge: list[Capture] = []
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            live = await self._working.entries(group_id)
+            live = await self._knowledge.entries(group_id)
             for candidate in candidates:
-                if candidate.capture.id in batch.pending:
-                    await self._decide(candidate, live, batch)
+                if candidate.capture.id not in batch.pending:
+                    continue
+                compared = await self._filter.compare(candidate, live)
+                if self._filter.awaits_judge(compared):
+                    to_judge.append(compared.capture)
+                    continue
+                settled.append(self._settled(self._filter.conclude(compared)))
+                if settled[-1].state is Admission.ADMITTED:
+                    entry = self._entry(compared, settled[-1])
+                    await self._working.push(entry)
+                    live.insert(0, entry)
+            await batch.settle(settled)
+        self._count(group_id, settled)
+        return to_judge
 
-    async def _decide(self, candidate: Candidate, live: list[WorkingEntry], batch: AdmissionBatch) -> None:
-        nearest = await self._nearest(candidate, live)
-        verdicts = [*candidate.verdicts, ingress.check_non_duplicate(nearest, self._settings)]
-        if not ingress.failed(verdicts):
-            verdicts.append(ingress.check_self_consistency(self._settings))
-        settled = self._settled(candidate, verdicts)
-        if settled.state is Admission.ADMITTED:
-            entry = self._entry(candidate, settled)
-            await self._working.push(entry)
-            live.insert(0, entry)
-        elif nearest is not None and verdicts[-1].check == ingress.NON_DUPLICATE:
-            settled = replace(settled, sighting=nearest.sighting)
-        await batch.settle([settled])
+    def _count(self, group_id: str, settled: Sequence[Settled]) -> None:
+        for one in settled:
+            self._tally.add(group_id, one.state, one.verdicts)
 
-    async def _nearest(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> ingress.Neighbour | None:
-        """What working and long-term memory hold that is most like this."""
-        vector, own = candidate.vector, candidate.capture.id
-        if vector is None:
-            return None
-        cosines = [
-            (float(np.dot(vector, entry.embedding)), Sighting(entry_id=entry.id, layer=Layer.WORKING))
-            for entry in live
-            if entry.id != own and entry.embedding is not None and entry.embedding_model == self._embedder.model
-        ]
-        query = SearchQuery(
-            group_id=candidate.capture.group_id,
-            embedding=vector,
-            model=self._embedder.model,
-            limit=1,
-            agent_id=candidate.capture.agent_id,
-        )
-        cosines += [
-            (found.similarity, Sighting(entry_id=found.memory.id, layer=Layer.LONGTERM))
-            for found in await self._longterm.search(query)
-        ]
-        if not cosines:
-            return None
-        cosine, sighting = max(cosines, key=lambda one: one[0])
-        return ingress.Neighbour(sighting=sighting, similarity=self._embedder.similarity(cosine))
-
-    def _settled(self, candidate: Candidate, verdicts: Sequence[Verdict]) -> Settled:
+    def _settled(self, candidate: Candidate) -> Settled:
         now = self._clock.now()
-        complete = [replace(verdict, at=now) for verdict in ingress.completed(verdicts)]
-        not_checked = complete[-1].reason == "verdict_no_judge"
         return Settled(
             log_id=candidate.capture.id,
-            state=Admission.REFUSED if ingress.failed(verdicts) else Admission.ADMITTED,
+            agent_id=candidate.capture.agent_id,
+            state=Admission.REFUSED if candidate.failed else Admission.ADMITTED,
             at=now,
-            verdicts=complete,
-            flags=(ingress.NOT_CHECKED_FLAG,) if not_checked else (),
+            verdicts=[replace(verdict, at=now) for verdict in candidate.verdicts],
+            flags=candidate.flags,
             embedding=candidate.vector,
             embedding_model=None if candidate.vector is None else self._embedder.model,
+            sighting=candidate.sighting,
         )
 
     def _entry(self, candidate: Candidate, settled: Settled) -> WorkingEntry:
@@ -157,7 +184,7 @@ class Admitting:
             session_id=capture.session_id,
             agent_id=capture.agent_id,
             node_type=capture.node_type,
-            content=capture.content,
+            content=candidate.own.text,
             metadata=capture.metadata,
             occurred_at=capture.occurred_at,
             created_at=capture.created_at,
@@ -168,68 +195,5 @@ class Admitting:
         )
 
 
-class AdmissionQueue:
-    """Admissions that this process is about to do, off the caller's path: one at a time in a group, in batches."""
-
-    def __init__(self, admitting: Admitting, *, batch: int, groups_at_once: int = 4) -> None:
-        self._admitting = admitting
-        self._batch = batch
-        self._slots = asyncio.Semaphore(groups_at_once)
-        self._waiting: defaultdict[str, dict[UUID, asyncio.Future[tuple[Admission, tuple[Verdict, ...]] | None]]]
-        self._waiting = defaultdict(dict)
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-
-    def offer(self, group_id: str, log_id: UUID) -> "asyncio.Future[tuple[Admission, tuple[Verdict, ...]] | None]":
-        """Admit this row soon. The future ends with where it stands, or None where it stays pending."""
-        waiting = self._waiting[group_id]
-        if log_id not in waiting:
-            waiting[log_id] = asyncio.get_running_loop().create_future()
-        if group_id not in self._tasks:
-            self._tasks[group_id] = asyncio.create_task(self._drain(group_id), name=f"admission of {group_id}")
-        return waiting[log_id]
-
-    async def drained(self) -> None:
-        """Wait until nothing is under way."""
-        while self._tasks:
-            await asyncio.wait(self._tasks.values())
-
-    async def close(self) -> None:
-        for task in list(self._tasks.values()):
-            task.cancel()
-        await self.drained()
-
-    async def _drain(self, group_id: str) -> None:
-        waiting = self._waiting[group_id]
-        try:
-            while waiting:
-                async with self._slots:
-                    await self._admit_some(group_id, list(waiting)[: self._batch])
-        finally:
-            for future in waiting.values():
-                if not future.done():
-                    future.set_result(None)
-            del self._waiting[group_id], self._tasks[group_id]
-
-    async def _admit_some(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        receipts: Receipts = {}
-        try:
-            receipts = await self._admitting.admit(group_id, log_ids)
-        except Unavailable as error:
-            log.warning("admission postponed", group_id=group_id, rows=len(log_ids), reason=error.code)
-            await self._postpone(group_id, log_ids)
-        except Exception:
-            # The worker's loop: one bad row must not stop the others.
-            log.exception("admission failed", group_id=group_id, rows=len(log_ids))
-            await self._postpone(group_id, log_ids)
-        finally:
-            for log_id in log_ids:
-                future = self._waiting[group_id].pop(log_id)
-                if not future.done():
-                    future.set_result(receipts.get(log_id))
-
-    async def _postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        try:
-            await self._admitting.postpone(group_id, log_ids)
-        except Unavailable as error:
-            # The rows stay pending and due: the sweep finds them when the database is back.
-            log.warning("admission left to the sweep", group_id=group_id, rows=len(log_ids), reason=error.code)
+def _not_asked(verdict: Verdict) -> Verdict:
+    return replace(verdict, outcome=Outcome.NOT_CHECKED, reason="verdict_judge_not_asked", value=None)

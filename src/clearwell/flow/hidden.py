@@ -25,15 +25,17 @@ _EMOJI_JOIN = re.compile(
 _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 _NEEDS_JOINERS = re.compile("(?<=[\u0600-\u08ff\u0900-\u0dff])[\u200c\u200d](?=[\u0600-\u08ff\u0900-\u0dff])")
 _AUTHORITY_KEYS = {"verified", "promoted", "human", "human_verified", "is_human", "approved", "label", "layer"}
+_TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _LONGEST = 20_000
 
 
 def flags_of(content: str, metadata: Metadata) -> tuple[str, ...]:
     """What a reader must be told of this text before reading it."""
+    seen = readable(content)
     found = {
         HIDDEN_TEXT: has_hidden_text(content),
-        INSTRUCTION_LIKE: is_instruction_like(content),
-        CLAIMS_AUTHORITY: claims_authority(content, metadata),
+        INSTRUCTION_LIKE: _speaks("instructions", seen),
+        CLAIMS_AUTHORITY: _claims(metadata) or _speaks("authority", seen),
     }
     return tuple(flag for flag, there in found.items() if there)
 
@@ -46,16 +48,9 @@ def has_hidden_text(text: str) -> bool:
     return bool(_INVISIBLE.search(needed) or _CONTROL.search(needed))
 
 
-def is_instruction_like(text: str) -> bool:
-    """Text aimed at an agent, a judge or a reviewer instead of at the matter."""
-    return any(pattern.search(readable(text)) for pattern in _patterns("instructions"))
-
-
-def claims_authority(text: str, metadata: Metadata) -> bool:
-    """A claim to be verified, promoted or human. It gains nothing by it."""
-    if _claims(metadata):
-        return True
-    return any(pattern.search(readable(text)) for pattern in _patterns("authority"))
+def _speaks(kind: str, seen: str) -> bool:
+    """Whether text speaks to an agent, a judge or a reviewer instead of about the matter, or claims authority."""
+    return any(pattern.search(seen) for pattern in _patterns(kind))
 
 
 def _claims(metadata: Mapping[str, object]) -> bool:
@@ -64,8 +59,10 @@ def _claims(metadata: Mapping[str, object]) -> bool:
 
 def readable(text: str) -> str:
     """The text as a model would read it: compatibility forms folded, hidden characters gone, tags made visible."""
-    seen = "".join(chr(ord(one) - 0xE0000) if "\U000e0020" <= one <= "\U000e007e" else one for one in text[:_LONGEST])
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", seen))
+    seen = text[:_LONGEST]
+    if seen.isascii():
+        return seen
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", seen.translate(_TAGS)))
 
 
 def escaped(text: str) -> str:

@@ -1,36 +1,103 @@
 """The checks between quarantine and working memory. Each measures one thing and gives its verdict.
 
-Checks that need only the text and its metadata come first; ``non_duplicate`` needs what the group already knows.
+Cheapest first: what needs only the text, then what needs to know the group, then what needs a language model. The
+first ``fail`` ends the run.
 """
 
 import math
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from uuid import UUID
 
-from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict
+from clearwell.flow import echo, sameness
+from clearwell.flow.policies import policy_of
+from clearwell.records import (
+    Capture,
+    Json,
+    Judgement,
+    Layer,
+    Outcome,
+    Sighting,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+    Verdict,
+)
 from clearwell.settings import Settings
 
-CONFIDENCE, LENGTH, NON_DUPLICATE, SELF_CONSISTENCY = "confidence", "length", "non_duplicate", "self_consistency"
-NOT_CHECKED_FLAG = "self_consistency_not_checked"
-
+CONFIDENCE, LENGTH, TOMBSTONE, ECHO = "confidence", "length", "tombstone", "echo"
+NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
+NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
+CITES_FLAG = "cites_memory"
 LONGEST_SHOWN = 10**15
-
-TextCheck = Callable[[Capture, Settings], Verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What the group knows that is most like a capture, on the calibrated scale."""
+    """Something the group knows that is like a capture, on the calibrated scale."""
 
     sighting: Sighting
+    content: str
     similarity: float
 
 
-def check_confidence(capture: Capture, settings: Settings) -> Verdict:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the group knows that bears on one capture."""
+
+    neighbours: Sequence[Neighbour] = ()
+    tombstone: Tombstone | None = None
+    near_rejected: tuple[Tombstone, float] | None = None
+    recalled: Mapping[UUID, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A capture on its way through the filter."""
+
+    capture: Capture
+    own: echo.Unfenced
+    verdicts: Sequence[Verdict] = ()
+    flags: Sequence[str] = ()
+    vector: Vector | None = None
+    sighting: Sighting | None = None
+    judgement: Judgement | None = None
+    given_up: Verdict | None = None
+
+    @property
+    def failed(self) -> bool:
+        return any(verdict.outcome is Outcome.FAIL for verdict in self.verdicts)
+
+
+STANDING_REASONS = {
+    TombstoneKind.REJECTED: "verdict_tombstone_rejected",
+    TombstoneKind.FORGOTTEN: "verdict_tombstone_forgotten",
+}
+RELATED_REASONS = {
+    (sameness.Relation.SAME, Layer.WORKING): "verdict_same_working",
+    (sameness.Relation.SAME, Layer.LONGTERM): "verdict_same_longterm",
+    (sameness.Relation.CONFLICT, Layer.WORKING): "verdict_conflict_working",
+    (sameness.Relation.CONFLICT, Layer.LONGTERM): "verdict_conflict_longterm",
+}
+
+TextCheck = Callable[[Candidate, Settings], Verdict]
+GroupCheck = Callable[[Candidate, Known, Settings], Verdict]
+
+
+def refusal_of_node_type(capture: Capture, settings: Settings) -> Verdict | None:
+    """A verdict for a type of node whose output never enters working memory."""
+    if policy_of(capture.node_type, settings).admit:
+        return None
+    params = {"node_type": capture.node_type}
+    return Verdict(check=NODE_TYPE, outcome=Outcome.FAIL, reason="verdict_node_type", params=params)
+
+
+def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
     """The confidence that the agent itself stated."""
-    stated = capture.metadata.get("confidence", capture.metadata.get("confidence_score"))
-    threshold = settings.confidence_threshold
+    metadata, threshold = candidate.capture.metadata, settings.confidence_threshold
+    stated = metadata.get("confidence", metadata.get("confidence_score"))
 
     def verdict(outcome: Outcome, reason: str, value: Json) -> Verdict:
         return Verdict(check=CONFIDENCE, outcome=outcome, reason=reason, value=value, threshold=threshold)
@@ -58,9 +125,9 @@ def _shown(value: Json) -> Json:
     return value if isinstance(value, bool) else str(value)[:100]
 
 
-def check_length(capture: Capture, settings: Settings) -> Verdict:
+def check_length(candidate: Candidate, settings: Settings) -> Verdict:
     """Short text is mostly noise. A wide character counts two, so 25 Chinese characters pass."""
-    width = display_width(" ".join(capture.content.split()))
+    width = display_width(" ".join(candidate.capture.content.split()))
     outcome = Outcome.PASS if width >= settings.min_width else Outcome.FAIL
     reason = "verdict_length_ok" if outcome is Outcome.PASS else "verdict_length_short"
     return Verdict(check=LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
@@ -76,58 +143,129 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
-def check_non_duplicate(nearest: Neighbour | None, settings: Settings) -> Verdict:
-    """Whether the group already knows this."""
-    threshold = settings.duplicate_similarity
-    if nearest is None or nearest.similarity < threshold:
-        value = None if nearest is None else round(nearest.similarity, 4)
+def check_tombstone(_: Candidate, known: Known, settings: Settings) -> Verdict:
+    """A value that a person rejected or forgot is refused; one that is only like a rejected one is flagged."""
+    if known.tombstone is not None:
+        params = {"tombstone": str(known.tombstone.id), "why": known.tombstone.reason}
         return Verdict(
-            check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new", value=value, threshold=threshold
+            check=TOMBSTONE, outcome=Outcome.FAIL, reason=STANDING_REASONS[known.tombstone.kind], params=params
         )
+    threshold = settings.near_rejected_similarity
+    if known.near_rejected is not None and known.near_rejected[1] >= threshold:
+        near, similarity = known.near_rejected
+        return Verdict(
+            check=TOMBSTONE,
+            outcome=Outcome.FLAG,
+            reason="verdict_near_rejected",
+            value=round(similarity, 4),
+            threshold=threshold,
+            params={"tombstone": str(near.id), "why": near.reason},
+        )
+    return Verdict(check=TOMBSTONE, outcome=Outcome.PASS, reason="verdict_no_tombstone")
+
+
+def check_echo(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+    """A memory that was recalled and is repeated is neither admitted again nor counted as corroboration."""
+    threshold, own = settings.echo_coverage, candidate.own
+    if own.cited and display_width(own.text) < settings.min_width:
+        return _echo(1.0, threshold, own.cited)
+    covered = echo.coverage(own.text, known.recalled)
+    if covered.of and covered.share >= threshold:
+        return _echo(round(covered.share, 4), threshold, covered.of)
+    given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
+    same = [
+        one.sighting.entry_id for one in given if _compared(own.text, one, settings).relation is sameness.Relation.SAME
+    ]
+    if same:
+        return _echo(round(covered.share, 4), threshold, same)
+    value = round(covered.share, 4) if known.recalled else None
+    return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
+
+
+def _echo(value: float, threshold: float, of: Sequence[UUID]) -> Verdict:
+    params: dict[str, Json] = {"of": echo.first(of), "memories": [str(one) for one in of]}
     return Verdict(
-        check=NON_DUPLICATE,
-        outcome=Outcome.FAIL,
-        reason="verdict_same_working" if nearest.sighting.layer is Layer.WORKING else "verdict_same_longterm",
-        value=round(nearest.similarity, 4),
-        threshold=threshold,
-        params={"other": str(nearest.sighting.entry_id)},
+        check=ECHO, outcome=Outcome.FAIL, reason="verdict_echo", value=value, threshold=threshold, params=params
     )
 
 
-def check_self_consistency(settings: Settings) -> Verdict:
-    """No judge is configured, and the verdict says so."""
-    if settings.require_self_consistency:
-        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason="verdict_no_judge_required")
-    return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.NOT_CHECKED, reason="verdict_no_judge")
+_features = lru_cache(maxsize=1000)(sameness.features)
+"""What was read out of a text, kept: entries of working memory are compared again and again."""
 
 
-TEXT_CHECKS: Sequence[tuple[str, TextCheck]] = ((CONFIDENCE, check_confidence), (LENGTH, check_length))
-ORDER: Sequence[str] = (CONFIDENCE, LENGTH, NON_DUPLICATE, SELF_CONSISTENCY)
+def _compared(text: str, neighbour: Neighbour, settings: Settings) -> sameness.Comparison:
+    return sameness.compare(
+        _features(text),
+        _features(neighbour.content),
+        neighbour.similarity,
+        duplicate_similarity=settings.duplicate_similarity,
+        conflict_similarity=settings.conflict_similarity,
+    )
 
 
-def check_text(capture: Capture, settings: Settings) -> list[Verdict]:
-    """The checks that need nothing but the capture, up to the first that fails."""
-    verdicts: list[Verdict] = []
-    for _, check in TEXT_CHECKS:
-        verdicts.append(check(capture, settings))
-        if verdicts[-1].outcome is Outcome.FAIL:
-            break
-    return verdicts
+def check_non_duplicate(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+    """The same meaning is dropped, the same but for a fact is a conflict, anything else is new."""
+    compared = [(_compared(candidate.own.text, one, settings), one) for one in known.neighbours]
+    for relation in (sameness.Relation.SAME, sameness.Relation.CONFLICT):
+        for comparison, neighbour in compared:
+            if comparison.relation is relation:
+                return _related(comparison, neighbour, settings)
+    threshold = settings.duplicate_similarity
+    if not known.neighbours:
+        return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)
+    nearest = round(known.neighbours[0].similarity, 4)
+    return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new", value=nearest, threshold=threshold)
 
 
-def failed(verdicts: Sequence[Verdict]) -> bool:
-    return any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
+def _related(comparison: sameness.Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:
+    same = comparison.relation is sameness.Relation.SAME
+    return Verdict(
+        check=NON_DUPLICATE,
+        outcome=Outcome.FAIL if same else Outcome.FLAG,
+        reason=RELATED_REASONS[comparison.relation, neighbour.sighting.layer],
+        value=round(neighbour.similarity, 4),
+        threshold=settings.duplicate_similarity if same else settings.conflict_similarity,
+        params={
+            "other": str(neighbour.sighting.entry_id),
+            "layer": neighbour.sighting.layer,
+            "differs_code": comparison.reason,
+            "differs_params": dict(comparison.params),
+        },
+    )
 
 
-def completed(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def check_self_consistency(judgement: Judgement | None, settings: Settings) -> Verdict:
+    """What the judge found; without a judge, that nobody looked."""
+    if judgement is None:
+        if settings.require_self_consistency:
+            return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason="verdict_no_judge_required")
+        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.NOT_CHECKED, reason="verdict_no_judge")
+    if judgement.consistent:
+        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.PASS, reason="verdict_consistent", value=True)
+    found = judgement.contradiction or judgement.hallucination or judgement.reason
+    invented = judgement.hallucination and not judgement.contradiction
+    reason = "verdict_hallucination" if invented else "verdict_contradiction"
+    params = {"found": found[:300]}
+    return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason=reason, value=False, params=params)
+
+
+TEXT_CHECKS: Mapping[str, TextCheck] = {CONFIDENCE: check_confidence, LENGTH: check_length}
+GROUP_CHECKS: Mapping[str, GroupCheck] = {
+    TOMBSTONE: check_tombstone,
+    ECHO: check_echo,
+    NON_DUPLICATE: check_non_duplicate,
+}
+
+
+def completed(verdicts: Sequence[Verdict], settings: Settings) -> list[Verdict]:
     """The verdicts with one for each check that was not reached."""
     given = {verdict.check for verdict in verdicts}
-    last = verdicts[-1].check
+    last = verdicts[-1].check if verdicts else ""
     return [
         *verdicts,
         *(
             Verdict(check=check, outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": last})
-            for check in ORDER
+            for check in settings.filter_checks
             if check not in given
         ),
     ]

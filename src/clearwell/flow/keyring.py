@@ -1,5 +1,6 @@
 """Keys: made once, shown once, kept as a hash; and who a caller is by the key it shows."""
 
+import asyncio
 import hashlib
 import secrets
 from dataclasses import dataclass
@@ -24,11 +25,14 @@ class KeyRing:
     """Looks every key up anew. While the database is down, what it knew a moment ago holds for a while:
     nothing can be revoked in a database that is down."""
 
-    def __init__(self, keys: KeyStore, clock: Clock, ids: Ids, *, remember: timedelta) -> None:
+    def __init__(
+        self, keys: KeyStore, clock: Clock, ids: Ids, *, remember: timedelta, patience: timedelta = timedelta(seconds=2)
+    ) -> None:
         self._keys = keys
         self._clock = clock
         self._ids = ids
         self._remember = remember
+        self._patience = patience
         self._known: dict[bytes | None, Remembered] = {}
 
     async def create(
@@ -43,6 +47,8 @@ class KeyRing:
         """A new key and its secret, which is not kept."""
         if not rights:
             raise InvalidInput("key_without_scope", field="scope")
+        if agent_id is not None and rights & {Right.REVIEW, Right.ADMIN}:
+            raise InvalidInput("key_agent_decides", field="scope")
         for group in groups or ():
             limits.require_group(group, "group")
         key = ApiKey(
@@ -86,12 +92,15 @@ class KeyRing:
     async def _lookup(self, secret_hash: bytes | None) -> KeyLookup:
         now = self._clock.now()
         try:
-            lookup = await self._keys.find(secret_hash)
-        except DatabaseUnavailable:
+            async with asyncio.timeout(self._patience.total_seconds()):
+                lookup = await self._keys.find(secret_hash)
+        except (DatabaseUnavailable, TimeoutError) as error:
             known = self._known.get(secret_hash)
-            if known is None or now - known.at > self._remember:
+            if known is not None and now - known.at <= self._remember:
+                return known.lookup
+            if isinstance(error, DatabaseUnavailable):
                 raise
-            return known.lookup
+            raise DatabaseUnavailable("database_unavailable", problem="no answer in time") from error
         if lookup.key is not None or secret_hash is None:
             self._known[secret_hash] = Remembered(lookup, now)
         else:

@@ -81,7 +81,7 @@ def require_metadata(value: Metadata, settings: Settings, field: str = "metadata
     """Metadata as it can be stored. A number that JSON has no word for (NaN) is kept as text."""
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata_not_object", field=field)
-    clean = _clean(dict(value), field, settings.max_metadata_depth)
+    clean = _clean(dict(value), field, settings.max_metadata_depth, settings.max_metadata_depth)
     assert isinstance(clean, dict)  # noqa: S101 - _clean keeps the type
     size = len(json.dumps(clean, ensure_ascii=False).encode())
     if size > settings.max_metadata_bytes:
@@ -89,9 +89,9 @@ def require_metadata(value: Metadata, settings: Settings, field: str = "metadata
     return clean
 
 
-def _clean(value: object, field: str, depth: int) -> Json:
+def _clean(value: object, field: str, depth: int, most: int) -> Json:
     if depth < 0:
-        raise InvalidInput("metadata_deep", field=field)
+        raise InvalidInput("metadata_deep", field=field, limit=most)
     match value:
         case str():
             require_storable(value, field)
@@ -101,9 +101,9 @@ def _clean(value: object, field: str, depth: int) -> Json:
         case None | bool() | int() | float():
             return value
         case Mapping():
-            return {_clean_key(key, field): _clean(inner, field, depth - 1) for key, inner in value.items()}
+            return {_clean_key(key, field): _clean(inner, field, depth - 1, most) for key, inner in value.items()}
         case list() | tuple():
-            return [_clean(inner, field, depth - 1) for inner in value]
+            return [_clean(inner, field, depth - 1, most) for inner in value]
         case _:
             raise InvalidInput("metadata_type", field=field, type=type(value).__name__)
 

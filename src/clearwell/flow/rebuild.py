@@ -1,8 +1,11 @@
 """Working memory made anew from quarantine: losing Redis loses no knowledge."""
 
+from dataclasses import replace
 from datetime import timedelta
 
+from clearwell.flow.echo import unfenced
 from clearwell.ports import AdmissionStore, Clock, WorkingStore
+from clearwell.records import WorkingEntry
 from clearwell.settings import Settings
 
 
@@ -19,7 +22,7 @@ class Rebuilding:
         # Alone in the group, so that nothing is admitted between the reading and the writing.
         async with self._admissions.open(group_id, []):
             entries = await self._admissions.admitted(group_id, since=since, limit=self._settings.working_size)
-            await self._working.replace(group_id, entries)
+            await self._working.replace(group_id, [_without_fences(entry) for entry in entries])
         return len(entries)
 
     async def all(self) -> dict[str, int]:
@@ -30,3 +33,8 @@ class Rebuilding:
     async def after_a_loss(self) -> dict[str, int]:
         """Rebuild where the server has lost its data, and only there."""
         return await self.all() if await self._working.is_new() else {}
+
+
+def _without_fences(entry: WorkingEntry) -> WorkingEntry:
+    """As it was admitted: what an agent said itself, without the memories that it cited."""
+    return replace(entry, content=unfenced(entry.content).text)

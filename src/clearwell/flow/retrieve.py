@@ -7,12 +7,13 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
+from uuid import UUID
 
 import numpy as np
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import Embedder, LongTermSearch, SearchQuery, WorkingStore
+from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, WorkingStore
 from clearwell.records import ContextItem, Found, Label, Layer, Retrieval, Scope, Source, Vector, WorkingEntry
 from clearwell.settings import Settings
 
@@ -37,9 +38,18 @@ class RetrieveOptions:
 class Retrieving:
     """Each side that is down leaves the other to answer, and is named in ``degraded``."""
 
-    def __init__(self, working: WorkingStore, longterm: LongTermSearch, embedder: Embedder, settings: Settings) -> None:
+    def __init__(
+        self,
+        working: WorkingStore,
+        longterm: LongTermSearch,
+        recalls: RecallStore,
+        embedder: Embedder,
+        settings: Settings,
+    ) -> None:
         self._working = working
         self._longterm = longterm
+        self._recalls = recalls
+        self._noting: set[asyncio.Task[None]] = set()
         self._embedder = embedder
         self._settings = settings
 
@@ -57,7 +67,26 @@ class Retrieving:
             cold = [item for item in cold if item.relevance is not None and item.relevance >= threshold]
         hot = [self._hot_item(entry, vector) for entry in entries or []]
         items = self._merged(_without_verified(hot, cold), cold, options)
+        if "working_memory" not in degraded:
+            self._note(group_id, [item.id for item in items], options.agent_id)
         return Retrieval(items=tuple(items), degraded=tuple(degraded))
+
+    def _note(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
+        """Remember, off the caller's path, what was given to whom."""
+        task = asyncio.create_task(self._noted(group_id, ids, agent_id), name="recalled")
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
+
+    async def noted(self) -> None:
+        """Wait until what was given so far is remembered."""
+        if self._noting:
+            await asyncio.wait(self._noting)
+
+    async def _noted(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
+        try:
+            await self._recalls.note(group_id, ids, agent_id=agent_id)
+        except Unavailable as error:
+            log.warning("recall not noted", reason=error.code)
 
     async def _cold(
         self, query: str, group_id: str, options: RetrieveOptions, degraded: list[str]

@@ -43,7 +43,7 @@ class MemoryIdempotency:
         self._held[_place(request)] = _Held(request.request_hash, token, now + timedelta(minutes=2), now + self._keep)
         return Claim(request=request, token=token)
 
-    def complete(self, claim: Claim, answer: Json) -> None:
+    async def complete(self, claim: Claim, answer: Json) -> None:
         held = self._held.get(_place(claim.request))
         if held is None or held.token != claim.token:
             raise StillRunning("idempotency_running", key=claim.request.key)

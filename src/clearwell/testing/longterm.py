@@ -1,6 +1,6 @@
 """Long-term memory in a list, and tombstones in a dict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -55,7 +55,7 @@ class MemoryLongTerm:
         if any(promotion.group_id != group_id for promotion, _ in promotions):
             raise ValueError(f"a promotion of another group than {group_id}")
         if claim is not None and self._idempotency is not None:
-            self._idempotency.complete(claim, answer)
+            await self._idempotency.complete(claim, answer)
         for promotion, chunks in promotions:
             self.promotions.append(promotion)
             self._chunks.extend(chunks)
@@ -78,21 +78,21 @@ class MemoryTombstones:
     async def secret(self, group_id: str) -> bytes:
         return group_id.encode()
 
-    async def standing(self, group_id: str, digests: Sequence[bytes]) -> Mapping[bytes, Tombstone]:
-        return {digest: one for one, digest, _, _ in self._standing(group_id) if digest in digests}
-
-    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        standing = [one for one, digest, _, _ in self._standing(group_id) if digest in digests]
         near = [
             (one, float(np.dot(embedding, vector)))
             for one, _, vector, made_with in self._standing(group_id)
-            if vector is not None and made_with == model
+            if embedding is not None and vector is not None and made_with == model
         ]
-        return max(near, key=lambda found: found[1], default=None)
+        return standing[0] if standing else None, max(near, key=lambda found: found[1], default=None)
 
     async def add(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
-        if await self.standing(tombstone.group_id, [digest]):
+        if (await self.look(tombstone.group_id, [digest]))[0]:
             return False
         self._kept[tombstone.id] = (tombstone, digest, embedding, model)
         self.events.append(event)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from clearwell.records import (
     IngressCount,
     Outcome,
     QuarantineRow,
+    SeenAgain,
     Sighting,
     Vector,
     Verdict,
@@ -39,7 +40,7 @@ class _Row:
     model: str | None = None
     sighting: Sighting | None = None
     judge_tries: int = 0
-    removed: bool = False
+    removed_at: datetime | None = None
 
 
 class MemoryQuarantine:
@@ -80,7 +81,19 @@ class MemoryQuarantine:
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
         row = self._rows[group_id].get(log_id)
-        return None if row is None else _quarantine_row(row)
+        if row is None:
+            return None
+        again = tuple(
+            SeenAgain(
+                log_id=one.capture.id,
+                agent_id=one.capture.agent_id,
+                session_id=one.capture.session_id,
+                at=one.settled_at or one.capture.created_at,
+            )
+            for one in self._rows[group_id].values()
+            if one.sighting is not None and one.sighting.entry_id == log_id
+        )
+        return replace(_quarantine_row(row), sightings=again)
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
@@ -155,9 +168,9 @@ class MemoryQuarantine:
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         row = self._rows[group_id].get(log_id)
-        if row is None or row.state is not Admission.ADMITTED or row.removed:
+        if row is None or row.state is not Admission.ADMITTED or row.removed_at is not None:
             return False
-        row.removed = True
+        row.removed_at = event.at
         self.events.append(event)
         return True
 
@@ -186,7 +199,7 @@ class MemoryQuarantine:
             row
             for row in self._rows[group_id].values()
             if row.state is Admission.ADMITTED
-            and not row.removed
+            and row.removed_at is None
             and row.settled_at is not None
             and row.settled_at > since
         ]
@@ -211,6 +224,8 @@ def _quarantine_row(row: _Row) -> QuarantineRow:
         settled_at=row.settled_at,
         flags=row.flags,
         verdicts=tuple(row.verdicts),
+        removed_at=row.removed_at,
+        sighting_of=None if row.sighting is None else row.sighting.entry_id,
     )
 
 

@@ -37,7 +37,7 @@ def test_it_says_what_it_started_and_where_the_data_is(serving: Serving, own_fol
 def test_it_says_what_local_mode_means(serving: Serving) -> None:
     assert "Local mode is on" in serving.text
     assert "every program on this machine can read, capture and promote" in serving.text
-    assert "keys create` closes that" in serving.text
+    assert "--all-groups` closes that" in serving.text
 
 
 def test_the_printed_addresses_answer(serving: Serving) -> None:

@@ -10,8 +10,9 @@ import psycopg
 from fastapi import FastAPI
 
 from clearwell.adapters.http import create_app
-from clearwell.app import Clearwell, Servers
+from clearwell.app import Clearwell
 from clearwell.records import ApiKey, Right
+from clearwell.servers import Servers
 from clearwell.settings import Settings
 
 OWN = "http://localhost:8080"

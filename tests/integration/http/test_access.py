@@ -5,6 +5,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from clearwell.errors import InvalidInput
 from clearwell.records import Right
 from tests.integration.http.serving import LONG, Api, new_group, require_problem
 
@@ -91,13 +92,20 @@ async def test_only_a_key_of_all_groups_reads_the_unassigned(module_api: Api) ->
 
 async def test_a_key_of_an_agent_can_name_no_other(module_api: Api) -> None:
     group = new_group()
-    client = await module_api.caller(*Right, groups=[group], agent_id="own")
-    for route, text in ((CAPTURES, {"content": LONG}), (INGEST, {"content": LONG}), (QUERY, {"query": "?"})):
+    client = await module_api.caller(Right.CAPTURE, Right.READ, groups=[group], agent_id="own")
+    for route, text in ((CAPTURES, {"content": LONG}), (QUERY, {"query": "?"})):
         body = {"group_id": group, **text}
         require_problem(await client.post(route, json={**body, "agent_id": "other"}), 403, "agent_not_covered")
         assert (await client.post(route, json={**body, "agent_id": "own"})).status_code < 300
     kept = await client.post(CAPTURES, json={"group_id": group, "content": "no agent named"})
-    assert (await client.get(f"{QUARANTINE}/{kept.json()['id']}")).json()["agent_id"] == "own"
+    reviewer = await module_api.caller(Right.REVIEW, groups=[group])
+    assert (await reviewer.get(f"{QUARANTINE}/{kept.json()['id']}")).json()["agent_id"] == "own"
+
+
+async def test_a_key_of_an_agent_can_never_decide(module_api: Api) -> None:
+    for right in (Right.REVIEW, Right.ADMIN):
+        with pytest.raises(InvalidInput, match="agents never promote"):
+            await module_api.key(Right.READ, right, agent_id="own")
 
 
 async def test_an_agent_cannot_promote_or_read_quarantine_with_any_key(module_api: Api) -> None:

@@ -32,8 +32,15 @@ async def test_waiting_answers_with_the_verdicts(http: httpx.AsyncClient) -> Non
     assert response.status_code == 201
     answer = response.json()
     assert answer["admission"] == "admitted"
-    assert [one["check"] for one in answer["verdicts"]] == ["confidence", "length", "non_duplicate", "self_consistency"]
-    assert set(answer["verdicts"][0]) == {"check", "outcome", "value", "threshold", "reason"}
+    assert [one["check"] for one in answer["verdicts"]] == [
+        "confidence",
+        "length",
+        "tombstone",
+        "echo",
+        "non_duplicate",
+        "self_consistency",
+    ]
+    assert set(answer["verdicts"][0]) == {"check", "outcome", "value", "threshold", "reason", "params"}
     assert answer["verdicts"][0]["reason"] == "The stated confidence 0.9 reaches 0.8."
 
 

@@ -32,8 +32,9 @@ async def test_a_row_tells_its_whole_fate(http: httpx.AsyncClient) -> None:
         "value": 0.1,
         "threshold": 0.8,
         "reason": "The stated confidence 0.1 is below 0.8.",
+        "params": {},
     }
-    assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 3
+    assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 5
 
 
 async def test_an_unknown_or_foreign_row_is_not_found(http: httpx.AsyncClient) -> None:

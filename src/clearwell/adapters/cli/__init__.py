@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from clearwell.adapters.cli import doctor, memory, operate, problems, serve, status
+from clearwell.adapters.cli import doctor, explain, ingress, memory, operate, problems, serve, status
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.printing import prepare_streams
 from clearwell.adapters.cli.running import Interrupted
+from clearwell.adapters.cli.tombstones import tombstones
+from clearwell.adapters.cli.working import working
 from clearwell.errors import ClearwellError
 from clearwell.version import __version__
 
@@ -44,12 +46,18 @@ for command in (
     memory.capture,
     memory.query,
     memory.ingest,
+    explain.explain,
+    ingress.check,
+    ingress.requeue,
+    ingress.counts,
     status.status,
     operate.data,
     doctor.doctor,
     operate.settings,
 ):
     app.command()(command)
+app.add_typer(working, name="working")
+app.add_typer(tombstones, name="tombstone")
 app.add_typer(keys, name="keys")
 
 

@@ -8,13 +8,15 @@ import typer
 
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.inside import Inside, check_inside
+from clearwell.adapters.cli.judging import check_judge, check_judged
 from clearwell.adapters.cli.looking import overview_of
 from clearwell.adapters.cli.masking import masked_address
 from clearwell.adapters.cli.port import address, api_answers, holder, is_listened_on
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, program, run, start
-from clearwell.app import ServerAt, make_embedder, running_postgres, running_valkey
+from clearwell.app import make_embedder
 from clearwell.errors import ClearwellError, SchemaError
+from clearwell.servers import ServerAt, running_postgres, running_valkey
 from clearwell.settings import Settings
 from clearwell.stores.postgres import require_schema
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts
@@ -47,10 +49,12 @@ async def examine(settings: Settings, terminal: Terminal, group: str | None) -> 
         valkey = await _reached(stack, "working_memory", running_valkey(settings), findings)
         working = None if valkey is None else await check_working(settings, valkey, findings)
         model = await check_embedder(settings, findings)
+        await check_judge(settings, findings)
         if postgres is not None and migrated:
             inside = Inside(settings=settings, findings=findings, working=working, model=model, group=group)
             async with overview_of(settings, postgres.url) as overview:
                 await check_inside(inside, overview)
+                await check_judged(inside, overview)
     check_port(settings, findings)
     return findings
 

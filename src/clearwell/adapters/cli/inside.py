@@ -84,10 +84,12 @@ def _filter_params(inside: Inside, filtered: Filtered) -> dict[str, object]:
     if code not in catalogue():
         code = "doctor_refused_other"
     settings = inside.settings
-    limits = {
+    limits: dict[str, object] = {
         "confidence": settings.confidence_threshold,
         "width": settings.min_width,
         "similarity": settings.duplicate_similarity,
+        "echo": settings.echo_coverage,
+        "program": program(),
     }
     return {
         "checks": ", ".join(f"{name(f'cli_check_{check}', check)} {rows}" for check, rows in by_check.items()),

@@ -4,16 +4,16 @@ import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
+from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, UsageProblem, person, program, run, start
-from clearwell.app import open_keys, running_postgres
-from clearwell.errors import NotFound
+from clearwell.app import open_keys
 from clearwell.flow.keyring import KeyRing
 from clearwell.records import ApiKey, Json, Right
+from clearwell.servers import running_postgres
 from clearwell.settings import Settings
 
 keys = typer.Typer(help="Make, list and revoke API keys.", rich_markup_mode=None)
@@ -47,7 +47,7 @@ def create(
     else:
         show_new(key, secret, terminal)
     if first:
-        terminal.warn("cli_key_first")
+        terminal.warn("cli_key_first", place=settings.data_dir if settings.database_url is None else "DATABASE_URL")
     if not reviewed:
         terminal.warn("cli_key_no_reviewer", command=reviewer_command(groups))
 
@@ -80,7 +80,7 @@ def revoke(
 
     async def work() -> None:
         async with open_ring(settings) as ring:
-            await ring.revoke(wanted_id(key_id), actor=person().name)
+            await ring.revoke(wanted_id(key_id, "key_not_found"), actor=person().name)
 
     run(work())
     if as_json:
@@ -109,13 +109,6 @@ def wanted_groups(groups: list[str] | None, *, all_groups: bool) -> frozenset[st
     if not all_groups and not groups:
         raise UsageProblem("cli_group_missing", field="--group")
     return None if all_groups else frozenset(groups or ())
-
-
-def wanted_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound("key_not_found", id=text) from None
 
 
 def has_reviewer(found: list[ApiKey]) -> bool:

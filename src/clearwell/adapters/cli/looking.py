@@ -4,15 +4,15 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from clearwell.adapters.cli.port import api_answers
-from clearwell.app import (
+from clearwell.app import make_embedder
+from clearwell.errors import ClearwellError
+from clearwell.servers import (
     ServerAt,
     is_bundled_postgres_running,
     is_bundled_valkey_running,
-    make_embedder,
     running_postgres,
     running_valkey,
 )
-from clearwell.errors import ClearwellError
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import Counts, Keys, Overview, ServerFacts, open_overview
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts

@@ -1,43 +1,29 @@
 """``capture``, ``query`` and ``ingest``: the path from the command line."""
 
-import json
-import sys
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from clearwell.adapters.cli.given import (
+    Agent,
+    Confidence,
+    Extra,
+    Happened,
+    NodeType,
+    Session,
+    Words,
+    file_text,
+    given_metadata,
+    given_text,
+    moment,
+)
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
-from clearwell.errors import TooLarge
+from clearwell.adapters.cli.verdicts import refusal, show_verdicts, verdict_json
 from clearwell.flow.retrieve import RetrieveOptions
-from clearwell.records import (
-    Admission,
-    CaptureReceipt,
-    ContextItem,
-    Json,
-    NewCapture,
-    Outcome,
-    Promoted,
-    Retrieval,
-    Verdict,
-)
-from clearwell.settings import Settings
-
-Words = Annotated[str | None, typer.Argument(metavar="[TEXT | -]", help="The text; - or nothing reads stdin.")]
-Session = Annotated[str | None, typer.Option("--session", help="The session it belongs to.")]
-Agent = Annotated[str | None, typer.Option("--agent", help="The agent (agent_id).")]
-Happened = Annotated[str | None, typer.Option("--occurred-at", help="When, such as 2026-11-15T09:00:00+08:00.")]
-Extra = Annotated[str, typer.Option("--metadata", help="A JSON object.")]
-OUTCOME_MARKS = {
-    Outcome.PASS: "✓",
-    Outcome.FAIL: "✗",
-    Outcome.FLAG: "!",
-    Outcome.PENDING: "…",
-    Outcome.NOT_CHECKED: "–",
-}
+from clearwell.records import Admission, CaptureReceipt, ContextItem, Json, NewCapture, Promoted, Retrieval
 
 
 def capture(
@@ -45,9 +31,9 @@ def capture(
     text: Words = None,
     session: Session = None,
     node: Annotated[str | None, typer.Option("--node", help="The node (node_id).")] = None,
-    node_type: Annotated[str, typer.Option("--node-type", help="agent, fact_check, …")] = "agent",
+    node_type: NodeType = "agent",
     agent: Agent = None,
-    confidence: Annotated[float | None, typer.Option("--confidence", help="The agent's confidence, 0 to 1.")] = None,
+    confidence: Confidence = None,
     occurred_at: Happened = None,
     metadata: Extra = "{}",
     as_json: AsJson = False,
@@ -62,7 +48,7 @@ def capture(
         node_type=node_type,
         agent_id=agent,
         occurred_at=moment(occurred_at),
-        metadata=given_metadata(metadata) | ({} if confidence is None else {"confidence": confidence}),
+        metadata=given_metadata(metadata, confidence),
     )
 
     async def work() -> CaptureReceipt:
@@ -148,51 +134,6 @@ def ingest(
         terminal.tell("cli_ingested", group=group, id=promoted.id, chunks=promoted.chunks)
 
 
-# what was given
-
-
-def given_text(text: str | None, settings: Settings) -> str:
-    if text not in (None, "-"):
-        return str(text)
-    if text is None and sys.stdin.isatty():
-        raise UsageProblem("cli_text_missing", field="TEXT")
-    return _decoded(sys.stdin.buffer.read(settings.max_content_bytes + 1), "-", settings)
-
-
-def file_text(path: Path, settings: Settings) -> str:
-    try:
-        with path.open("rb") as file:
-            return _decoded(file.read(settings.max_content_bytes + 1), str(path), settings)
-    except OSError as error:
-        raise UsageProblem("cli_file_unreadable", field=str(path), reason=error.strerror) from error
-
-
-def _decoded(content: bytes, name: str, settings: Settings) -> str:
-    if len(content) > settings.max_content_bytes:
-        raise TooLarge("text_large", field=name, limit=settings.max_content_bytes, size=len(content))
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageProblem("cli_text_not_utf8", field=name, position=error.start) from error
-
-
-def given_metadata(text: str) -> dict[str, Any]:
-    try:
-        metadata = json.loads(text)
-    except ValueError as error:
-        raise UsageProblem("cli_metadata_not_json", field="--metadata", reason=error) from error
-    if not isinstance(metadata, dict):
-        raise UsageProblem("metadata_not_object", field="--metadata")
-    return metadata
-
-
-def moment(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageProblem("cli_time_invalid", field="--occurred-at") from error
-
-
 # what is shown
 
 
@@ -205,21 +146,7 @@ def show_receipt(receipt: CaptureReceipt, terminal: Terminal) -> None:
             terminal.tell("cli_capture_refused", reason=reason, id=receipt.id, style="yellow")
         case Admission.PENDING:
             terminal.tell("cli_capture_pending", id=receipt.id, style="yellow")
-    if receipt.verdicts:
-        rows = [
-            [
-                terminal.name(f"cli_check_{verdict.check}", verdict.check),
-                f"{OUTCOME_MARKS[verdict.outcome]} {terminal.words(f'cli_outcome_{verdict.outcome}')}",
-                verdict.explanation(terminal.language),
-            ]
-            for verdict in receipt.verdicts
-        ]
-        terminal.table(["cli_head_check", "cli_head_outcome", "cli_head_reason"], rows)
-
-
-def refusal(verdicts: Sequence[Verdict], terminal: Terminal) -> str:
-    failed = [verdict for verdict in verdicts if verdict.outcome is Outcome.FAIL]
-    return failed[0].explanation(terminal.language) if failed else ""
+    show_verdicts(receipt.verdicts, terminal)
 
 
 def receipt_json(receipt: CaptureReceipt, terminal: Terminal) -> Json:
@@ -227,16 +154,7 @@ def receipt_json(receipt: CaptureReceipt, terminal: Terminal) -> Json:
         "id": str(receipt.id),
         "group_id": receipt.group_id,
         "admission": receipt.admission.value,
-        "verdicts": [
-            {
-                "check": verdict.check,
-                "outcome": verdict.outcome.value,
-                "value": verdict.value,
-                "threshold": verdict.threshold,
-                "reason": verdict.explanation(terminal.language),
-            }
-            for verdict in receipt.verdicts
-        ],
+        "verdicts": [verdict_json(verdict, terminal) for verdict in receipt.verdicts],
     }
 
 

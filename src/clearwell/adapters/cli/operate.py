@@ -6,9 +6,9 @@ from pathlib import Path
 from clearwell.adapters.cli.masking import masked, masked_address
 from clearwell.adapters.cli.printing import Terminal, size
 from clearwell.adapters.cli.running import AsJson, program, run, start
-from clearwell.app import is_bundled_postgres_running, is_bundled_valkey_running, running_postgres
 from clearwell.embedded import DataSize, data_size
 from clearwell.records import Json
+from clearwell.servers import is_bundled_postgres_running, is_bundled_valkey_running, running_postgres
 from clearwell.settings import Settings, config_path
 from clearwell.stores.postgres import migrate as migrate_database
 from clearwell.stores.postgres import migrations

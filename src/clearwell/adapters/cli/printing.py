@@ -81,11 +81,17 @@ class Terminal:
 
     def age(self, since: datetime) -> str:
         """How long ago, in the largest unit that fits."""
-        age = max(datetime.now(UTC) - since, timedelta())
-        for code, unit in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-            if age.total_seconds() >= unit:
-                return self.words(f"cli_age_{code}", count=int(age.total_seconds() // unit))
-        return self.words("cli_age_now")
+        return self._time("age", datetime.now(UTC) - since)
+
+    def left(self, until: datetime) -> str:
+        """How long still, in the largest unit that fits."""
+        return self._time("left", until - datetime.now(UTC))
+
+    def _time(self, kind: str, time: timedelta) -> str:
+        for name, unit in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+            if time.total_seconds() >= unit:
+                return self.words(f"cli_{kind}_{name}", count=int(time.total_seconds() // unit))
+        return self.words(f"cli_{kind}_now")
 
 
 def visible(text: str) -> str:
@@ -101,6 +107,13 @@ def _harmless(character: str) -> bool:
 
 def _escaped(character: str) -> str:
     return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+
+
+def shortened(text: str, width: int) -> str:
+    """The beginning of a text on one line, in so many columns of a terminal."""
+    line = Text(" ".join(text.split()))
+    line.truncate(width, overflow="ellipsis")
+    return line.plain
 
 
 def size(count: int) -> str:

@@ -16,10 +16,11 @@ import typer
 
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
-from clearwell.app import Clearwell, open_clearwell, running_servers
+from clearwell.app import Clearwell, open_clearwell
 from clearwell.errors import InvalidInput
 from clearwell.logs import configure_logs
 from clearwell.records import Principal
+from clearwell.servers import running_servers
 from clearwell.settings import Settings
 
 T = TypeVar("T")

@@ -15,8 +15,9 @@ from clearwell.adapters.cli.port import is_loopback, listen, take_port
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
 from clearwell.adapters.cli.welcome import Served, welcome
-from clearwell.app import Clearwell, Servers, running_servers
+from clearwell.app import Clearwell
 from clearwell.logs import configure_logs
+from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 
 CREATE_APP = "clearwell.adapters.http.app:create_app"

@@ -5,9 +5,9 @@ from clearwell.adapters.cli.masking import masked_address
 from clearwell.adapters.cli.port import address
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, program, run, start
-from clearwell.app import ServerAt
 from clearwell.errors import ClearwellError
 from clearwell.records import Admission, Json
+from clearwell.servers import ServerAt
 from clearwell.settings import Settings
 from clearwell.version import __version__
 

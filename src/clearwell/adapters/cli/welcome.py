@@ -11,8 +11,8 @@ from clearwell.adapters.cli.masking import masked_address
 from clearwell.adapters.cli.port import address
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import program
-from clearwell.app import Servers
 from clearwell.records import Json
+from clearwell.servers import Servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
 

@@ -8,14 +8,18 @@ from starlette.responses import Response
 
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
+from clearwell.flow.hidden import escaped
 from clearwell.messages import Language, say
 from clearwell.records import (
+    Capture,
     CaptureReceipt,
     ContextItem,
     Label,
     Promoted,
     QuarantineRow,
     Retrieval,
+    SeenAgain,
+    Tombstone,
     Verdict,
     WorkingEntry,
 )
@@ -52,6 +56,7 @@ def verdict(one: Verdict, language: Language) -> Object:
         "value": one.value,
         "threshold": one.threshold,
         "reason": one.explanation(language),
+        "params": one.params,
     }
 
 
@@ -119,6 +124,37 @@ def quarantine_row(one: QuarantineRow, language: Language) -> Object:
         "settled_at": one.settled_at,
         "flags": one.flags,
         "verdicts": [verdict(each, language) for each in one.verdicts],
+        "content_shown": escaped(capture.content),
+        "removed_at": one.removed_at,
+        "sighting_of": one.sighting_of,
+        "sightings": None if one.sightings is None else [_sighting(each, capture) for each in one.sightings],
+    }
+
+
+def _sighting(one: SeenAgain, of: Capture) -> Object:
+    return {
+        "id": one.log_id,
+        "agent_id": one.agent_id,
+        "session_id": one.session_id,
+        "at": one.at,
+        "corroborates": one.agent_id is not None and one.agent_id != of.agent_id,
+    }
+
+
+def flags(given: Sequence[str], language: Language) -> list[Object]:
+    return [{"flag": flag, "text": say(f"flag_{flag}", language)} for flag in given]
+
+
+def tombstone(one: Tombstone) -> Object:
+    return {
+        "id": one.id,
+        "group_id": one.group_id,
+        "kind": one.kind,
+        "reason": one.reason,
+        "made_by": one.made_by,
+        "made_at": one.made_at,
+        "lifted_by": one.lifted_by,
+        "lifted_at": one.lifted_at,
     }
 
 
@@ -143,4 +179,5 @@ def working_entry(one: WorkingEntry, now: datetime, language: Language) -> Objec
         "metadata": one.metadata,
         "flags": one.flags,
         "cut": one.cut,
+        "content_shown": escaped(one.content),
     }

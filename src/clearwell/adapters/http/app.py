@@ -12,10 +12,20 @@ from clearwell.adapters.http import docs, flaws, openapi
 from clearwell.adapters.http.callers import require_closed_or_local
 from clearwell.adapters.http.edge import Edge
 from clearwell.adapters.http.problems import Refused, answer_to, shown
-from clearwell.adapters.http.routes import captures, health, memory, quarantine, working
-from clearwell.app import Servers, open_clearwell, running_servers
+from clearwell.adapters.http.routes import (
+    captures,
+    health,
+    ingress,
+    memory,
+    metrics,
+    quarantine,
+    tombstones,
+    working,
+)
+from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
 from clearwell.ports import Embedder
+from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
 from clearwell.worker import worker
@@ -41,7 +51,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    for module in (captures, memory, quarantine, working, health, docs):
+    for module in (captures, ingress, working, memory, quarantine, tombstones, health, metrics, docs):
         app.include_router(module.router)
     app.openapi = lambda: openapi.complete(app)  # type: ignore[method-assign]
     app.add_exception_handler(ClearwellError, _clearwell_error)

@@ -94,6 +94,12 @@ class CaptureInput(Grouped):
         )
 
 
+class CheckInput(CaptureInput):
+    """An output to try on the filter."""
+
+    group_needed: ClassVar[bool] = True
+
+
 class CaptureBatch(BaseModel):
     """Many outputs, each of its own group. Each is kept or has its problem."""
 
@@ -166,6 +172,23 @@ class RowParameters(Grouped):
 
     model_config = ConfigDict(extra="forbid")
     group_needed: ClassVar[bool] = False
+
+
+class RowInput(Grouped):
+    """The group of a row that is named by its id."""
+
+    group_needed: ClassVar[bool] = False
+
+
+class TombstoneInput(Grouped):
+    """A value that must not come back."""
+
+    value: str = Field(description="the text as it was said; it is not kept")
+    reason: str = Field(description="why, for whoever says it again")
+
+
+class GroupParameters(Grouped):
+    model_config = ConfigDict(extra="forbid", strict=False)
 
 
 class QuarantineParameters(Grouped):

@@ -20,6 +20,9 @@ MODELS: Sequence[type[BaseModel]] = (
     inputs.IngestInput,
     inputs.IngestBatch,
     inputs.QueryInput,
+    inputs.CheckInput,
+    inputs.RowInput,
+    inputs.TombstoneInput,
     schemas.Problem,
     schemas.CaptureAnswer,
     schemas.CaptureBatchAnswer,
@@ -29,6 +32,10 @@ MODELS: Sequence[type[BaseModel]] = (
     schemas.PageAnswer,
     schemas.RowAnswer,
     schemas.WorkingAnswer,
+    schemas.CheckAnswer,
+    schemas.CountsAnswer,
+    schemas.TombstonesAnswer,
+    schemas.IdAnswer,
     schemas.AliveAnswer,
     schemas.ReadyAnswer,
 )
@@ -45,6 +52,9 @@ PROBLEMS: Mapping[int, str] = {
     500: "Clearwell failed; the log says why.",
     503: "A part that is needed does not answer.",
 }
+
+QUESTIONS = ("/api/v1/memory/query", "/api/v1/ingress/check")
+"""Routes that only ask, though they are posted to."""
 
 READS = (401, 403, 422, 500, 503)
 QUERIES = (400, 401, 403, 413, 415, 422, 500, 503)
@@ -127,6 +137,6 @@ def _add_headers(path: str, method: str, operation: Document) -> None:
         return
     operation["security"] = [{"key": []}, {}]
     names = ["AcceptLanguage", "Actor"]
-    if method == "post" and not path.endswith("/query"):
+    if method in ("post", "delete") and path not in QUESTIONS:
         names.append("IdempotencyKey")
     operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{name}"} for name in names)

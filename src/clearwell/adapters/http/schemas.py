@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from clearwell.records import Admission, Label, Layer, Outcome, Scope, Source
+from clearwell.records import Admission, Label, Layer, Outcome, Scope, Source, TombstoneKind
 
 
 class FlawSchema(BaseModel):
@@ -38,6 +38,7 @@ class VerdictAnswer(BaseModel):
     value: Any = Field(description="what was measured")
     threshold: float | None
     reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
+    params: dict[str, Any] = Field(description="what the reason speaks of, such as the entry that says otherwise")
 
 
 class CaptureAnswer(BaseModel):
@@ -47,6 +48,55 @@ class CaptureAnswer(BaseModel):
     group_id: str
     admission: Admission
     verdicts: list[VerdictAnswer]
+
+
+class FlagAnswer(BaseModel):
+    """Something that a reader must know of a text."""
+
+    flag: str = Field(examples=["conflict", "hidden_text", "instruction_like", "self_consistency_not_checked"])
+    text: str
+
+
+class CheckAnswer(BaseModel):
+    """What the filter would say."""
+
+    admission: Admission
+    flags: list[FlagAnswer]
+    verdicts: list[VerdictAnswer]
+
+
+class CountAnswer(BaseModel):
+    agent_id: str | None
+    check: str
+    outcome: Outcome
+    count: int
+
+
+class CountsAnswer(BaseModel):
+    """How often each check ended how."""
+
+    counts: list[CountAnswer]
+
+
+class TombstoneAnswer(BaseModel):
+    """A value that must not come back. The value itself is not kept."""
+
+    id: UUID
+    group_id: str
+    kind: TombstoneKind
+    reason: str
+    made_by: str
+    made_at: datetime
+    lifted_by: str | None
+    lifted_at: datetime | None
+
+
+class TombstonesAnswer(BaseModel):
+    tombstones: list[TombstoneAnswer]
+
+
+class IdAnswer(BaseModel):
+    id: UUID
 
 
 class CaptureBatchAnswer(BaseModel):
@@ -108,6 +158,16 @@ class QueryAnswer(BaseModel):
     degraded: list[str] = Field(examples=[[], ["working_memory"]])
 
 
+class SightingAnswer(BaseModel):
+    """The same, said again. From another agent it is corroboration."""
+
+    id: UUID
+    agent_id: str | None
+    session_id: str | None
+    at: datetime
+    corroborates: bool
+
+
 class RowAnswer(BaseModel):
     """A row of quarantine and its whole fate."""
 
@@ -128,6 +188,10 @@ class RowAnswer(BaseModel):
     settled_at: datetime | None
     flags: list[str]
     verdicts: list[VerdictAnswer]
+    content_shown: str = Field(description="the content with every hidden character written out")
+    removed_at: datetime | None = Field(None, description="when a person took it out of working memory")
+    sighting_of: UUID | None = Field(None, description="the entry or memory that it only said again")
+    sightings: list[SightingAnswer] | None = Field(None, description="who said the same; of one row only")
 
 
 class PageAnswer(BaseModel):
@@ -158,6 +222,7 @@ class EntryAnswer(BaseModel):
     metadata: dict[str, Any]
     flags: list[str]
     cut: bool
+    content_shown: str = Field(description="the content with every hidden character written out")
 
 
 class WorkingAnswer(BaseModel):

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+from psycopg.types.json import Jsonb
+
 from clearwell.errors import IdempotencyMismatch, StillRunning
 from clearwell.ports import Claim, Clock, Ids
 from clearwell.records import IdempotencyKey, Json
@@ -42,6 +44,12 @@ class PostgresIdempotency:
             raise StillRunning("idempotency_running", key=request.key)
         answer: Json = rows[0]["answer"]
         return answer
+
+    async def complete(self, claim: Claim, answer: Json) -> None:
+        params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
+        rows = await self._database.run(Role.REVIEWER, None, query("complete_claim"), params)
+        if not rows[0]["rowcount"]:
+            raise StillRunning("idempotency_running", key=claim.request.key)
 
     async def release(self, claim: Claim) -> None:
         params = {**claim_params(claim.request), "token": claim.token}

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
@@ -70,6 +71,23 @@ class Filtered:
     refusals: Sequence[Refusal]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenUp:
+    """Rows that are refused because the judge never answered, and the newest of them."""
+
+    rows: int
+    group_id: str
+    log_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a judge that does not answer has done to rows."""
+
+    waiting: int
+    given_up: GivenUp | None
+
+
 class Overview:
     """One read-only connection with the login of the database's address."""
 
@@ -117,11 +135,23 @@ class Overview:
         async with self._as(Role.REVIEWER, group_id):
             return await self._filtered({"since": since, "group_id": group_id})
 
+    async def judged(self, *, since: datetime) -> Judged:
+        return await self._judged({"since": since, "group_id": None})
+
+    async def judged_in(self, group_id: str, *, since: datetime) -> Judged:
+        async with self._as(Role.REVIEWER, group_id):
+            return await self._judged({"since": since, "group_id": group_id})
+
     async def memories_in(self, group_id: str) -> dict[str, int]:
         """How many memories a group has, by the model of their vectors."""
         async with self._as(Role.REVIEWER, group_id):
             rows = await self._rows("overview_group_memories", {"group_id": group_id})
         return {row["embedding_model"]: row["memories"] for row in rows}
+
+    async def _judged(self, params: Params) -> Judged:
+        waiting = (await self._one("overview_judge_waiting", params))["rows"]
+        given_up = await self._rows("overview_judge_gave_up", params)
+        return Judged(waiting=waiting, given_up=GivenUp(**given_up[0]) if given_up else None)
 
     async def _filtered(self, params: Params) -> Filtered:
         return Filtered(
@@ -138,8 +168,8 @@ class Overview:
     async def _rows(self, name: str, params: Params | None = None) -> list[DictRow]:
         return await (await self._connection.execute(query(name), params or {})).fetchall()
 
-    async def _one(self, name: str) -> DictRow:
-        (row,) = await self._rows(name)
+    async def _one(self, name: str, params: Params | None = None) -> DictRow:
+        (row,) = await self._rows(name, params)
         return row
 
 

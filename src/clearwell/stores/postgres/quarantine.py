@@ -1,6 +1,7 @@
 """The reviewer's side of quarantine."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -8,7 +9,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import QuarantineFilter
-from clearwell.records import QuarantineRow
+from clearwell.records import QuarantineRow, SeenAgain
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import quarantine_row_of, verdict_of
@@ -20,7 +21,15 @@ class PostgresQuarantine:
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
         rows = await self._page(group_id, QuarantineFilter(), {"id": log_id, "before": None, "limit": 1})
-        return rows[0] if rows else None
+        if not rows:
+            return None
+        params = {"group_id": group_id, "id": log_id}
+        seen = await self._database.run(Role.REVIEWER, group_id, query("sightings"), params)
+        again = tuple(
+            SeenAgain(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
+            for row in seen
+        )
+        return replace(rows[0], sightings=again)
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50

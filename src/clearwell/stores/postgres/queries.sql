@@ -137,7 +137,8 @@ ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
 -- name: quarantine_rows
 -- A page of a group's quarantine, newest first, or one row.
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
-    q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags
+    q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
+    (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
 FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
 WHERE q.group_id = %(group_id)s
     AND (%(id)s::uuid IS NULL OR q.id = %(id)s)
@@ -149,6 +150,11 @@ WHERE q.group_id = %(group_id)s
     AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR q.created_at < %(until)s)
 ORDER BY q.id DESC LIMIT %(limit)s
+
+-- name: sightings
+-- Who said an entry again.
+SELECT log_id, agent_id, session_id, at FROM sightings WHERE group_id = %(group_id)s AND entry_id = %(id)s
+ORDER BY at, log_id LIMIT 1000
 
 -- name: add_promotion
 INSERT INTO promotions (
@@ -299,6 +305,21 @@ WHERE settled_at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(gr
 SELECT "check", reason, count(*) AS rows FROM ingress_verdicts
 WHERE outcome = 'fail' AND at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
 GROUP BY "check", reason ORDER BY rows DESC, "check", reason
+
+-- name: overview_judge_waiting
+-- Rows whose last verdict is that the judge has not answered.
+SELECT count(*) AS rows FROM admissions a
+WHERE a.state = 'pending' AND (%(group_id)s::text IS NULL OR a.group_id = %(group_id)s)
+    AND (SELECT v.outcome FROM ingress_verdicts v WHERE v.group_id = a.group_id AND v.log_id = a.log_id
+        ORDER BY v.at DESC, v.position DESC LIMIT 1) = 'pending'
+
+-- name: overview_judge_gave_up
+-- How many rows are refused because the judge never answered, and the newest of them.
+SELECT count(*) OVER () AS rows, a.group_id, a.log_id
+FROM admissions a JOIN ingress_verdicts v ON v.group_id = a.group_id AND v.log_id = a.log_id AND v.at = a.settled_at
+WHERE a.state = 'refused' AND a.settled_at >= %(since)s AND v.at >= %(since)s AND v.reason = 'verdict_judge_gave_up'
+    AND (%(group_id)s::text IS NULL OR a.group_id = %(group_id)s)
+ORDER BY a.settled_at DESC LIMIT 1
 
 -- name: overview_group_memories
 SELECT embedding_model, count(DISTINCT id) AS memories FROM memories

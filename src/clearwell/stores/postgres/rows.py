@@ -37,6 +37,8 @@ def quarantine_row_of(row: DictRow, verdicts: Sequence[Verdict]) -> QuarantineRo
         settled_at=row["settled_at"],
         flags=tuple(row["flags"]),
         verdicts=tuple(verdicts),
+        removed_at=row["removed_at"],
+        sighting_of=row["sighting_of"],
     )
 
 

@@ -265,6 +265,7 @@ CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);

@@ -26,15 +26,19 @@ class PostgresTombstones:
         _, rows = await self._database.run_all(Role.WORKER, group_id, statements)
         return bytes(rows[0]["secret"])
 
-    async def standing(self, group_id: str, digests: Sequence[bytes]) -> dict[bytes, Tombstone]:
-        params = {"group_id": group_id, "digests": list(digests)}
-        rows = await self._database.run(Role.WORKER, group_id, query("standing_tombstones"), params)
-        return {bytes(row["digest"]): _tombstone_of(row) for row in rows}
-
-    async def nearest(self, group_id: str, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        params = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
-        rows = await self._database.run(Role.WORKER, group_id, query("nearest_tombstone"), params)
-        return (_tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        statements: list[Statement] = [(query("standing_tombstones"), {"group_id": group_id, "digests": list(digests)})]
+        if embedding is not None:
+            nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
+            statements.append((query("nearest_tombstone"), nearest))
+        standing, *near = await self._database.run_all(Role.WORKER, group_id, statements)
+        rows = [row for found in near for row in found]
+        return (
+            _tombstone_of(standing[0]) if standing else None,
+            (_tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None,
+        )
 
     async def add(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent

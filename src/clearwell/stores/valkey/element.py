@@ -6,6 +6,7 @@
 import base64
 import json
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -44,7 +45,9 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
-def decode(element: str | bytes) -> WorkingEntry:
+@lru_cache(maxsize=2000)
+def decode(element: bytes) -> WorkingEntry:
+    """An element never changes, and the same ones are read again and again."""
     record = json.loads(element)
     return WorkingEntry(
         id=UUID(record["id"]),

@@ -45,7 +45,9 @@ async def ingest(request: Request, caller: Caller) -> Response:
         texts = [one.record() for one in batch.items]
         results = await memory.promote_many(batch.group, texts, by=caller, request=key)
         rendered = [answers.promoted_or_problem(one, language) for one in results]
-        return answers.answer({"status": "ingested", "results": rendered}, headers=answers.replay_mark(results))
+        stored = any(not isinstance(one, ClearwellError) for one in results)
+        status = "ingested" if stored else "refused"
+        return answers.answer({"status": status, "results": rendered}, headers=answers.replay_mark(results))
     one = fitted(IngestInput, value)
     (result,) = await memory.promote_many(one.group, [one.record()], by=caller, request=key)
     if isinstance(result, ClearwellError):

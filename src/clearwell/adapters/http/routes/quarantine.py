@@ -7,8 +7,9 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_of_row, running
-from clearwell.adapters.http.inputs import QuarantineParameters, RowParameters
+from clearwell.adapters.http.inputs import QuarantineParameters, RowInput, RowParameters
 from clearwell.adapters.http.language import language_of
 
 router = APIRouter(tags=["quarantine"])
@@ -45,3 +46,19 @@ async def row(
     group_id = group_of_row(parameters.named_group, caller)
     found = await running(request).memory.quarantine_row(group_id, row_id, by=caller)
     return answers.answer(answers.quarantine_row(found, language_of(request)))
+
+
+@router.post(
+    "/api/v1/quarantine/{id}/requeue",
+    summary="Put a refused output through the filter again",
+    description="The scope admin is needed. group_id may be left out with a key of exactly one group.",
+    status_code=202,
+    responses=openapi.responses({202: ("It is pending again.", [schemas.IdAnswer])}, (*openapi.WRITES, 404)),
+    openapi_extra=openapi.body(RowInput, examples={"one": {"group_id": "grp-123"}}),
+)
+async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path(alias="id")]) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    group_id = group_of_row(fitted(RowInput, parse_object(body)).named_group, caller)
+    key = idempotency_key(request, caller, body)
+    await running(request).memory.requeue(group_id, row_id, by=caller, request=key)
+    return answers.answer({"id": row_id}, 202)

@@ -47,6 +47,9 @@ CREATE TABLE ingress_counts (
     PRIMARY KEY (group_id, agent_id, "check", outcome)
 );
 
+-- From a repeated output to what it repeats.
+CREATE INDEX sightings_log ON sightings (group_id, log_id);
+
 GRANT SELECT, INSERT ON group_secrets TO clearwell_worker, clearwell_reviewer;
 GRANT SELECT ON tombstones TO clearwell_worker, clearwell_reviewer;
 GRANT INSERT, UPDATE (lifted_by, lifted_at) ON tombstones TO clearwell_reviewer;

@@ -1,0 +1,198 @@
+"""What the ingress filter costs, whether it keeps up, how soon an entry is there, and what a million rows change."""
+
+import asyncio
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import psycopg
+
+from bench.blocks import Times, interleaved, table
+from bench.ground import analyze, fill, ground
+from clearwell.app import Clearwell
+from clearwell.flow import ingress
+from clearwell.flow.echo import unfenced
+from clearwell.flow.filter import Filter
+from clearwell.flow.hidden import flags_of
+from clearwell.flow.ingress import Candidate
+from clearwell.flow.known import Knowledge
+from clearwell.models import OfflineEmbedder
+from clearwell.records import NewCapture, Principal
+
+PERSON = Principal.local()
+SUBJECTS = "payments backups search login billing reporting inventory scheduling exports alerts quotas".split()
+VERBS = "slowed stopped doubled improved failed recovered moved shrank grew changed started ended".split()
+PLACES = "Lyon Osaka Leeds Quito Turin Perth Tunis Varna Split Cadiz Bergen Porto".split()
+AREAS = "支付 备份 搜索 登录 计费 报表 库存 排程 导出 导入 告警 配额".split()
+EVENTS = "变慢 停止 翻倍 改善 失败 恢复 迁移 缩小 增长 调整 启动 结束".split()
+CITIES = "里昂 大阪 利兹 基多 都灵 珀斯 突尼斯 瓦尔纳 斯普利特 加的斯 卑尔根 波尔图".split()
+
+
+def english(dice: random.Random, length: int = 300) -> str:
+    text = ""
+    while len(text) < length:
+        subject, verb, place = dice.choice(SUBJECTS), dice.choice(VERBS), dice.choice(PLACES)
+        text += f"In {place} the {subject} {verb} on day {dice.randrange(900)} by {dice.randrange(99)} percent. "
+    return text[:length]
+
+
+def chinese(dice: random.Random, length: int = 300) -> str:
+    text = ""
+    while len(text) < length:
+        area, event, city = dice.choice(AREAS), dice.choice(EVENTS), dice.choice(CITIES)
+        text += f"{city}的{area}模块在第{dice.randrange(900)}天{event}了百分之{dice.randrange(99)}。"
+    return text[:length]
+
+
+def said(content: str, group_id: str = "g") -> NewCapture:
+    return NewCapture(content=content, group_id=group_id, agent_id="a", metadata={"confidence": 0.9})
+
+
+async def measure() -> list[str]:
+    embedder = OfflineEmbedder()
+    await embedder.embed(["warm"])
+    try:
+        async with ground(embedder) as (clearwell, servers):
+            dice = random.Random(1)
+            await fill(clearwell, "g", 4000, live=0)
+            for number in range(50):
+                text = (english if number % 2 else chinese)(dice)
+                await clearwell.memory.capture(said(text), by=PERSON, wait=True)
+            await analyze(servers.database_url)
+            return [
+                *await _cost(clearwell, embedder, dice),
+                *await _keeps_up(clearwell, dice),
+                *await _soon(clearwell, dice),
+                *await _million(clearwell, servers.database_url, dice),
+            ]
+    finally:
+        await embedder.close()
+
+
+@contextmanager
+def _cpu(shares: dict[str, list[float]], name: str) -> Iterator[None]:
+    started = time.process_time()
+    yield
+    shares.setdefault(name, []).append((time.process_time() - started) * 1000)
+
+
+async def _cost(clearwell: Clearwell, embedder: OfflineEmbedder, dice: random.Random) -> list[str]:
+    """CPU of this process for one entry of 300 characters, by part."""
+    lines = ["### Filter without a judge: CPU for one entry of 300 characters (median under 25 ms)", ""]
+    lines += ["| part | English ms | Chinese ms |", "|---|---|---|"]
+    by_language = [await _shares(clearwell, embedder, partial(write, dice)) for write in (english, chinese)]
+    for part in by_language[0]:
+        lines.append(f"| {part} | {' | '.join(f'{statistics.median(one[part]):.2f}' for one in by_language)} |")
+    totals = [statistics.median(map(sum, zip(*one.values(), strict=True))) for one in by_language]
+    lines.append(f"| **all** | {' | '.join(f'**{total:.2f}**' for total in totals)} |")
+    return [*lines, ""]
+
+
+async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callable[[], str]) -> dict[str, list[float]]:
+    knowledge: Knowledge = clearwell.admitting._knowledge
+    settings = clearwell.settings
+    shares: dict[str, list[float]] = {}
+    for _ in range(40):
+        capture = clearwell.memory._capturing.accept(said(text()), by=PERSON)
+        with _cpu(shares, "hidden text and fences"):
+            flags = flags_of(capture.content, capture.metadata)
+            candidate = Candidate(capture=capture, own=unfenced(capture.content), flags=flags)
+        for name, check in ingress.TEXT_CHECKS.items():
+            with _cpu(shares, name):
+                check(candidate, settings)
+        with _cpu(shares, "embedding"):
+            (vector,) = await embedder.embed([capture.content])
+        candidate = replace(candidate, vector=vector)
+        with _cpu(shares, "reading what the group knows"):
+            known = await knowledge.known(candidate, await knowledge.entries("g"))
+        for name, compare in ingress.GROUP_CHECKS.items():
+            with _cpu(shares, name):
+                compare(candidate, known, settings)
+        with _cpu(shares, "self_consistency"):
+            Filter(knowledge, embedder, settings, judged=False).conclude(candidate)
+    return shares
+
+
+async def _keeps_up(clearwell: Clearwell, dice: random.Random, *, rate: int = 40, seconds: int = 15) -> list[str]:
+    """Captures at a steady rate; how many admissions are under way meanwhile and at the end."""
+    backlog: list[int] = []
+    started = time.perf_counter()
+    for number in range(rate * seconds):
+        await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
+        await clearwell.memory.capture(said((english if number % 2 else chinese)(dice), "busy"), by=PERSON)
+        backlog.append(clearwell.queue.length)
+    taken = time.perf_counter() - started
+    await clearwell.queue.drained()
+    half = len(backlog) // 2
+    return [
+        f"### {rate} captures a second for {seconds} seconds (the backlog must not grow)",
+        "",
+        "| | measured |",
+        "|---|---|",
+        f"| captures a second | {rate * seconds / taken:.1f} |",
+        f"| mean backlog in the first half | {statistics.mean(backlog[:half]):.1f} |",
+        f"| mean backlog in the second half | {statistics.mean(backlog[half:]):.1f} |",
+        f"| largest backlog | {max(backlog)} |",
+        f"| time to finish the rest | {time.perf_counter() - started - taken:.2f} s |",
+        "",
+    ]
+
+
+async def _soon(clearwell: Clearwell, dice: random.Random) -> list[str]:
+    """From the capture's answer until the entry can be retrieved."""
+    waits = [await _until_found(clearwell, dice) for _ in range(100)]
+    return [
+        "### From the capture's answer until the entry can be retrieved (median under 100 ms)",
+        "",
+        f"Median {statistics.median(waits):.1f} ms, p95 {statistics.quantiles(waits, n=20)[-1]:.1f} ms, of 100.",
+        "",
+    ]
+
+
+async def _until_found(clearwell: Clearwell, dice: random.Random) -> float:
+    group = f"soon-{dice.randrange(10)}"
+    receipt = await clearwell.memory.capture(said(english(dice), group), by=PERSON)
+    answered = time.perf_counter()
+    while receipt.id not in {one.id for one in await clearwell.memory.working_memory(group, by=PERSON)}:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)  # another task admits it
+    return (time.perf_counter() - answered) * 1000
+
+
+FILL = """
+WITH kept AS (
+    INSERT INTO quarantine_logs (group_id, id, session_id, node_type, agent_id, content, raw_metadata, partial,
+        occurred_at, created_at, captured_by)
+    SELECT 'g', gen_random_uuid(), 's', 'agent', 'a', repeat('It was said and refused. ', 6) || n, '{}', false,
+        now(), now(), 'bench'
+    FROM generate_series(1, %s) AS n RETURNING group_id, id
+), settled AS (
+    INSERT INTO admissions (group_id, log_id, state, next_try_at, settled_at)
+    SELECT group_id, id, 'refused', now(), now() FROM kept
+)
+INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, reason)
+SELECT group_id, id, now(), 0, 'confidence', 'fail', 'verdict_confidence_low' FROM kept
+"""
+
+
+async def _million(clearwell: Clearwell, url: str, dice: random.Random) -> list[str]:
+    """The same admissions and retrievals with ten thousand and with a million rows in quarantine."""
+    found: dict[str, Times] = {}
+    with psycopg.connect(url, autocommit=True) as owner:
+        for name, rows in (("10 k rows", 10_000), ("1 M rows", 990_000)):
+            owner.execute(FILL, (rows,))
+            owner.execute("VACUUM ANALYZE")
+
+            async def admission() -> None:
+                await clearwell.memory.capture(said(english(dice)), by=PERSON, wait=True)
+
+            async def retrieval() -> None:
+                await clearwell.memory.retrieve("what happened to the billing in Porto", "g", by=PERSON)
+
+            steps = {f"admission, {name}": admission, f"retrieve, {name}": retrieval}
+            found |= await interleaved(steps, rounds=8, block=10)
+    against = {"admission, 1 M rows": "admission, 10 k rows", "retrieve, 1 M rows": "retrieve, 10 k rows"}
+    return table("A million rows in quarantine (at most 1.2 ×)", found, against)

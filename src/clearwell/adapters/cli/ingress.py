@@ -1,0 +1,140 @@
+"""``check``, ``requeue`` and ``counts``: the ingress filter by itself."""
+
+from collections.abc import Sequence
+
+from clearwell.adapters.cli.given import (
+    Agent,
+    Confidence,
+    Extra,
+    NodeType,
+    RowId,
+    Words,
+    given_metadata,
+    given_text,
+    wanted_id,
+)
+from clearwell.adapters.cli.memory import receipt_json, show_receipt
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.adapters.cli.verdicts import (
+    check_name,
+    flags_json,
+    refusal,
+    show_flags,
+    show_verdicts,
+    verdict_json,
+)
+from clearwell.flow.admit import DryRun
+from clearwell.flow.hidden import escaped
+from clearwell.records import Admission, CaptureReceipt, IngressCount, Json, NewCapture, Outcome
+from clearwell.settings import FILTER_STAGES
+
+BY_PATH = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
+"""The checks in the order in which a text meets them."""
+
+
+def check(
+    group: Group,
+    text: Words = None,
+    node_type: NodeType = "agent",
+    agent: Agent = None,
+    confidence: Confidence = None,
+    metadata: Extra = "{}",
+    as_json: AsJson = False,
+) -> None:
+    """Say what the ingress filter would make of a text, without keeping it."""
+    settings, terminal = start()
+    new = NewCapture(
+        content=given_text(text, settings),
+        group_id=group,
+        node_type=node_type,
+        agent_id=agent,
+        metadata=given_metadata(metadata, confidence),
+    )
+
+    async def work() -> DryRun:
+        async with opened(settings) as clearwell:
+            return await clearwell.memory.check(new, by=person())
+
+    said = run(work())
+    if as_json:
+        terminal.json(_said_json(said, terminal))
+    else:
+        _show_said(said, terminal)
+
+
+def requeue(group: Group, row_id: RowId, as_json: AsJson = False) -> None:
+    """Put a refused output through the filter again, and say what became of it."""
+    settings, terminal = start()
+    log_id = wanted_id(row_id, "row_not_refused", group=group)
+
+    async def work() -> CaptureReceipt:
+        async with opened(settings) as clearwell:
+            await clearwell.memory.requeue(group, log_id, by=person())
+            await clearwell.queue.drained()
+            row = await clearwell.memory.quarantine_row(group, log_id, by=person())
+            return CaptureReceipt(id=log_id, group_id=group, admission=row.admission, verdicts=row.verdicts)
+
+    receipt = run(work())
+    if as_json:
+        terminal.json(receipt_json(receipt, terminal))
+    else:
+        show_receipt(receipt, terminal)
+
+
+def counts(group: Group, as_json: AsJson = False) -> None:
+    """Show how often each check ended how, by agent."""
+    settings, terminal = start()
+
+    async def work() -> Sequence[IngressCount]:
+        async with opened(settings) as clearwell:
+            return await clearwell.memory.ingress_counts(group, by=person())
+
+    found = run(work())
+    if as_json:
+        terminal.json({"counts": [_count_json(one) for one in found]})
+    elif not found:
+        terminal.tell("cli_counts_none", group=group)
+    else:
+        _show_counts(found, terminal)
+
+
+def _show_said(said: DryRun, terminal: Terminal) -> None:
+    if said.admission is Admission.REFUSED:
+        terminal.tell("cli_dry_refused", reason=refusal(said.verdicts, terminal), style="yellow")
+    else:
+        terminal.tell("cli_dry_admitted", style="green")
+    terminal.tell("cli_dry_nothing_stored")
+    show_verdicts(said.verdicts, terminal, measured=True)
+    show_flags(said.flags, terminal)
+
+
+def _said_json(said: DryRun, terminal: Terminal) -> Json:
+    return {
+        "admission": said.admission.value,
+        "stored": False,
+        "flags": flags_json(said.flags, terminal),
+        "verdicts": [verdict_json(verdict, terminal) for verdict in said.verdicts],
+    }
+
+
+def _show_counts(found: Sequence[IngressCount], terminal: Terminal) -> None:
+    """A row for each agent and check, a column for each outcome that there is."""
+    outcomes = [outcome for outcome in Outcome if outcome in {one.outcome for one in found}]
+    numbers = {(one.agent_id, one.check, one.outcome): one.count for one in found}
+    pairs = sorted({(one.agent_id, one.check) for one in found}, key=_place)
+    rows = []
+    for agent, of in pairs:
+        name = terminal.words("cli_no_agent") if agent is None else escaped(agent)
+        ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
+        rows.append([name, check_name(of, terminal), *ended])
+    terminal.table(["cli_head_agent", "cli_head_check", *(f"cli_outcome_{outcome}" for outcome in outcomes)], rows)
+
+
+def _place(pair: tuple[str | None, str]) -> tuple[str, int, str]:
+    agent, of = pair
+    return agent or "", BY_PATH.index(of) if of in BY_PATH else len(BY_PATH), of
+
+
+def _count_json(one: IngressCount) -> Json:
+    return {"agent_id": one.agent_id, "check": one.check, "outcome": one.outcome.value, "count": one.count}

@@ -1,0 +1,63 @@
+"""Numbers for Prometheus. Groups are labels only where the operator allows it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.callers import Caller, running
+from clearwell.app import Clearwell
+from clearwell.flow.access import require_right
+from clearwell.records import Right
+
+router = APIRouter(tags=["health"])
+Counts = Mapping[Any, int]
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    description="Of this process since it started. The scope admin is needed.",
+    response_class=Response,
+    responses={
+        200: {"description": "The numbers.", "content": {MEDIA_TYPE: {"schema": {"type": "string"}}}},
+        **openapi.responses({}, (401, 403)),
+    },
+)
+async def metrics(request: Request, caller: Caller) -> Response:
+    require_right(caller, Right.ADMIN)
+    registry = CollectorRegistry()
+    registry.register(_Numbers(running(request)))
+    return Response(generate_latest(registry), media_type=MEDIA_TYPE)
+
+
+class _Numbers(Collector):
+    def __init__(self, clearwell: Clearwell) -> None:
+        self._clearwell = clearwell
+        self._by_group = clearwell.settings.metrics_groups
+
+    def collect(self) -> Iterator[Metric]:
+        tally = self._clearwell.tally
+        yield self._counter(
+            "clearwell_ingress_verdicts", "Verdicts of the ingress filter.", ["check", "outcome"], tally.verdicts
+        )
+        yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], tally.admissions)
+        waiting = GaugeMetricFamily("clearwell_admissions_waiting", "Admissions under way in this process.")
+        waiting.add_metric([], self._clearwell.queue.length)
+        yield waiting
+
+    def _counter(self, name: str, text: str, labels: list[str], counted: Counts) -> CounterMetricFamily:
+        family = CounterMetricFamily(name, text, labels=[*(["group"] if self._by_group else []), *labels])
+        sums: Counter[tuple[str, ...]] = Counter()
+        for place, count in counted.items():
+            sums[place if self._by_group else place[1:]] += count
+        for place, count in sorted(sums.items()):
+            family.add_metric(list(place), count)
+        return family

@@ -1,0 +1,84 @@
+"""The ingress filter: its checks in the order of the settings, each candidate up to its first failure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from clearwell.flow import ingress
+from clearwell.flow.echo import unfenced
+from clearwell.flow.hidden import flags_of
+from clearwell.flow.ingress import Candidate
+from clearwell.flow.known import Knowledge
+from clearwell.ports import Embedder
+from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
+from clearwell.settings import Settings
+
+
+class Filter:
+    """Runs the checks and changes nothing: admission and the dry run use the same one."""
+
+    def __init__(self, knowledge: Knowledge, embedder: Embedder, settings: Settings, *, judged: bool) -> None:
+        self._knowledge = knowledge
+        self._embedder = embedder
+        self._settings = settings
+        self._judged = judged
+
+    def look(self, capture: Capture) -> Candidate:
+        """The checks that need nothing but the capture."""
+        candidate = Candidate(
+            capture=capture,
+            own=unfenced(capture.content),
+            flags=flags_of(capture.content, capture.metadata),
+        )
+        if candidate.own.cited:
+            candidate = replace(candidate, flags=(*candidate.flags, ingress.CITES_FLAG))
+        if refusal := ingress.refusal_of_node_type(capture, self._settings):
+            return replace(candidate, verdicts=(refusal,))
+        for name in self._settings.filter_checks:
+            if name in ingress.TEXT_CHECKS and not candidate.failed:
+                verdict = ingress.TEXT_CHECKS[name](candidate, self._settings)
+                candidate = replace(candidate, verdicts=(*candidate.verdicts, verdict))
+        return candidate
+
+    async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """With vectors of what the agents said themselves, in one batch."""
+        vectors = await self._embedder.embed([one.own.text or one.capture.content for one in candidates])
+        return [replace(one, vector=vector) for one, vector in zip(candidates, vectors, strict=True)]
+
+    async def compare(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Candidate:
+        """The checks that need to know the group."""
+        known = await self._knowledge.known(candidate, live)
+        for name in self._settings.filter_checks:
+            if name in ingress.GROUP_CHECKS and not candidate.failed:
+                verdict = ingress.GROUP_CHECKS[name](candidate, known, self._settings)
+                candidate = _with(candidate, verdict)
+        return candidate
+
+    def awaits_judge(self, candidate: Candidate) -> bool:
+        wanted = ingress.SELF_CONSISTENCY in self._settings.filter_checks and self._judged
+        return wanted and not candidate.failed and candidate.judgement is None and candidate.given_up is None
+
+    def conclude(self, candidate: Candidate) -> Candidate:
+        """The last check, and a verdict for each that was not reached."""
+        if not candidate.failed and ingress.SELF_CONSISTENCY in self._settings.filter_checks:
+            verdict = candidate.given_up or ingress.check_self_consistency(candidate.judgement, self._settings)
+            candidate = _with(candidate, verdict)
+        return replace(candidate, verdicts=ingress.completed(candidate.verdicts, self._settings))
+
+
+def _with(candidate: Candidate, verdict: Verdict) -> Candidate:
+    """The candidate after one more verdict, with the flags and the sighting that follow from it."""
+    flags, sighting = list(candidate.flags), candidate.sighting
+    if verdict.check == ingress.TOMBSTONE and verdict.outcome is Outcome.FLAG:
+        flags.append(ingress.NEAR_REJECTED_FLAG)
+    if verdict.check == ingress.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
+        flags.append(ingress.CONFLICT_FLAG)
+    if verdict.check == ingress.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
+        sighting = _sighting(verdict.params["other"], verdict.params["layer"])
+    if verdict.reason == "verdict_no_judge":
+        flags.append(ingress.NOT_CHECKED_FLAG)
+    return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sighting=sighting)
+
+
+def _sighting(entry_id: Json, layer: Json) -> Sighting:
+    return Sighting(entry_id=UUID(str(entry_id)), layer=Layer(str(layer)))

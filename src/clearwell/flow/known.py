@@ -1,0 +1,115 @@
+"""What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import numpy as np
+
+from clearwell.flow.ingress import Candidate, Known, Neighbour
+from clearwell.flow.normal import digest, values_of
+from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, TombstoneStore, WorkingStore
+from clearwell.records import Found, Layer, Sighting, WorkingEntry
+
+MEMORIES_COMPARED = 5
+MOST_COMPARED = 8
+"""What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
+LEAST_SIMILAR = 0.4
+"""Text below this calibrated similarity is about something else: it is not even compared."""
+
+
+class Knowledge:
+    """Reads everything that the group checks need, for one candidate at a time."""
+
+    def __init__(
+        self,
+        working: WorkingStore,
+        longterm: LongTermSearch,
+        tombstones: TombstoneStore,
+        recalls: RecallStore,
+        embedder: Embedder,
+    ) -> None:
+        self._working = working
+        self._longterm = longterm
+        self._tombstones = tombstones
+        self._recalls = recalls
+        self._embedder = embedder
+        self._secrets: dict[str, bytes] = {}
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        return await self._working.entries(group_id)
+
+    async def known(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Known:
+        capture = candidate.capture
+        others = [entry for entry in live if entry.id != capture.id]
+        found = await self._memories(candidate)
+        neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found)]
+        values = await self._digests(capture.group_id, capture.content)
+        standing, near = await self._tombstones.look(
+            capture.group_id, values, embedding=candidate.vector, model=self._embedder.model
+        )
+        return Known(
+            neighbours=sorted(neighbours, key=lambda one: -one.similarity)[:MOST_COMPARED],
+            tombstone=standing,
+            near_rejected=None if near is None else (near[0], self._embedder.similarity(near[1])),
+            recalled=await self._recalled(candidate, others),
+        )
+
+    async def digest(self, group_id: str, value: str) -> bytes:
+        """The digest that stands for a normalised value in this group."""
+        if group_id not in self._secrets:
+            self._secrets[group_id] = await self._tombstones.secret(group_id)
+        return digest(value, self._secrets[group_id])
+
+    async def _digests(self, group_id: str, content: str) -> list[bytes]:
+        return [await self.digest(group_id, value) for value in values_of(content)]
+
+    def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:
+        comparable = [
+            (entry, entry.embedding)
+            for entry in others
+            if entry.embedding is not None and entry.embedding_model == self._embedder.model
+        ]
+        if candidate.vector is None or not comparable:
+            return []
+        cosines = np.stack([vector for _, vector in comparable]) @ candidate.vector
+        return [
+            Neighbour(
+                sighting=Sighting(entry_id=entry.id, layer=Layer.WORKING), content=entry.content, similarity=similarity
+            )
+            for (entry, _), cosine in zip(comparable, cosines, strict=True)
+            if (similarity := self._embedder.similarity(float(cosine))) >= LEAST_SIMILAR
+        ]
+
+    async def _memories(self, candidate: Candidate) -> Sequence[Found]:
+        if candidate.vector is None:
+            return ()
+        query = SearchQuery(
+            group_id=candidate.capture.group_id,
+            embedding=candidate.vector,
+            model=self._embedder.model,
+            limit=MEMORIES_COMPARED,
+            agent_id=candidate.capture.agent_id,
+        )
+        return await self._longterm.search(query)
+
+    def _longterm_neighbours(self, found: Sequence[Found]) -> list[Neighbour]:
+        return [
+            Neighbour(
+                sighting=Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM),
+                content=one.memory.content,
+                similarity=similarity,
+            )
+            for one in found
+            if (similarity := self._embedder.similarity(one.similarity)) >= LEAST_SIMILAR
+        ]
+
+    async def _recalled(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> dict[UUID, str]:
+        """The texts of what this agent, or nobody in particular, was given by retrieval."""
+        capture = candidate.capture
+        ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
+        texts = {entry.id: entry.content for entry in others if entry.id in ids}
+        missing = [one for one in ids if one not in texts]
+        if missing:
+            for memory in await self._longterm.get(capture.group_id, missing, agent_id=capture.agent_id):
+                texts[memory.id] = f"{texts.get(memory.id, '')}\n{memory.content}"
+        return texts

@@ -1,0 +1,87 @@
+"""Text without its dress: marks, width, white space, fillers, and who said it."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from clearwell.flow.sameness.words import words
+
+LONGEST: Final = 4_000
+"""Characters that are looked at; what differs behind them is not seen."""
+_ROUNDS: Final = 4
+_SHORTEST_REST: Final = 4
+_TAIL: Final = 80
+
+_PLAIN: Final = str.maketrans(dict(zip("’‘⁄－–—−", "''/--,-", strict=True)) | {"`": None, "*": None})
+_HIDDEN: Final = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad\U000e0000-\U000e007f]")
+_MARKS: Final = re.compile(r"(?m)^[ \t]{0,8}(?:#{1,6} |>{1,3} ?|[-+•·] |\d{1,2}[.)] (?=\D))")
+_SPACE: Final = re.compile(r"\s+")
+_INFIX: Final = re.compile(
+    "([^要是会能可并就也都还又才从绝永毫决很太最,。;、不 a-z0-9])不(?!\\1)(?=[到开了见着出起上住掉清完下动成])"
+)
+_LEAD: Final = r"[\s,.;:!?\-…]{0,8}"
+_REFERENCE: Final = re.compile("<([a-z_]+)>")
+
+
+def normal(text: str) -> str:
+    """One form for width, quotes, marks and white space; upper case is kept."""
+    plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text[:LONGEST])[:LONGEST].translate(_PLAIN))
+    spaced = _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
+    return _INFIX.sub(r"没\1", spaced)  # 看不到 denies as 没看到 does, but the negation stands inside
+
+
+def trimmed(text: str) -> str:
+    """Normal text without fillers, and without who reported it or in which session."""
+    for _ in range(_ROUNDS):
+        shorter = _without_source(_without_opening(text))
+        if shorter == text or len(shorter) < _SHORTEST_REST:
+            break
+        text = shorter
+    return text
+
+
+def _without_opening(text: str) -> str:
+    for pattern in _openings():
+        match = pattern.match(text)
+        if match is not None and match.end() < len(text):
+            return text[match.end() :]
+    return text
+
+
+def _without_source(text: str) -> str:
+    tail = text[-_TAIL:]
+    match = _source().search(tail)
+    start = len(text) - len(tail) + match.start() if match else 0
+    return text[:start] if start > _TAIL // 4 else text
+
+
+@cache
+def _openings() -> tuple[re.Pattern[str], ...]:
+    return tuple(
+        re.compile(_LEAD + _filled(pattern, lists), re.IGNORECASE)
+        for lists in (words("en"), words("zh"))
+        for pattern in lists["attributions"]
+    )
+
+
+@cache
+def _source() -> re.Pattern[str]:
+    patterns = [
+        _filled(pattern, words(language)) for language in ("en", "zh") for pattern in words(language)["sources"]
+    ]
+    return re.compile(rf"(?:{'|'.join(patterns)})\s*[.。!]?\s*$", re.IGNORECASE)
+
+
+def _filled(pattern: str, lists: Mapping[str, Any]) -> str:
+    """A pattern of the word lists with its references: a list becomes alternatives, longest first."""
+
+    def referred(match: re.Match[str]) -> str:
+        listed = lists[match[1]]
+        if isinstance(listed, str) and "\n" not in listed:
+            return _filled(listed, lists)
+        entries = listed.split() if isinstance(listed, str) else listed
+        return f"(?:{'|'.join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))})"
+
+    return _REFERENCE.sub(referred, pattern)

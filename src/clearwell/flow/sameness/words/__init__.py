@@ -1,0 +1,13 @@
+"""The word lists, one file a language, and units."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def words(name: str) -> Mapping[str, Any]:
+    """One file of lists as it is written."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,28 @@
+"""How often each check ended how, in this process since it started."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from clearwell.records import Admission, Verdict
+
+
+class Tally:
+    """Counts for metrics. What must survive a restart is counted in the database."""
+
+    def __init__(self) -> None:
+        self._verdicts: Counter[tuple[str, str, str]] = Counter()
+        self._admissions: Counter[tuple[str, str]] = Counter()
+
+    def add(self, group_id: str, state: Admission, verdicts: Sequence[Verdict]) -> None:
+        self._admissions[group_id, state] += 1
+        self._verdicts.update((group_id, verdict.check, verdict.outcome) for verdict in verdicts)
+
+    @property
+    def verdicts(self) -> Mapping[tuple[str, str, str], int]:
+        """By group, check and outcome."""
+        return self._verdicts
+
+    @property
+    def admissions(self) -> Mapping[tuple[str, str], int]:
+        """By group and state."""
+        return self._admissions

@@ -1,0 +1,175 @@
+"""What the filter keeps beside the rows: tombstones, recalls, tries of the judge, counts, and how to rebuild."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.ports import Claim
+from clearwell.records import Admission, Outcome, Tombstone, TombstoneKind, Verdict
+from clearwell.testing import ManualClock
+from tests.contract.ports import START, Stores, capture, entry, event, promotion, request, settled, unit
+
+
+def tombstone(number: int, kind: TombstoneKind = TombstoneKind.REJECTED, group_id: str = "g") -> Tombstone:
+    return Tombstone(id=UUID(int=number), group_id=group_id, kind=kind, reason="wrong", made_by="ann", made_at=START)
+
+
+async def add(stores: Stores, one: Tombstone, digest: bytes, *, axis: int | None = None) -> bool:
+    vector = None if axis is None else unit(axis)
+    model = None if axis is None else "m"
+    return await stores.tombstones.add(
+        one, digest, embedding=vector, model=model, event=event(one.id.int, one.group_id)
+    )
+
+
+async def test_a_tombstone_stands_in_its_group_for_its_value(stores: Stores) -> None:
+    assert await add(stores, tombstone(1), b"digest")
+    assert (await stores.tombstones.look("g", [b"other", b"digest"]))[0] == tombstone(1)
+    assert await stores.tombstones.look("g", [b"other"]) == (None, None)
+    assert await stores.tombstones.look("other", [b"digest"]) == (None, None)
+    assert not await add(stores, tombstone(2), b"digest")
+
+
+async def test_the_rejected_value_most_like_a_text_is_found(stores: Stores) -> None:
+    await add(stores, tombstone(1), b"1", axis=1)
+    await add(stores, tombstone(3), b"3", axis=3)
+    _, near = await stores.tombstones.look("g", [], embedding=unit(3, tilt=0.1), model="m")
+    assert near is not None
+    assert near[0].id == UUID(int=3)
+    assert near[1] == pytest.approx(0.995, abs=0.01)
+    assert (await stores.tombstones.look("g", [], embedding=unit(3), model="another"))[1] is None
+
+
+async def test_a_rejection_can_be_lifted_and_made_again_and_a_forgetting_cannot(stores: Stores) -> None:
+    await add(stores, tombstone(1), b"1", axis=1)
+    await add(stores, tombstone(2, TombstoneKind.FORGOTTEN), b"2")
+    assert await stores.tombstones.lift("g", UUID(int=1), event=event(11))
+    assert not await stores.tombstones.lift("g", UUID(int=1), event=event(12))
+    assert not await stores.tombstones.lift("g", UUID(int=2), event=event(13))
+    assert not await stores.tombstones.lift("other", UUID(int=2), event=event(14, "other"))
+    assert await stores.tombstones.look("g", [b"1"], embedding=unit(1), model="m") == (None, None)
+    assert await add(stores, tombstone(3), b"1")
+    lifted = replace(tombstone(1), lifted_by="ann", lifted_at=START)
+    assert list(await stores.tombstones.all("g")) == [
+        tombstone(3),
+        tombstone(2, TombstoneKind.FORGOTTEN),
+        lifted,
+    ]
+
+
+async def test_a_group_keeps_its_secret(stores: Stores) -> None:
+    assert await stores.tombstones.secret("g") == await stores.tombstones.secret("g")
+    assert await stores.tombstones.secret("g") != await stores.tombstones.secret("h")
+
+
+async def test_what_was_recalled_is_known_for_a_day_by_whom_it_was_given_to(stores: Stores, clock: ManualClock) -> None:
+    one, two, three = (UUID(int=number) for number in (1, 2, 3))
+    await stores.recalls.note("g", [one], agent_id=None)
+    await stores.recalls.note("g", [two], agent_id="a1")
+    await stores.recalls.note("h", [three], agent_id=None)
+    assert await stores.recalls.recalled("g", agent_id="a1") == {one, two}
+    assert await stores.recalls.recalled("g", agent_id="a2") == {one}
+    assert await stores.recalls.recalled("g", agent_id=None) == {one}
+    clock.forward(timedelta(hours=23))
+    await stores.recalls.note("g", [two], agent_id="a1")
+    clock.forward(timedelta(hours=1))
+    assert await stores.recalls.recalled("g", agent_id="a1") == {two}
+
+
+PENDING = Verdict(
+    check="self_consistency", outcome=Outcome.PENDING, reason="verdict_judge_pending", value=1, threshold=5.0, at=START
+)
+
+
+async def test_a_row_that_waits_for_the_judge_says_why_and_comes_back(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1)])
+    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 0
+    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=1, wait=timedelta(minutes=10))
+    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 1
+    assert (await stores.admissions.receipts("g", [UUID(int=1)]))[UUID(int=1)] == (Admission.PENDING, (PENDING,))
+    clock.forward(timedelta(minutes=9))
+    assert await stores.admissions.pending(limit=10) == []
+    clock.forward(timedelta(minutes=2))
+    assert len(await stores.admissions.pending(limit=10)) == 1
+
+
+async def test_only_the_latest_verdicts_are_told(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=1)
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([settled(1)])
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert row.verdicts == tuple(settled(1).verdicts)
+
+
+async def test_a_refused_row_can_be_put_back_and_no_other(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1), capture(2)])
+    async with stores.admissions.open("g", [UUID(int=1), UUID(int=2)]) as batch:
+        await batch.settle([settled(1, Admission.REFUSED), settled(2)])
+    assert await stores.admissions.requeue("g", UUID(int=1), event=event(1))
+    assert not await stores.admissions.requeue("g", UUID(int=1), event=event(2))
+    assert not await stores.admissions.requeue("g", UUID(int=2), event=event(3))
+    assert not await stores.admissions.requeue("other", UUID(int=1), event=event(4, "other"))
+    assert [one.log_id.int for one in await stores.admissions.pending(limit=10)] == [1]
+
+
+async def test_what_a_person_removed_is_not_rebuilt(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2)])
+    async with stores.admissions.open("g", [UUID(int=1), UUID(int=2)]) as batch:
+        await batch.settle([settled(1), settled(2)])
+    assert await stores.admissions.mark_removed("g", UUID(int=1), event=event(1))
+    assert not await stores.admissions.mark_removed("g", UUID(int=1), event=event(2))
+    assert not await stores.admissions.mark_removed("g", UUID(int=9), event=event(3))
+    assert [one.id.int for one in await stores.admissions.admitted("g", since=START, limit=50)] == [2]
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert row.removed_at == START
+
+
+async def test_groups_with_entries_are_known_for_a_rebuild(stores: Stores) -> None:
+    for number, group_id in ((1, "g"), (2, "h"), (3, "i")):
+        await stores.captures.add([capture(number, group_id)])
+        state = Admission.REFUSED if group_id == "i" else Admission.ADMITTED
+        async with stores.admissions.open(group_id, [UUID(int=number)]) as batch:
+            await batch.settle([settled(number, state)])
+    assert list(await stores.admissions.working_groups(since=START)) == ["g", "h"]
+    assert list(await stores.admissions.working_groups(since=settled(1).at)) == ["h"]
+
+
+async def test_ends_of_checks_are_counted_by_agent(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2), capture(3)])
+    async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
+        await batch.settle([replace(settled(1), agent_id="a1"), replace(settled(2), agent_id="a1"), settled(3)])
+    counts = [(one.agent_id, one.check, one.outcome, one.count) for one in await stores.admissions.counts("g")]
+    assert counts == [(None, "length", Outcome.PASS, 1), ("a1", "length", Outcome.PASS, 2)]
+    assert list(await stores.admissions.counts("other")) == []
+
+
+async def test_working_memory_can_be_replaced_and_knows_when_it_is_new(stores: Stores, clock: ManualClock) -> None:
+    assert await stores.working.is_new()
+    assert not await stores.working.is_new()
+    await stores.working.push(entry(1))
+    gone = entry(2, now=clock.now() - timedelta(hours=30))
+    await stores.working.replace("g", [entry(4), entry(3), gone])
+    assert [one.id.int for one in await stores.working.entries("g")] == [4, 3]
+    await stores.working.replace("g", [])
+    assert await stores.working.entries("g") == []
+
+
+async def test_all_chunks_of_memories_can_be_read(stores: Stores) -> None:
+    many, own = promotion(1, vectors=[unit(1), unit(2)]), promotion(2, agent_id="a1")
+    await stores.promotions.add("g", [many, own], events=[])
+    ids = [many[0].memory_id, own[0].memory_id, UUID(int=7)]
+    assert [one.content for one in await stores.search.get("g", ids)] == ["memory 1 chunk 0", "memory 1 chunk 1"]
+    assert len(await stores.search.get("g", ids, agent_id="a1")) == 3
+    assert list(await stores.search.get("other", ids)) == []
+
+
+async def test_an_act_that_ended_keeps_its_answer(stores: Stores) -> None:
+    claim = await stores.idempotency.claim(request())
+    assert isinstance(claim, Claim)
+    await stores.idempotency.complete(claim, {"id": 1})
+    assert await stores.idempotency.claim(request()) == {"id": 1}

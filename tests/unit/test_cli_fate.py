@@ -1,0 +1,114 @@
+"""What ``explain`` tells of an output: where it is now, what it repeats, who said it again, and in words."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.adapters.cli.fate import Fate, Place, fate_of
+from clearwell.adapters.cli.printing import Terminal, shortened
+from clearwell.adapters.cli.verdicts import flag_name, reason, shown
+from clearwell.errors import NotFound, WorkingMemoryUnavailable
+from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
+from clearwell.settings import Settings
+from clearwell.testing import ManualClock, MemoryWorking
+from tests.path import LONG, OTHER, PERSON, Path, said
+
+DAY = timedelta(days=1)
+
+
+async def captured(path: Path, new: NewCapture) -> UUID:
+    return (await path.memory.capture(new, by=PERSON, wait=True)).id
+
+
+async def fate(path: Path, log_id: UUID, group_id: str = "g") -> Fate:
+    return await fate_of(path.memory, group_id, log_id, by=PERSON, ttl=DAY, now=path.clock.now())
+
+
+async def test_an_entry_is_live_for_its_day_then_expired() -> None:
+    path = Path()
+    log_id = await captured(path, said())
+    found = await fate(path, log_id)
+    assert found.place is Place.LIVE
+    assert found.entry is not None
+    path.clock.forward(DAY)
+    assert (await fate(path, log_id)).place is Place.EXPIRED
+
+
+async def test_an_entry_is_removed_or_gives_place_to_newer_ones() -> None:
+    path = Path(settings=Settings(working_size=1))
+    first, second = await captured(path, said()), await captured(path, said(OTHER))
+    assert (await fate(path, first)).place is Place.DISPLACED
+    await path.memory.remove_working_entry("g", second, by=PERSON)
+    assert (await fate(path, second)).place is Place.REMOVED
+
+
+async def test_what_is_not_admitted_is_refused_or_waits() -> None:
+    path = Path()
+    assert (await fate(path, await captured(path, said("short")))).place is Place.REFUSED
+    waiting = await path.memory.log_quarantine("s", "n", LONG, by=PERSON, group_id="g")
+    assert (await fate(path, waiting)).place is Place.WAITING
+    without_group = await captured(path, said(group_id=None))
+    assert (await fate(path, without_group, "unassigned")).place is Place.REFUSED
+    with pytest.raises(NotFound):
+        await fate(path, UUID(int=99))
+
+
+class Gone(MemoryWorking):
+    """Working memory that takes entries and then does not answer."""
+
+    down = False
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        if self.down:
+            raise WorkingMemoryUnavailable("working_unavailable", problem="gone")
+        return await super().entries(group_id)
+
+
+async def test_without_working_memory_the_rest_is_told() -> None:
+    working = Gone(ManualClock())
+    path = Path(working=working)
+    log_id = await captured(path, said())
+    working.down = True
+    found = await fate(path, log_id)
+    assert (found.place, found.row.capture.content) == (Place.UNKNOWN, LONG)
+
+
+async def test_a_repeat_knows_what_it_repeats_and_another_agent_corroborates() -> None:
+    path = Path()
+    first = await captured(path, said())
+    own = await captured(path, said(LONG.upper()))
+    other = await captured(path, NewCapture(content=LONG.upper(), group_id="g", agent_id="a2"))
+    repeat = await fate(path, own)
+    assert (repeat.row.sighting_of, repeat.repeated_layer) == (first, Layer.WORKING)
+    told = await fate(path, first)
+    assert told.repeated_layer is None
+    again = {one.log_id: told.is_corroborated_by(one) for one in told.row.sightings or ()}
+    assert again == {own: False, other: True}
+
+
+def test_reasons_name_checks_in_the_language_and_show_what_is_hidden() -> None:
+    after = Verdict(
+        check="echo", outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": "self_consistency"}
+    )
+    assert reason(after, Terminal("en")) == "Not checked: after self-consistency."
+    assert "自洽性" in reason(after, Terminal("zh"))
+    stated = Verdict(check="confidence", outcome=Outcome.FAIL, reason="verdict_confidence_no_number", value="a\u200bb")
+    assert "a⟦U+200B⟧b" in reason(stated, Terminal("zh"))
+    assert [shown(value) for value in (None, True, 50, 0.5, "a\u202eb")] == ["–", "true", "50", "0.5", "a⟦U+202E⟧b"]
+
+
+def test_a_flag_that_has_no_words_yet_is_named_by_its_code() -> None:
+    assert flag_name("conflict", Terminal("zh")) == "冲突"
+    assert flag_name("newer_than_this", Terminal("zh")) == "newer_than_this"
+
+
+def test_text_is_shortened_by_what_it_takes_on_the_screen() -> None:
+    assert shortened("one\n two\tthree", 40) == "one two three"
+    assert shortened("支付网关的超时阈值", 9) == "支付网关…"
+
+
+def test_the_time_left_is_in_the_largest_unit_that_fits() -> None:
+    now = datetime.now(UTC)
+    left = [Terminal("en").left(now + timedelta(seconds=seconds)) for seconds in (-5, 30, 90, 3700, 90000)]
+    assert left == ["less than a minute left"] * 2 + ["1 min left", "1 h left", "1 d left"]
