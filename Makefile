@@ -17,7 +17,7 @@ serve: environment
 
 test: check
 	$(RUN) -m coverage erase
-	$(RUN) -m pytest --cov --cov-report=term --durations=10
+	$(RUN) -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=term --durations=10
 
 check: environment-dev
 	$(RUN) -m ruff check .

@@ -11,6 +11,7 @@ import structlog
 import uuid_utils.compat
 
 from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.flow import sameness
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.keyring import KeyRing
@@ -262,7 +263,11 @@ def assemble(
 
 
 async def _loaded(embedder: Embedder) -> None:
-    """Load the model before anybody waits for it. Without it capture still works, and the rest says what is missing."""
+    """Load the word lists and the model before anybody waits for them.
+
+    Without the model capture still works, and the rest says what is missing.
+    """
+    await asyncio.to_thread(sameness.features, "")
     try:
         await embedder.load()
     except Unavailable as error:

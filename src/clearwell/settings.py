@@ -81,7 +81,9 @@ class Settings(BaseSettings):
         50, description="refuse text narrower than this; a wide character counts two"
     )
     duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which text is the same")
-    conflict_similarity: Share = Field(0.6, description="calibrated similarity from which a changed fact is a conflict")
+    conflict_similarity: Share = Field(
+        0.55, description="calibrated similarity from which a changed fact is a conflict"
+    )
     near_rejected_similarity: Share = Field(
         0.6, description="calibrated similarity to a rejected value that is flagged"
     )

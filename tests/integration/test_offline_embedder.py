@@ -18,7 +18,7 @@ class HeldEncoder:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.batches: list[list[str]] = []
-        self.threads: set[str] = set()
+        self.threads: set[threading.Thread] = set()
         self.started: asyncio.Queue[int] = asyncio.Queue()
         self.fault: BaseException | None = None
         self._loop = loop
@@ -26,7 +26,7 @@ class HeldEncoder:
 
     def encode(self, texts: list[str]) -> npt.NDArray[np.float32]:
         self.batches.append(texts)
-        self.threads.add(threading.current_thread().name)
+        self.threads.add(threading.current_thread())
         self._loop.call_soon_threadsafe(self.started.put_nowait, len(texts))
         assert self._go.acquire(timeout=10)
         if self.fault is not None:
@@ -173,7 +173,7 @@ async def test_close_lets_the_running_batch_end_and_refuses_the_rest(encoder: He
     encoder.go()
     assert told(await running) == [1]
     await closing
-    assert not {thread.name for thread in threading.enumerate()} & encoder.threads
+    assert not set(threading.enumerate()) & encoder.threads
 
 
 async def test_nothing_is_loaded_before_the_first_text() -> None:

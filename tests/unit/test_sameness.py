@@ -108,11 +108,35 @@ def test_a_restriction_is_not_dropped() -> None:
     assert compare("只有会员可以使用健身房。", "会员可以使用健身房。", ALIKE).reason == "different_reach"
 
 
-def test_the_label_of_a_statement_is_no_source() -> None:
-    assert (
-        compare("Staging: the timeout is 30 s.", "Production: the timeout is 30 s.", ALIKE).relation
-        is Relation.CONFLICT
-    )
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Staging: the timeout is 30 s.", "Production: the timeout is 30 s."),
+        ("测试环境：超时时间为30秒。", "生产环境：超时时间为30秒。"),
+        ("Owner: Priya, due on Friday, status open", "Owner: Carlos, due on Friday, status open"),
+        ("From July, prices go up for all tenants.", "From August, prices go up for all tenants."),
+        ("In step 3, add the salt to the water.", "In step 5, add the salt to the water."),
+        ("During the call Anna promised a new date.", "During the call Boris promised a new date."),
+        ("According to the Q2 report, sales were flat.", "According to the Q3 report, sales were flat."),
+        ("根据第二季度数据，亚洲销售额持平。", "根据第三季度数据，亚洲销售额持平。"),
+        ("The pump was opened, no leak was found.", "The pump was opened, a leak was found."),
+        ("用户喜欢简短的回答，不要贴代码。", "用户喜欢详细的回答，不要贴代码。"),
+        ("王芳向陈刚汇报，两人每周碰头。", "陈刚向王芳汇报，两人每周碰头。"),
+        ("合同款已经付清（由财务部批准）。", "合同款已经付清（由法务部批准）。"),
+    ],
+)
+def test_what_looks_like_a_source_and_tells_a_fact_is_compared(known: str, new: str) -> None:
+    assert compare(new, known, ALIKE).relation is compare(known, new, ALIKE).relation is Relation.CONFLICT
+
+
+def test_another_thing_told_of_the_same_subject_is_no_conflict() -> None:
+    known, new = "张丽娟是我的表姐，其身高是161cm。", "张丽娟是我的表姐，其职业是会计。"
+    assert compare(new, known, 0.6).relation is Relation.DIFFERENT
+
+
+def test_the_same_told_of_another_subject_in_other_words_is_not_dropped() -> None:
+    assert compare("我舅妈老家是吉林长春的。", "我同事的家乡在吉林长春。", 0.86).relation is not Relation.SAME
+    assert compare("My uncle works as a cook.", "My mother is a cook.", 0.8).relation is not Relation.SAME
 
 
 def test_with_little_similarity_only_the_same_words_are_the_same() -> None:

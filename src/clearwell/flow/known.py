@@ -7,14 +7,13 @@ import numpy as np
 
 from clearwell.flow.ingress import Candidate, Known, Neighbour
 from clearwell.flow.normal import digest, values_of
+from clearwell.flow.sameness import LOWEST_SIMILARITY
 from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, TombstoneStore, WorkingStore
 from clearwell.records import Found, Layer, Sighting, WorkingEntry
 
 MEMORIES_COMPARED = 5
 MOST_COMPARED = 8
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
-LEAST_SIMILAR = 0.4
-"""Text below this calibrated similarity is about something else: it is not even compared."""
 
 
 class Knowledge:
@@ -77,7 +76,7 @@ class Knowledge:
                 sighting=Sighting(entry_id=entry.id, layer=Layer.WORKING), content=entry.content, similarity=similarity
             )
             for (entry, _), cosine in zip(comparable, cosines, strict=True)
-            if (similarity := self._embedder.similarity(float(cosine))) >= LEAST_SIMILAR
+            if (similarity := self._embedder.similarity(float(cosine))) >= LOWEST_SIMILARITY
         ]
 
     async def _memories(self, candidate: Candidate) -> Sequence[Found]:
@@ -100,7 +99,7 @@ class Knowledge:
                 similarity=similarity,
             )
             for one in found
-            if (similarity := self._embedder.similarity(one.similarity)) >= LEAST_SIMILAR
+            if (similarity := self._embedder.similarity(one.similarity)) >= LOWEST_SIMILARITY
         ]
 
     async def _recalled(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> dict[UUID, str]:

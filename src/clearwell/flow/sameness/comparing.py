@@ -12,7 +12,7 @@ from clearwell.flow.sameness.facets import FACETS, Change, Sides, changed_value
 from clearwell.flow.sameness.frame import likeness
 from clearwell.flow.sameness.matching import Matching, matching
 from clearwell.flow.sameness.order import changed_places, rearranged
-from clearwell.flow.sameness.reading import Features, Token, features
+from clearwell.flow.sameness.reading import Features, Kind, Token, features
 
 LOWEST_SIMILARITY: Final = 0.4
 """Below it only text that is word for word the same is not different: such pairs need not be compared."""
@@ -114,7 +114,7 @@ def _across_languages(mine: Features, theirs: Features, similarity: float, limit
     if change is not None:
         return _judged(change, similarity, limits.opposed(limits.across))
     same = similarity >= limits.same(limits.across) and mine.negations == theirs.negations
-    if same and not any(_adds_fact(token) for token in match.only_new):
+    if same and not any(_adds_fact(token) or _identifies(token) for token in match.only_new):
         return Comparison(relation=Relation.SAME, reason="same_meaning", similarity=similarity)
     return _different("different_subject", similarity)
 
@@ -154,6 +154,11 @@ def _adds(match: Matching, *, near: bool) -> bool:
     more = sum(token.content for token in match.only_new) - sum(token.content for token in match.only_known)
     total = sum(token.content for token in match.known)
     return more > (total // _WORDS_FOR_A_FILLER if near else max(2, total / 4))
+
+
+def _identifies(token: Token) -> bool:
+    """An identifier is the same in every language."""
+    return token.kind is Kind.NAME and any(char.isdigit() for char in token.key)
 
 
 def _adds_fact(token: Token) -> bool:

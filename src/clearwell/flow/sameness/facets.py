@@ -12,6 +12,7 @@ from clearwell.flow.sameness.rules import MONEY, Value
 _NEAR_FRAME: Final = 0.7
 _NEAR_WORDS: Final = 0.5
 _MOST_WORDS: Final = 0.8
+_SHORT: Final = 6
 _MOST_LEFT: Final = 20
 _LONGEST_SHOWN: Final = 40
 _CALENDAR: Final = frozenset({"date", "weekday", "relative", "quarter", "half-year", "season"})
@@ -177,16 +178,16 @@ def changed_scale(sides: Sides) -> Change | None:
 
 
 def changed_term(sides: Sides) -> Change | None:
-    """Nearly the same text with another word in one place, and no list says that the two mean the same."""
-    new = _first_content(sides.match.only_new)
-    known = _first_content(sides.match.only_known)
-    if new is None or known is None or sides.frame < _NEAR_FRAME:
+    """Nearly the same text with another word in one place, and no list says that the two mean the same.
+
+    With several words changed it is another thing that is told of the same subject: her height, and her job.
+    """
+    new = [token for token in sides.match.only_new if token.content]
+    known = [token for token in sides.match.only_known if token.content]
+    if not new or not known or sides.frame < _NEAR_FRAME:
         return None
-    return _between("conflict_term", new, known, sure=sides.near)
-
-
-def _first_content(tokens: Iterable[Token]) -> Token | None:
-    return next((token for token in tokens if token.content), None)
+    one_place = min(len(new), len(known)) == 1 or sides.words >= _MOST_WORDS
+    return _between("conflict_term", new[0], known[0], sure=sides.near and one_place)
 
 
 def changed_reach(sides: Sides) -> Change | None:
@@ -203,6 +204,26 @@ def changed_reach(sides: Sides) -> Change | None:
     return None
 
 
+def changed_subject(sides: Sides) -> Change | None:
+    """Both begin with a word that the other lacks: my mother is a cook, my uncle works as a cook."""
+    new, known = _first_word(sides.match.new), _first_word(sides.match.known)
+    if new is None or known is None or new not in sides.match.only_new or known not in sides.match.only_known:
+        return None
+    return Change(reason="different_subject", sure=False) if _may_be_subjects(sides, new, known) else None
+
+
+def _first_word(tokens: Iterable[Token]) -> Token | None:
+    return next((token for token in tokens if token.content and token.value is None), None)
+
+
+def _may_be_subjects(sides: Sides, new: Token, known: Token) -> bool:
+    """Nouns in Chinese; in English, where nothing marks a noun, first words of short texts."""
+    if sides.new.han:
+        nouns = new.tag.startswith("n") and known.tag.startswith("n")
+        return nouns and not set(new.key) & set(known.key)
+    return all(sum(token.content for token in side) <= _SHORT for side in (sides.match.new, sides.match.known))
+
+
 FACETS: Final[Sequence[Callable[[Sides], Change | None]]] = (
     changed_value,
     changed_polarity,
@@ -211,4 +232,5 @@ FACETS: Final[Sequence[Callable[[Sides], Change | None]]] = (
     changed_name,
     changed_term,
     changed_reach,
+    changed_subject,
 )

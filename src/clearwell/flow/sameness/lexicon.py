@@ -15,6 +15,10 @@ from clearwell.flow.sameness.words import words
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]
 _LONGEST_WORD: Final = 40
 _SCALES: Final = ("quantity_words", "frequency_words", "duty_words")
+_PLAIN_LISTS: Final = (
+    *("stop", "relations", "symmetric", "clause_words", "list_words"),
+    *("negators", "affirmative", "denials", "restricting"),
+)
 
 
 class Tie(StrEnum):
@@ -107,17 +111,16 @@ def key_of(entry: str) -> tuple[str, ...]:
 
 @cache
 def lexicon() -> Lexicon:
+    """The lists of both languages, read once."""
     lists = (words("en"), words("zh"))
     builder = _Builder()
     for one in lists:
-        for number, line in enumerate(one["synonyms"].split("\n")):
-            builder.group(f"{id(one)}-{number}", line.split())
-    for name in ("complements", "contraries"):
-        for one in lists:
+        for line in one["synonyms"].splitlines():
+            builder.group(line.split())
+        for name in ("complements", "contraries"):
             builder.axes(name, one[name])
-    builder.axes("contraries", _inflected(lists[0]["graded"]))
-    for one in lists:
         builder.scale_words(one)
+    builder.axes("contraries", _inflected(lists[0]["graded"]))
     return builder.build(lists)
 
 
@@ -161,7 +164,7 @@ class _Builder:
     def keys(self, entries: Iterable[str]) -> frozenset[str]:
         return frozenset(self.key(entry) for entry in entries)
 
-    def group(self, _: str, entries: Iterable[str]) -> None:
+    def group(self, entries: Iterable[str]) -> None:
         self._group += 1
         for entry in entries:
             self._groups[self.key(entry)].add(self._group)
@@ -170,7 +173,7 @@ class _Builder:
         for pair in pairs:
             self._axis += 1
             for side, entries in enumerate(pair.split("/")):
-                self.group("", entries.split())
+                self.group(entries.split())
                 for entry in entries.split():
                     self._poles[name][self.key(entry)].add((self._axis, side))
 
@@ -182,23 +185,10 @@ class _Builder:
 
     def build(self, lists: Sequence[Mapping[str, Any]]) -> Lexicon:
         merged = {
-            name: self.keys(entry for one in lists for entry in _entries(one.get(name, "")))
-            for name in (
-                "stop",
-                "relations",
-                "symmetric",
-                "clause_words",
-                "list_words",
-                "negators",
-                "denials",
-                "restricting",
-                "no_negation",
-            )
+            name: self.keys(entry for one in lists for entry in _entries(one.get(name, ""))) for name in _PLAIN_LISTS
         }
-        affirmative = merged.pop("no_negation")
         return Lexicon(
             **merged,
-            affirmative=affirmative,
             groups={key: frozenset(groups) for key, groups in self._groups.items()},
             complements={key: frozenset(poles) for key, poles in self._poles["complements"].items()},
             contraries={key: frozenset(poles) for key, poles in self._poles["contraries"].items()},

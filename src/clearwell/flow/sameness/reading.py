@@ -77,7 +77,7 @@ def features(text: str) -> Features:
     negations = _bind(tokens, words)
     compared = tuple(token for token in tokens if token.counts)
     keys = tuple(token.key for token in tokens)
-    han = sum("\u4e00" <= char <= "\u9fff" for char in lower) * 4 > len(lower)
+    han = sum("\u4e00" <= char <= "\u9fff" for char in lower) > sum(key.isascii() for key in keys)
     return Features(
         tokens=tuple(tokens),
         compared=compared,
