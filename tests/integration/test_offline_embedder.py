@@ -73,7 +73,7 @@ async def test_callers_that_come_while_a_batch_runs_share_the_next(
     assert [told(await other) for other in others] == [[2, 2], [3, 3], [4, 4]]
     assert [len(batch) for batch in encoder.batches] == [1, 6]
     assert len(encoder.threads) == 1
-    assert threading.current_thread().name not in encoder.threads
+    assert threading.current_thread() not in encoder.threads
 
 
 async def test_a_long_request_is_cut_into_batches_and_does_not_hold_up_a_short_one(
