@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import http, paths, purify, sameness, start
+from bench import http, paths, purify, retrieval, sameness, scale, start
 
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "paths": paths.measure,
@@ -16,6 +16,8 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "start": start.measure,
     "purify": purify.measure,
     "sameness": sameness.measure,
+    "retrieval": retrieval.measure,
+    "scale": scale.measure,
 }
 RESULTS = Path(__file__).parent / "results"
 

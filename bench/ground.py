@@ -15,6 +15,7 @@ from pgvector.psycopg import register_vector_async
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.app import Clearwell, open_clearwell
+from clearwell.flow.lexical import Bm25
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector, WorkingEntry
 from clearwell.servers import Servers, running_servers
@@ -71,19 +72,17 @@ async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearw
 async def fill(clearwell: Clearwell, group_id: str, memories: int, *, live: int, seed: int = 1) -> None:
     """Verified memories and live entries of one group, with vectors that no model made."""
     now = datetime.now(UTC)
-    promotions = PostgresPromotions(clearwell.database)
-    made = (
-        [_memory(group_id, vector, clearwell.embedder.model, now) for vector in vectors(memories, seed=seed)]
-        if memories
-        else []
-    )
+    promotions = PostgresPromotions(clearwell.database, Bm25())
+    model = clearwell.embedder.model
+    made = [memory(group_id, vector, model) for vector in vectors(memories, seed=seed)] if memories else []
     for start in range(0, len(made), 500):
         await promotions.add(group_id, made[start : start + 500], events=[])
     for vector in vectors(live, seed=seed + 1) if live else []:
         await clearwell.working.push(_entry(group_id, vector, now))
 
 
-def _memory(group_id: str, vector: Vector, model: str, now: datetime) -> tuple[Promotion, list[Memory]]:
+def memory(group_id: str, vector: Vector, model: str = FixedEmbedder.model) -> tuple[Promotion, list[Memory]]:
+    now = datetime.now(UTC)
     decided = Promotion(
         id=uuid_utils.compat.uuid7(),
         memory_id=uuid_utils.compat.uuid7(),

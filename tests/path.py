@@ -6,6 +6,7 @@ from datetime import timedelta
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.known import Knowledge
+from clearwell.flow.lexical import Bm25
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
@@ -49,7 +50,7 @@ class Path:
         self.ids = CountedIds()
         self.quarantine = MemoryQuarantine(self.clock, ttl=timedelta(seconds=self.settings.working_ttl_seconds))
         self.idempotency = MemoryIdempotency(self.clock, self.ids)
-        self.longterm = MemoryLongTerm(self.idempotency)
+        self.longterm = MemoryLongTerm(Bm25(), self.idempotency)
         working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
         search = self.search or self.longterm
         self.recalls, self.tombstones = MemoryRecalls(self.clock), MemoryTombstones()

@@ -16,6 +16,7 @@ from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
+from clearwell.flow.lexical import Bm25
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
@@ -159,7 +160,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.retrieving.noted)
-        await require_model(PostgresPromotions(database), embedder)
+        await require_model(PostgresPromotions(database, Bm25()), embedder)
         await _loaded(embedder)
         yield clearwell
 
@@ -238,7 +239,7 @@ def assemble(
         rebuilding=rebuilding,
         tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
         idempotency=idempotency,
-        promoting=Promoting(PostgresPromotions(database), idempotency, embedder, clock, ids, settings),
+        promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings),
         retrieving=retrieving,
         clock=clock,
         ids=ids,

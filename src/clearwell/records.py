@@ -361,10 +361,11 @@ class Memory(MemoryEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A verified chunk and its raw cosine similarity to the query."""
+    """A verified chunk, its raw cosine similarity to the query, and where words counted too, what it is ordered by."""
 
     memory: Memory
     similarity: float
+    rank: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

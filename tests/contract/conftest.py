@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from clearwell.flow.lexical import Bm25
 from clearwell.ports import RecallStore, WorkingStore
 from clearwell.stores.postgres import (
     Database,
@@ -62,7 +63,7 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
 
 def twins(clock: ManualClock) -> Stores:
     quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
-    longterm = MemoryLongTerm(idempotency)
+    longterm = MemoryLongTerm(Bm25(), idempotency)
     return Stores(
         captures=quarantine,
         quarantine=quarantine,
@@ -84,7 +85,7 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         admissions=PostgresAdmissions(database, clock, ttl=TTL),
         working=working,
         search=PostgresLongTerm(database),
-        promotions=PostgresPromotions(database),
+        promotions=PostgresPromotions(database, Bm25()),
         idempotency=PostgresIdempotency(database, clock, CountedIds(), keep=timedelta(hours=24)),
         keys=PostgresKeys(database),
         tombstones=PostgresTombstones(database),

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
+from clearwell.flow.lexical import Bm25
 from clearwell.flow.retrieve import RetrieveOptions
 from clearwell.ports import QuarantineFilter, SearchQuery
 from clearwell.records import (
@@ -254,7 +255,7 @@ async def test_a_hanging_side_costs_no_more_than_the_time_limit() -> None:
     settings = Settings(retrieve_timeout_seconds=0.05)
     path = Path(settings=settings)
     await path.memory.capture(said(), by=AGENT, wait=True)
-    hanging = Path(settings=settings, search=HangingSearch(), working=path.admitting._working)
+    hanging = Path(settings=settings, search=HangingSearch(Bm25()), working=path.admitting._working)
     found = await hanging.memory.retrieve("payment", "g", by=AGENT)
     assert ([item.source for item in found.items], found.degraded) == ([Source.HOT], ("long_term_memory",))
 

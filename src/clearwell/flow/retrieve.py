@@ -13,7 +13,8 @@ import numpy as np
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, WorkingStore
+from clearwell.flow.lexical import asked
+from clearwell.ports import Embedder, Fusion, LongTermSearch, RecallStore, SearchQuery, WorkingStore
 from clearwell.records import ContextItem, Found, Label, Layer, Retrieval, Scope, Source, Vector, WorkingEntry
 from clearwell.settings import Settings
 
@@ -52,6 +53,7 @@ class Retrieving:
         self._noting: set[asyncio.Task[None]] = set()
         self._embedder = embedder
         self._settings = settings
+        self._fusion = fusion_for(embedder)
 
     async def retrieve(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
         degraded: list[str] = []
@@ -101,6 +103,8 @@ class Retrieving:
             model=self._embedder.model,
             limit=limit,
             agent_id=options.agent_id,
+            asked=asked(query),
+            fusion=self._fusion,
         )
         found = await self._in_time("long_term_memory", self._longterm.search(wanted), degraded)
         return vectors[0], found or ()
@@ -179,6 +183,16 @@ class Retrieving:
             chunk_no=memory.chunk_no,
             metadata=memory.metadata,
         )
+
+
+def fusion_for(embedder: Embedder) -> Fusion:
+    """The weights, with that of the vectors put on the embedder's own scale: from where relevance leaves 0 to its 1."""
+    read = [(step / 200, embedder.relevance(step / 200)) for step in range(-200, 201)]
+    top = max(relevance for _, relevance in read)
+    low = max((cosine for cosine, relevance in read if relevance <= 0), default=0.0)
+    high = min(cosine for cosine, relevance in read if relevance >= top)
+    usual = Fusion()
+    return replace(usual, dense=usual.dense / max(high - low, 0.05))
 
 
 def _without_verified(hot: Sequence[ContextItem], cold: Sequence[ContextItem]) -> list[ContextItem]:

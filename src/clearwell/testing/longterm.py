@@ -6,15 +6,17 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.ports import Claim, SearchQuery
+from clearwell.ports import Claim, Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector
 from clearwell.testing.access import MemoryIdempotency
+from clearwell.testing.ranking import Ranking
 
 
 class MemoryLongTerm:
     """Long-term memory in a list: search and promotion over the same chunks."""
 
-    def __init__(self, idempotency: MemoryIdempotency | None = None) -> None:
+    def __init__(self, lexicon: Lexicon, idempotency: MemoryIdempotency | None = None) -> None:
+        self._lexicon = lexicon
         self._chunks: list[Memory] = []
         self._idempotency = idempotency
         self.promotions: list[Promotion] = []
@@ -29,11 +31,16 @@ class MemoryLongTerm:
             and chunk.agent_id in (None, query.agent_id)
             and chunk.embedding is not None
         ]
-        found.sort(key=lambda one: (-one.similarity, one.memory.id, one.memory.chunk_no))
+        if query.asked is not None:
+            found = Ranking(self._lexicon, self._group(query.group_id)).ranked(found, query.asked, query.fusion)
+        found.sort(key=lambda one: (-(one.similarity if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}
         for one in found:
             best.setdefault(one.memory.id, one)
         return [replace(one, memory=replace(one.memory, embedding=None)) for one in best.values()][: query.limit]
+
+    def _group(self, group_id: str) -> list[Memory]:
+        return [chunk for chunk in self._chunks if chunk.group_id == group_id]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         found = [
@@ -66,6 +73,10 @@ class MemoryLongTerm:
 
     async def ping(self) -> None:
         """Always there."""
+
+
+def _place(memory: Memory) -> tuple[UUID, int]:
+    return memory.id, memory.chunk_no
 
 
 class MemoryTombstones:

@@ -7,13 +7,14 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import StillRunning
-from clearwell.ports import Claim, SearchQuery
+from clearwell.ports import Claim, Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Scope
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
+from clearwell.stores.postgres.words import Words
 
 SPARE_CHUNKS, MORE = 3, 4
 """So many chunks more than memories are read at first, and so many times as many where that was too few."""
@@ -45,8 +46,12 @@ class PostgresLongTerm:
             "agent_id": wanted.agent_id,
             "limit": limit,
         }
-        rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
-        return [Found(memory=memory_of(row), similarity=row["similarity"]) for row in rows]
+        if wanted.asked is None:
+            rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
+        else:
+            statements = [(query("plan_by_group"), {}), (query("search_with_words"), params | _asked_params(wanted))]
+            _, rows = await self._database.run_all(self._role, wanted.group_id, statements)
+        return [Found(memory=memory_of(row), similarity=row["similarity"], rank=row.get("rank")) for row in rows]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}
@@ -54,6 +59,23 @@ class PostgresLongTerm:
 
     async def ping(self) -> None:
         await self._database.ping()
+
+
+def _asked_params(wanted: SearchQuery) -> dict[str, Any]:
+    asked, fusion = wanted.asked, wanted.fusion
+    if asked is None:
+        return {}
+    return {
+        "dimensions": list(asked.weights),
+        "weights": [float(weight) for weight in asked.weights.values()],
+        "spoken": asked.spoken,
+        "dense": float(fusion.dense),
+        "lexical": float(fusion.lexical),
+        "author": float(fusion.author),
+        "beside": float(fusion.beside),
+        "session": float(fusion.session),
+        "pool": max(fusion.pool, wanted.limit + SPARE_CHUNKS),
+    }
 
 
 def best_chunks(chunks: Sequence[Found], limit: int) -> list[Found]:
@@ -66,8 +88,9 @@ def best_chunks(chunks: Sequence[Found], limit: int) -> list[Found]:
 class PostgresPromotions:
     """The reviewer's side: a decision, its chunks, its event and its answer in one transaction."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lexicon: Lexicon) -> None:
         self._database = database
+        self._lexicon = lexicon
 
     async def add(
         self,
@@ -79,14 +102,16 @@ class PostgresPromotions:
         answer: Json = None,
     ) -> None:
         statements: list[Statement] = [(query("note_embedding_model"), model) for model in _models(promotions)]
-        for promotion, chunks in promotions:
-            statements.append((query("add_promotion"), _promotion_params(promotion)))
-            statements += [(query("add_memory"), _memory_params(chunk)) for chunk in chunks]
-        statements += [(query("add_event"), event_params(event)) for event in events]
-        if claim is None:
-            await self._database.run_all(Role.REVIEWER, group_id, statements)
-            return
+        statements += [(query("add_promotion"), _promotion_params(promotion)) for promotion, _ in promotions]
+        added = [(query("add_event"), event_params(event)) for event in events]
         async with self._database.transaction(Role.REVIEWER, group_id) as transaction:
+            words = Words(self._lexicon, group_id, [chunk for _, chunks in promotions for chunk in chunks])
+            ends = await transaction.run(words.asked())
+            statements += [(query("add_memory"), _memory_params(chunk) | more) for chunk, more in words.placed(ends)]
+            statements += [*words.changed(), *added]
+            if claim is None:
+                await transaction.run(statements)
+                return
             params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
             *_, completed = await transaction.run([*statements, (query("complete_claim"), params)])
             if completed[0]["rowcount"] != 1:

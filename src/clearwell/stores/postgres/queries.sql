@@ -167,10 +167,95 @@ VALUES (
 -- name: add_memory
 INSERT INTO memories (
     group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at)
+    occurred_at, metadata, promoted_at, position, lexemes, tokenizer_version)
 VALUES (
     %(group_id)s, %(id)s, %(chunk_no)s, %(promotion_id)s, %(scope)s, %(agent_id)s, %(content)s, %(embedding)s,
-    %(embedding_model)s, %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(promoted_at)s)
+    %(embedding_model)s, %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(promoted_at)s,
+    %(position)s, %(lexemes)s, %(tokenizer_version)s)
+
+-- name: alone_in_longterm
+-- One writer of a group's long-term memory at a time: places in a session and counts of terms follow one another.
+SELECT pg_advisory_xact_lock(hashtextextended('longterm:' || %(group_id)s, 0))
+
+-- name: end_of_session
+-- The last chunks of a session that the same readers see: two get new neighbours, and those have neighbours too.
+SELECT id, chunk_no, position, content FROM memories
+WHERE group_id = %(group_id)s AND session_id = %(session_id)s AND agent_id IS NOT DISTINCT FROM %(agent_id)s
+    AND valid_to IS NULL
+ORDER BY position DESC NULLS LAST LIMIT %(limit)s
+
+-- name: set_lexemes
+UPDATE memories SET lexemes = %(lexemes)s, tokenizer_version = %(tokenizer_version)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND chunk_no = %(chunk_no)s
+
+-- name: living_chunks
+-- What is to be indexed anew, in the order of arrival.
+SELECT id, chunk_no, session_id, agent_id, author, content FROM memories
+WHERE group_id = %(group_id)s AND valid_to IS NULL
+ORDER BY position NULLS FIRST, promoted_at, id, chunk_no
+
+-- name: place_again
+UPDATE memories SET position = %(position)s, lexemes = %(lexemes)s, tokenizer_version = %(tokenizer_version)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND chunk_no = %(chunk_no)s
+
+-- name: forget_terms
+DELETE FROM group_terms WHERE group_id = %(group_id)s
+
+-- name: forget_authors
+DELETE FROM group_authors WHERE group_id = %(group_id)s
+
+-- name: count_terms
+-- Dimension 0 counts the chunks.
+INSERT INTO group_terms (group_id, dimension, chunks)
+SELECT %(group_id)s, * FROM unnest(%(dimensions)s::integer[], %(chunks)s::integer[])
+ON CONFLICT (group_id, dimension) DO UPDATE SET chunks = group_terms.chunks + excluded.chunks
+
+-- name: count_authors
+INSERT INTO group_authors (group_id, author, spoken, chunks)
+SELECT %(group_id)s, * FROM unnest(%(authors)s::text[], %(spoken)s::text[], %(chunks)s::integer[])
+ON CONFLICT (group_id, author) DO UPDATE SET chunks = group_authors.chunks + excluded.chunks
+
+-- name: plan_by_group
+-- One plan for every group, and always by the group's index: planning anew costs as much as scanning a small group.
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
+
+-- name: search_with_words
+-- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
+WITH rarity AS (
+    SELECT q.dimension, q.weight
+        * ln(1 + (whole.chunks - coalesce(t.chunks, 0) + 0.5) / (coalesce(t.chunks, 0) + 0.5)) AS weight
+    FROM unnest(%(dimensions)s::integer[], %(weights)s::double precision[]) AS q (dimension, weight)
+    CROSS JOIN (SELECT coalesce(max(chunks), 0)::double precision AS chunks FROM group_terms
+        WHERE group_id = %(group_id)s AND dimension = 0) AS whole
+    LEFT JOIN group_terms t ON t.group_id = %(group_id)s AND t.dimension = q.dimension
+), asked AS (
+    SELECT ('{' || coalesce(string_agg(dimension || ':' || (weight * %(lexical)s / most)::real, ',' ORDER BY dimension),
+        '') || '}/1048576')::sparsevec AS words
+    FROM rarity, (SELECT nullif(sum(weight), 0) * 2 AS most FROM rarity) AS best
+), named AS (
+    SELECT CASE WHEN count(*) = 1 THEN min(author) END AS author FROM group_authors
+    WHERE group_id = %(group_id)s AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
+), pool AS MATERIALIZED (
+    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no,
+        %(dense)s * (m.embedding <=> %(embedding)s) + (m.lexemes <#> (SELECT words FROM asked))
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
+    FROM memories m
+    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
+), lifted AS (
+    SELECT place, id, chunk_no, %(dense)s - away
+        + %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0)
+        + CASE WHEN session_id IS NULL THEN 0
+            ELSE %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) END AS rank
+    FROM pool
+    WINDOW beside AS (PARTITION BY session_id, agent_id ORDER BY position
+        RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW)
+)
+SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
+    m.author, m.occurred_at, m.metadata, m.promoted_at, 1 - (m.embedding <=> %(embedding)s) AS similarity, l.rank
+FROM (SELECT * FROM lifted ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s) AS l JOIN memories m ON m.ctid = l.place
+ORDER BY l.rank DESC, m.id, m.chunk_no
 
 -- name: search
 -- The nearest chunks of the group, exactly: every row of the group is compared.

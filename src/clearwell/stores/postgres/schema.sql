@@ -66,11 +66,25 @@ CREATE TABLE public.embedding_models (
     dimensions integer NOT NULL,
     first_used_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.group_authors (
+    group_id text NOT NULL,
+    author text NOT NULL,
+    spoken text NOT NULL,
+    chunks integer NOT NULL,
+    CONSTRAINT group_authors_spoken_check CHECK ((spoken <> ''::text))
+);
+ALTER TABLE ONLY public.group_authors FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.group_secrets (
     group_id text NOT NULL,
     secret bytea NOT NULL
 );
 ALTER TABLE ONLY public.group_secrets FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.group_terms (
+    group_id text NOT NULL,
+    dimension integer NOT NULL,
+    chunks integer NOT NULL
+);
+ALTER TABLE ONLY public.group_terms FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.groups (
     group_id text NOT NULL,
     system_prompt text DEFAULT ''::text NOT NULL,
@@ -128,10 +142,15 @@ CREATE TABLE public.memories (
     metadata jsonb NOT NULL,
     promoted_at timestamp with time zone NOT NULL,
     valid_to timestamp with time zone,
+    "position" integer,
+    lexemes public.sparsevec(1048576) DEFAULT '{}/1048576'::public.sparsevec NOT NULL,
+    tokenizer_version smallint DEFAULT 0 NOT NULL,
     CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
-);
+)
+WITH (toast_tuple_target='8160');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY public.memories ALTER COLUMN lexemes SET STORAGE MAIN;
 ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.promotions (
     group_id text NOT NULL,
@@ -233,8 +252,12 @@ ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
+ALTER TABLE ONLY public.group_authors
+    ADD CONSTRAINT group_authors_pkey PRIMARY KEY (group_id, author);
 ALTER TABLE ONLY public.group_secrets
     ADD CONSTRAINT group_secrets_pkey PRIMARY KEY (group_id);
+ALTER TABLE ONLY public.group_terms
+    ADD CONSTRAINT group_terms_pkey PRIMARY KEY (group_id, dimension);
 ALTER TABLE ONLY public.groups
     ADD CONSTRAINT groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.idempotency
@@ -264,6 +287,7 @@ CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) W
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
+CREATE INDEX memories_session ON public.memories USING btree (group_id, session_id, "position") WHERE (session_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
@@ -280,7 +304,9 @@ CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INS
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.group_authors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
@@ -289,7 +315,9 @@ CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_ope
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -337,8 +365,22 @@ GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
+GRANT SELECT ON TABLE public.group_authors TO clearwell_agent;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_eraser;
+GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_reviewer;
+GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_worker;
+GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.group_terms TO clearwell_agent;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_eraser;
+GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_reviewer;
+GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_worker;
+GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_eraser;
 GRANT SELECT ON TABLE public.groups TO clearwell_agent;
 GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
@@ -353,6 +395,15 @@ GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
 GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;

@@ -1,0 +1,138 @@
+"""How much of the evidence retrieval brings back, through the library with the bundled model.
+
+The conversations are not part of Clearwell: they are read from the folder that CLEARWELL_EVAL names, or from
+``../shared/eval`` beside the project.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearwell.app import Clearwell, open_clearwell
+from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.models import OfflineEmbedder
+from clearwell.ports import Fusion
+from clearwell.records import NewMemory, Principal, Vector
+from clearwell.servers import running_servers
+from clearwell.settings import Settings
+
+PERSON = Principal.local()
+SETS = {"LoCoMo (English)": "locomo-dev.jsonl", "MemDaily (Chinese)": "memdaily-dev.jsonl"}
+AIMS = {"LoCoMo (English)": (0.70, 0.78), "MemDaily (Chinese)": (0.75, 0.88)}
+AT = (1, 5, 10)
+BATCH = 100
+ADVERSARIAL = 5
+FORMATS = ("%I:%M %p on %d %B, %Y", "%Y年%m月%d日")
+
+
+class Remembering(OfflineEmbedder):
+    """Embeds each text once: every way of ranking asks the same questions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, Vector] = {}
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known |= dict(zip(new, await super().embed(new), strict=True))
+        return [self._known[text] for text in texts]
+
+
+def folder() -> Path:
+    beside = Path(__file__).resolve().parent.parent.parent / "shared" / "eval"
+    return Path(os.environ.get("CLEARWELL_EVAL", beside))
+
+
+def groups(name: str) -> Iterator[dict[str, Any]]:
+    for line in (folder() / name).read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)
+
+
+async def measure() -> list[str]:
+    if not folder().is_dir():
+        return [f"No conversations to measure with: there is no folder {folder()}. Name one in CLEARWELL_EVAL.", ""]
+    at = Path(tempfile.mkdtemp(prefix="cw-bench-"))
+    try:
+        settings = Settings(data_dir=at, database_url=None, redis_url=None)
+        async with (
+            running_servers(settings) as servers,
+            open_clearwell(settings, servers, embedder=Remembering()) as clearwell,
+        ):
+            return [line for title, name in SETS.items() for line in await _measured(clearwell, title, name)]
+    finally:
+        await asyncio.to_thread(shutil.rmtree, at)
+
+
+async def _measured(clearwell: Clearwell, title: str, name: str) -> list[str]:
+    known = list(groups(name))
+    for group in known:
+        await _load(clearwell, group)
+    retrieving = clearwell.memory._retrieving
+    usual = retrieving._fusion
+    rows = {"all": await _recall(clearwell, known)}
+    for part, less in _without(usual).items():
+        retrieving._fusion = less
+        rows[f"without {part}"] = await _recall(clearwell, known)
+    retrieving._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, session=0.0)
+    rows["vectors alone"] = await _recall(clearwell, known)
+    retrieving._fusion = usual
+    five, ten = AIMS[title]
+    lines = [f"### {title}: must reach {five} at 5 and {ten} at 10", "", "| | r@1 | r@5 | r@10 |", "|---|---|---|---|"]
+    lines += [f"| {row} | " + " | ".join(f"{value:.3f}" for value in values) + " |" for row, values in rows.items()]
+    return [*lines, ""]
+
+
+def _without(usual: Fusion) -> dict[str, Fusion]:
+    return {
+        "words": replace(usual, lexical=0.0),
+        "the speaker named": replace(usual, author=0.0),
+        "the best beside": replace(usual, beside=0.0),
+        "the best of the session": replace(usual, session=0.0),
+        "vectors": replace(usual, dense=0.0),
+    }
+
+
+async def _load(clearwell: Clearwell, group: Mapping[str, Any]) -> None:
+    texts = [
+        NewMemory(
+            content=f"[{one['time']}] {one['speaker']}: {one['text']}",
+            session_id=one["session"],
+            author=one["speaker"],
+            occurred_at=_moment(one["time"]),
+            metadata={"ref": one["id"]},
+        )
+        for one in group["memories"]
+    ]
+    for start in range(0, len(texts), BATCH):
+        await clearwell.memory.promote_many(group["group"], texts[start : start + BATCH], by=PERSON)
+
+
+def _moment(text: str) -> datetime | None:
+    for form in FORMATS:
+        with suppress(ValueError):
+            return datetime.strptime(text.split(" 周")[0], form).replace(tzinfo=UTC)
+    return None
+
+
+async def _recall(clearwell: Clearwell, known: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The mean share of the evidence among the first results."""
+    shares = []
+    for group in known:
+        for asked in group["questions"]:
+            if asked["category"] == ADVERSARIAL:
+                continue
+            options = RetrieveOptions(max_results=max(AT), cold_limit=max(AT))
+            found = await clearwell.memory.retrieve(asked["question"], group["group"], by=PERSON, options=options)
+            refs = [item.metadata["ref"] for item in found.items]
+            shares.append([len({*refs[:k]} & {*asked["evidence"]}) / len(asked["evidence"]) for k in AT])
+    return [float(value) for value in np.mean(shares, axis=0)]

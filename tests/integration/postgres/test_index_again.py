@@ -1,0 +1,34 @@
+"""The words of a group made anew: what is gone moves the rank of nothing."""
+
+import psycopg
+import pytest
+
+from clearwell.flow.lexical import Bm25
+from clearwell.stores.postgres import PostgresLongTerm, PostgresPromotions, open_database
+from clearwell.stores.postgres.words import index_again
+from clearwell.testing import MemoryLongTerm
+from tests.contract.ports import START
+from tests.contract.test_search_with_words import QUESTIONS, query, said
+
+COUNTS = "SELECT dimension, chunks FROM group_terms WHERE group_id = 'g' ORDER BY dimension"
+
+
+async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_url: str) -> None:
+    database = await open_database(
+        database_url, pool_min=1, pool_max=2, connect_seconds=5, statement_seconds=10, prepare=True
+    )
+    promotions, plain = PostgresPromotions(database, Bm25()), MemoryLongTerm(Bm25())
+    await promotions.add("g", [said(number) for number in range(7)], events=[])
+    await plain.add("g", [said(number) for number in range(7) if number != 1], events=[])
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        before = owner.execute(COUNTS).fetchall()
+        assert await index_again(database, Bm25(), "g") == 7
+        assert owner.execute(COUNTS).fetchall() == before
+        owner.execute("UPDATE memories SET valid_to = %s WHERE id = %s", (START, said(1)[0].memory_id))
+        assert await index_again(database, Bm25(), "g") == 6
+        assert owner.execute(COUNTS).fetchall()[0] == (0, 6)
+    for text in QUESTIONS:
+        expected = {one.memory.id: one.rank for one in await plain.search(query(text))}
+        found = {one.memory.id: one.rank for one in await PostgresLongTerm(database).search(query(text))}
+        assert found == pytest.approx(expected, abs=2e-3)
+    await database.close()
