@@ -205,11 +205,15 @@ def _compared(text: str, neighbour: Neighbour, settings: Settings) -> sameness.C
 
 def check_non_duplicate(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
     """The same meaning is dropped, the same but for a fact is a conflict, anything else is new."""
-    compared = [(_compared(candidate.own.text, one, settings), one) for one in known.neighbours]
-    for relation in (sameness.Relation.SAME, sameness.Relation.CONFLICT):
-        for comparison, neighbour in compared:
-            if comparison.relation is relation:
-                return _related(comparison, neighbour, settings)
+    conflict: Verdict | None = None
+    for one in known.neighbours:
+        comparison = _compared(candidate.own.text, one, settings)
+        if comparison.relation is sameness.Relation.SAME:
+            return _related(comparison, one, settings)
+        if comparison.relation is sameness.Relation.CONFLICT and conflict is None:
+            conflict = _related(comparison, one, settings)
+    if conflict is not None:
+        return conflict
     threshold = settings.duplicate_similarity
     if not known.neighbours:
         return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)

@@ -12,7 +12,7 @@ from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, 
 from clearwell.records import Found, Layer, Sighting, WorkingEntry
 
 MEMORIES_COMPARED = 5
-MOST_COMPARED = 8
+MOST_COMPARED = 4
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
 
 
