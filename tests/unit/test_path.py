@@ -313,3 +313,18 @@ async def test_a_failed_promotion_can_be_tried_again_with_its_key() -> None:
     embedder.down = False
     await path.memory.promote("g", LONG, by=PERSON, request=request)
     assert len(path.longterm.promotions) == 1
+
+
+async def test_a_thousand_rounds_of_recall_and_repeat_leave_one_entry() -> None:
+    path = Path()
+    first = await path.memory.capture(said(), by=AGENT, wait=True)
+    await path.memory.promote("g", OTHER, by=PERSON)
+    for number in range(1000):
+        items = (await path.memory.retrieve("payment service backups", "g", by=AGENT)).items
+        item = items[number % len(items)]
+        repeated = item.content if number % 3 else f'<memory id="{item.id}">{item.content}</memory>'
+        await path.memory.capture(said(repeated, confidence=0.95), by=AGENT, wait=True)
+    assert [entry.id for entry in await path.memory.working_memory("g", by=AGENT)] == [first.id]
+    rows = await path.memory.quarantine_rows("g", by=PERSON, limit=2000)
+    assert len(rows) == 1001
+    assert not any(row.sighting_of for row in rows)
