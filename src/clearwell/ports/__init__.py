@@ -1,0 +1,52 @@
+"""What the path needs from outside: the stores, the models, the clock and the ids.
+
+``clearwell.testing`` has an in-memory twin of each store; twins and real stores pass the same contract tests.
+"""
+
+from clearwell.ports.access import AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, PromotionStore, SearchQuery
+from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge
+from clearwell.ports.program import Clock, Ids
+from clearwell.ports.quarantine import (
+    AdmissionBatch,
+    AdmissionStore,
+    CaptureStore,
+    Pending,
+    QuarantineFilter,
+    QuarantineStore,
+    Settled,
+    Stored,
+    TombstoneStore,
+)
+from clearwell.ports.working import RecallStore, WorkingStore
+
+__all__ = [
+    "AdmissionBatch",
+    "AdmissionStore",
+    "AnswerForm",
+    "Asked",
+    "AuditStore",
+    "CaptureStore",
+    "ChatMessage",
+    "ChatModel",
+    "Claim",
+    "Clock",
+    "Embedder",
+    "Fusion",
+    "IdempotencyStore",
+    "Ids",
+    "Judge",
+    "KeyStore",
+    "Lexicon",
+    "LongTermSearch",
+    "Pending",
+    "PromotionStore",
+    "QuarantineFilter",
+    "QuarantineStore",
+    "RecallStore",
+    "SearchQuery",
+    "Settled",
+    "Stored",
+    "TombstoneStore",
+    "WorkingStore",
+]

@@ -1,0 +1,101 @@
+"""Tier 3: search, words and promotion."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.ports.access import Claim
+from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Vector
+
+
+class Lexicon(Protocol):
+    """What the words of a memory become. Dimensions count from 1."""
+
+    version: int
+
+    def dimensions(self, text: str) -> frozenset[int]:
+        """The terms that stand in a text."""
+        ...
+
+    def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
+        """What is stored with a text that has these neighbours in its session."""
+        ...
+
+    def name(self, name: str) -> str:
+        """A name as it is looked for in ``Asked.spoken``; empty where it cannot be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The words of a query: how much each term counts, and the text in which names are looked for."""
+
+    weights: Mapping[int, float]
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How much each part counts in the order of results. 0 switches a part off.
+
+    The words count as a share of the best that the query's words could reach, so that words which say little leave
+    the order to the vectors. The best ``pool`` chunks are then lifted by the best beside them and in their session.
+    """
+
+    dense: float = 1 / 3
+    lexical: float = 0.7
+    author: float = 0.2
+    beside: float = 0.15
+    session: float = 0.15
+    pool: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A cold search in one group. Without an agent only group memory is found, and without words only vectors count.
+
+    ``fusion.dense`` is per unit of cosine.
+    """
+
+    group_id: str
+    embedding: Vector
+    model: str
+    limit: int
+    agent_id: str | None = None
+    asked: Asked | None = None
+    fusion: Fusion = Fusion()
+
+
+class LongTermSearch(Protocol):
+    """What retrieval is given of long-term memory."""
+
+    async def search(self, query: SearchQuery) -> list[Found]:
+        """The best memories, best first, one chunk each, exactly."""
+        ...
+
+    async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
+        """All chunks of these memories that the agent may see, in order."""
+        ...
+
+    async def ping(self) -> None: ...
+
+
+class PromotionStore(Protocol):
+    """The reviewer's side of long-term memory."""
+
+    async def add(
+        self,
+        group_id: str,
+        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
+        *,
+        events: Sequence[AuditEvent],
+        claim: Claim | None = None,
+        answer: Json = None,
+    ) -> None:
+        """Commit decisions with their chunks, audit events and the answer to the claim: all or nothing."""
+        ...
+
+    async def models(self) -> dict[str, int]:
+        """The embedding models that stored vectors were made with, and their dimensions."""
+        ...

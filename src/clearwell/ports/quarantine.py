@@ -1,0 +1,186 @@
+"""Tier 1 and the way out of it: captures, admissions, tombstones."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.records import (
+    Admission,
+    AuditEvent,
+    Capture,
+    IdempotencyKey,
+    IngressCount,
+    QuarantineRow,
+    Sighting,
+    Tombstone,
+    Vector,
+    Verdict,
+    WorkingEntry,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of a capture in quarantine: a new row, or the one an earlier try made."""
+
+    id: UUID
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A row whose admission is work to do."""
+
+    group_id: str
+    log_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """The end of one row's admission, with what must be kept of it."""
+
+    log_id: UUID
+    state: Admission
+    at: datetime
+    agent_id: str | None = None
+    verdicts: Sequence[Verdict] = ()
+    flags: Sequence[str] = ()
+    embedding: Vector | None = None
+    embedding_model: str | None = None
+    sighting: Sighting | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineFilter:
+    """Which rows of a group's quarantine to list."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    node_type: str | None = None
+    admission: Admission | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class CaptureStore(Protocol):
+    """The agent's side of quarantine: it can add and never read."""
+
+    async def add(
+        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+    ) -> list[Stored]:
+        """Commit captures of one group, all or none. ``settled`` refuses them at once, for these reasons.
+
+        With ``request`` a repeated call finds its first rows again; raises IdempotencyMismatch where the
+        same key came with another request.
+        """
+        ...
+
+
+class QuarantineStore(Protocol):
+    """The reviewer's side of quarantine."""
+
+    async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
+        """One row with its whole fate: also who said the same."""
+        ...
+
+    async def page(
+        self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[QuarantineRow]:
+        """Newest first; ``before`` is the last id of the page before."""
+        ...
+
+
+class AdmissionBatch(Protocol):
+    """Rows of one group while nobody else admits in that group."""
+
+    @property
+    def pending(self) -> frozenset[UUID]:
+        """The rows that nobody has settled in the meantime."""
+        ...
+
+    async def settle(self, settled: Sequence[Settled]) -> None: ...
+
+
+class AdmissionStore(Protocol):
+    """The worker's side of quarantine: find pending rows, read them, settle them."""
+
+    async def pending(self, *, limit: int) -> list[Pending]:
+        """Rows of any group that are due, oldest first."""
+        ...
+
+    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
+        """The rows among these that are still pending."""
+        ...
+
+    def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager["AdmissionBatch"]:
+        """Be alone in this group's admission until the block ends. What was settled is committed at its end."""
+        ...
+
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        """Count a failed try and set when to try again, later each time."""
+        ...
+
+    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+        """How often the judge was asked about this row in vain."""
+        ...
+
+    async def hold(
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+    ) -> None:
+        """Keep a row pending for the judge: record why, and try again after ``wait`` or later each time."""
+        ...
+
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        """Make a refused row pending again; False where there is none."""
+        ...
+
+    async def receipts(
+        self, group_id: str, log_ids: Sequence[UUID]
+    ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
+        """Where these rows stand, each with its latest verdicts."""
+        ...
+
+    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+        """What working memory should hold, newest first: to rebuild it."""
+        ...
+
+    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+        """The groups in which something was admitted since then."""
+        ...
+
+    async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+        """Keep a rebuild from bringing an entry back; False where nothing was admitted by that id."""
+        ...
+
+    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+        """How often each check ended how, by agent."""
+        ...
+
+
+class TombstoneStore(Protocol):
+    """Values that must not come back, by their digest."""
+
+    async def secret(self, group_id: str) -> bytes:
+        """The key of the group's digests, made when it is first asked for."""
+        ...
+
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
+        ...
+
+    async def add(
+        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+    ) -> bool:
+        """False where the value has a standing tombstone."""
+        ...
+
+    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
+        """False where there is none that can be lifted."""
+        ...
+
+    async def all(self, group_id: str) -> Sequence[Tombstone]: ...

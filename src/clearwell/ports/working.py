@@ -1,0 +1,45 @@
+"""Tier 2, and what was recalled from it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.records import WorkingEntry
+
+
+class WorkingStore(Protocol):
+    """Working memory: one list per group, newest first."""
+
+    async def push(self, entry: WorkingEntry) -> None:
+        """Put an entry first, once, and keep the newest ``size``, in one atomic step."""
+        ...
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        """The live entries, newest first. Never one past its ``expires_at``."""
+        ...
+
+    async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
+
+    async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
+        """Hold exactly these entries, newest first, in one atomic step."""
+        ...
+
+    async def is_new(self) -> bool:
+        """Whether the server has lost what it held, or never held anything. Asking marks it as seen."""
+        ...
+
+    async def cleanup(self, group_id: str | None = None) -> int:
+        """Remove expired entries, of one group or of all; how many there were."""
+        ...
+
+    async def ping(self) -> None: ...
+
+
+class RecallStore(Protocol):
+    """What retrieval gave to whom in the last day, so that an echo of it can be told from evidence."""
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None: ...
+
+    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        """What was given to this agent, or to nobody in particular."""
+        ...

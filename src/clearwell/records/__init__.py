@@ -1,0 +1,73 @@
+"""What moves along the path: frozen records, aware UTC times, the group always explicit."""
+
+from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
+from clearwell.records.ingress import (
+    CaptureReceipt,
+    IngressCount,
+    Judgement,
+    QuarantineRow,
+    SeenAgain,
+    Sighting,
+    Tombstone,
+    Verdict,
+)
+from clearwell.records.promotion import Promoted, Promotion
+from clearwell.records.retrieval import ContextItem, Found, Retrieval
+from clearwell.records.values import (
+    NOTHING,
+    UNASSIGNED,
+    Admission,
+    Json,
+    Label,
+    Layer,
+    Metadata,
+    Origin,
+    Outcome,
+    Right,
+    Scope,
+    Source,
+    TombstoneKind,
+    Vector,
+)
+
+__all__ = [
+    "NOTHING",
+    "UNASSIGNED",
+    "Admission",
+    "ApiKey",
+    "AuditEvent",
+    "Capture",
+    "CaptureReceipt",
+    "ContextItem",
+    "Found",
+    "IdempotencyKey",
+    "IngressCount",
+    "Json",
+    "Judgement",
+    "KeyLookup",
+    "Label",
+    "Layer",
+    "Memory",
+    "MemoryEntry",
+    "Metadata",
+    "NewCapture",
+    "NewMemory",
+    "Origin",
+    "Outcome",
+    "Principal",
+    "Promoted",
+    "Promotion",
+    "QuarantineRow",
+    "Retrieval",
+    "Right",
+    "Scope",
+    "SeenAgain",
+    "Sighting",
+    "Source",
+    "Tombstone",
+    "TombstoneKind",
+    "Vector",
+    "Verdict",
+    "WorkingEntry",
+]

@@ -1,0 +1,95 @@
+"""What lies in the three tiers."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.records.values import Layer, Metadata, Origin, Scope, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEntry:
+    """The protocol's common fields of an entry, whatever tier it is in."""
+
+    id: UUID
+    group_id: str
+    session_id: str | None
+    content: str
+    layer: Layer
+    created_at: datetime
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
+    expires_at: datetime | None = None
+    verified: bool = False
+    promoted_at: datetime | None = None
+    agent_id: str | None = None
+    occurred_at: datetime | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def project_id(self) -> str:
+        """The protocol's other name of the group."""
+        return self.group_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCapture:
+    """One output of a node, as a caller hands it in. Without a group it goes to ``unassigned``."""
+
+    content: str
+    group_id: str | None = None
+    session_id: str | None = None
+    node_id: str | None = None
+    node_type: str = "agent"
+    agent_id: str | None = None
+    occurred_at: datetime | None = None
+    metadata: Metadata = field(default_factory=dict)
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture(MemoryEntry):
+    """A row of quarantine: what a node said, for ever."""
+
+    layer: Layer = Layer.QUARANTINE
+    node_id: str | None = None
+    node_type: str = "agent"
+    partial: bool = False
+    captured_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingEntry(MemoryEntry):
+    """An unverified entry of working memory. Its id is its quarantine row's."""
+
+    layer: Layer = Layer.WORKING
+    embedding_model: str | None = None
+    node_type: str = "agent"
+    flags: tuple[str, ...] = ()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """Text that a person decides to promote."""
+
+    content: str
+    session_id: str | None = None
+    author: str | None = None
+    occurred_at: datetime | None = None
+    agent_id: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    origin: Origin = Origin.TYPED
+    origin_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(MemoryEntry):
+    """One verified chunk of long-term memory. Chunks of one memory share its id."""
+
+    layer: Layer = Layer.LONGTERM
+    verified: bool = True
+    promotion_id: UUID
+    chunk_no: int
+    scope: Scope
+    author: str | None = None
+    embedding_model: str
