@@ -1,6 +1,17 @@
 """What moves along the path: frozen records, aware UTC times, the group always explicit."""
 
 from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.digest import (
+    Contradiction,
+    Digest,
+    DigestCandidate,
+    DigestStatus,
+    Insight,
+    InsightSource,
+    InsightState,
+    Support,
+    Writer,
+)
 from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
 from clearwell.records.ingress import (
     CaptureReceipt,
@@ -40,9 +51,16 @@ __all__ = [
     "Capture",
     "CaptureReceipt",
     "ContextItem",
+    "Contradiction",
+    "Digest",
+    "DigestCandidate",
+    "DigestStatus",
     "Found",
     "IdempotencyKey",
     "IngressCount",
+    "Insight",
+    "InsightSource",
+    "InsightState",
     "Json",
     "Judgement",
     "KeyLookup",
@@ -65,9 +83,11 @@ __all__ = [
     "SeenAgain",
     "Sighting",
     "Source",
+    "Support",
     "Tombstone",
     "TombstoneKind",
     "Vector",
     "Verdict",
     "WorkingEntry",
+    "Writer",
 ]

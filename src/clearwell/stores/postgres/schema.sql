@@ -29,6 +29,18 @@ CREATE FUNCTION public.clearwell_find_key(hash bytea) RETURNS TABLE(any_key_ever
     FROM (( SELECT) one
       LEFT JOIN public.api_keys k ON (((k.secret_hash = clearwell_find_key.hash) AND (k.revoked_at IS NULL))));
 END;
+CREATE PROCEDURE public.clearwell_guard(IN path_table regclass)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', path_table);
+    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', path_table);
+    EXECUTE format(
+        'CREATE POLICY own_group ON %s
+            USING (group_id = nullif(current_setting(''clearwell.group'', true), ''''))
+            WITH CHECK (group_id = nullif(current_setting(''clearwell.group'', true), ''''))', path_table);
+END
+$$;
 CREATE TABLE public.admissions (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -61,6 +73,33 @@ CREATE TABLE public.audit_events (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.audit_events FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.digest_marks (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    considered smallint DEFAULT 0 NOT NULL,
+    shown_in uuid,
+    judged_by uuid
+);
+ALTER TABLE ONLY public.digest_marks FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.digests (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    status text NOT NULL,
+    due_at timestamp with time zone,
+    requested_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    progress real DEFAULT 0 NOT NULL,
+    note text,
+    note_params jsonb DEFAULT '{}'::jsonb NOT NULL,
+    report jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT digests_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
+    CONSTRAINT digests_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
+    CONSTRAINT digests_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text])))
+);
+ALTER TABLE ONLY public.digests FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.embedding_models (
     model text NOT NULL,
     dimensions integer NOT NULL,
@@ -126,6 +165,39 @@ CREATE TABLE public.ingress_verdicts (
     CONSTRAINT ingress_verdicts_outcome_check CHECK ((outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'flag'::text, 'pending'::text, 'not_checked'::text])))
 );
 ALTER TABLE ONLY public.ingress_verdicts FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.insight_sources (
+    group_id text NOT NULL,
+    insight_id uuid NOT NULL,
+    log_id uuid NOT NULL,
+    "position" integer NOT NULL,
+    statement text
+);
+ALTER TABLE ONLY public.insight_sources FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.insights (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    digest_id uuid NOT NULL,
+    "position" smallint NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    state text DEFAULT 'pending'::text NOT NULL,
+    summary text NOT NULL,
+    written_by text NOT NULL,
+    flags text[] DEFAULT '{}'::text[] NOT NULL,
+    contradictions jsonb DEFAULT '[]'::jsonb NOT NULL,
+    support jsonb DEFAULT '{}'::jsonb NOT NULL,
+    score double precision DEFAULT 0 NOT NULL,
+    model text,
+    embedding public.halfvec,
+    snoozed_until timestamp with time zone,
+    merged_into uuid,
+    created_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT insights_check CHECK (((state = 'merged'::text) = (merged_into IS NOT NULL))),
+    CONSTRAINT insights_check1 CHECK (((state = 'snoozed'::text) = (snoozed_until IS NOT NULL))),
+    CONSTRAINT insights_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'promoted'::text, 'rejected'::text, 'snoozed'::text, 'merged'::text]))),
+    CONSTRAINT insights_written_by_check CHECK ((written_by = ANY (ARRAY['extractive'::text, 'model'::text, 'person'::text])))
+);
+ALTER TABLE ONLY public.insights FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.memories (
     group_id text NOT NULL,
     id uuid NOT NULL,
@@ -250,6 +322,10 @@ ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_secret_hash_key UNIQUE (secret_hash);
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.digest_marks
+    ADD CONSTRAINT digest_marks_pkey PRIMARY KEY (group_id, log_id);
+ALTER TABLE ONLY public.digests
+    ADD CONSTRAINT digests_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
 ALTER TABLE ONLY public.group_authors
@@ -266,6 +342,10 @@ ALTER TABLE ONLY public.ingress_counts
     ADD CONSTRAINT ingress_counts_pkey PRIMARY KEY (group_id, agent_id, "check", outcome);
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_pkey PRIMARY KEY (group_id, log_id, at, "position");
+ALTER TABLE ONLY public.insight_sources
+    ADD CONSTRAINT insight_sources_pkey PRIMARY KEY (group_id, insight_id, log_id);
+ALTER TABLE ONLY public.insights
+    ADD CONSTRAINT insights_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (group_id, id, chunk_no);
 ALTER TABLE ONLY public.promotions
@@ -285,14 +365,27 @@ ALTER TABLE ONLY public.working_groups
 CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
 CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
+CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
+CREATE UNIQUE INDEX digests_tick ON public.digests USING btree (group_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
+CREATE INDEX insight_sources_log ON public.insight_sources USING btree (group_id, log_id);
+CREATE INDEX insights_digest ON public.insights USING btree (group_id, digest_id, "position");
+CREATE INDEX insights_open ON public.insights USING btree (group_id, id) WHERE (state = ANY (ARRAY['pending'::text, 'snoozed'::text]));
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
 CREATE INDEX memories_session ON public.memories USING btree (group_id, session_id, "position") WHERE (session_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
+ALTER TABLE ONLY public.digest_marks
+    ADD CONSTRAINT digest_marks_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.insight_sources
+    ADD CONSTRAINT insight_sources_group_id_insight_id_fkey FOREIGN KEY (group_id, insight_id) REFERENCES public.insights(group_id, id);
+ALTER TABLE ONLY public.insight_sources
+    ADD CONSTRAINT insight_sources_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.insights
+    ADD CONSTRAINT insights_group_id_digest_id_fkey FOREIGN KEY (group_id, digest_id) REFERENCES public.digests(group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
 ALTER TABLE ONLY public.quarantine_vectors
@@ -304,23 +397,31 @@ CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INS
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.digest_marks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.digests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_authors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.digest_marks USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.digests USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.insights USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_logs USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -333,6 +434,8 @@ ALTER TABLE public.quarantine_logs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_vectors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
+CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
+CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
 ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
@@ -346,6 +449,7 @@ GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
+REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
 GRANT INSERT ON TABLE public.admissions TO clearwell_agent;
 GRANT SELECT ON TABLE public.admissions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.admissions TO clearwell_worker;
@@ -363,6 +467,21 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
+GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
+GRANT UPDATE(shown_in) ON TABLE public.digest_marks TO clearwell_worker;
+GRANT UPDATE(judged_by) ON TABLE public.digest_marks TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_reviewer;
+GRANT UPDATE(status) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(started_at) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(finished_at) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(attempts) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(progress) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(note) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(note_params) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(report) ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
 GRANT SELECT ON TABLE public.group_authors TO clearwell_agent;
@@ -391,6 +510,19 @@ GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
 GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(version) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(state) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(summary) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(written_by) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(flags) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(contradictions) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;

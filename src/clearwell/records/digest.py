@@ -1,0 +1,141 @@
+"""What a digest is made of and what it shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from clearwell.messages import Language, say
+from clearwell.records.values import Admission, Layer, Metadata, Vector
+
+
+class DigestStatus(StrEnum):
+    """Where a run of the digest stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class InsightState(StrEnum):
+    """What a person made of an insight."""
+
+    PENDING = "pending"
+    PROMOTED = "promoted"
+    REJECTED = "rejected"
+    SNOOZED = "snoozed"
+    MERGED = "merged"
+
+
+class Writer(StrEnum):
+    """Who wrote the words of an insight: quoted from its sources, a language model, or a person."""
+
+    EXTRACTIVE = "extractive"
+    MODEL = "model"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestCandidate:
+    """A row of quarantine that a digest looks at."""
+
+    log_id: UUID
+    content: str
+    agent_id: str | None
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    occurred_at: datetime
+    confidence: float | None
+    admission: Admission
+    flags: tuple[str, ...] = ()
+    considered: int = 0
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Two statements that cannot both hold: a source of the insight, and another row or a verified memory."""
+
+    of: UUID
+    against: UUID
+    layer: Layer
+    reason: str
+    params: Metadata = field(default_factory=dict)
+
+    def explanation(self, language: Language = "en") -> str:
+        """The reason in words."""
+        return say(self.reason, language, **self.params)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """How many independent voices stand behind an insight."""
+
+    agents: int = 0
+    sessions: int = 0
+    days: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsightSource:
+    """A row that an insight rests on, and what it says in the insight's words, where a model said so."""
+
+    log_id: UUID
+    agent_id: str | None
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    occurred_at: datetime
+    confidence: float | None
+    admission: Admission
+    content: str
+    flags: tuple[str, ...] = ()
+    statement: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insight:
+    """A candidate for knowledge, with all that it rests on."""
+
+    id: UUID
+    group_id: str
+    digest_id: UUID
+    version: int
+    state: InsightState
+    summary: str
+    written_by: Writer
+    sources: tuple[InsightSource, ...]
+    contradictions: tuple[Contradiction, ...]
+    flags: tuple[str, ...]
+    support: Support
+    score: float
+    created_at: datetime
+    changed_at: datetime
+    snoozed_until: datetime | None = None
+    merged_into: UUID | None = None
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
+    embedding_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """One run, and once it is done, what it shows."""
+
+    id: UUID
+    group_id: str
+    status: DigestStatus
+    requested_by: str
+    created_at: datetime
+    due_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    attempts: int = 0
+    progress: float = 0.0
+    note: str | None = None
+    note_params: Metadata = field(default_factory=dict)
+    report: Metadata = field(default_factory=dict)
+    insights: Sequence[Insight] = ()
