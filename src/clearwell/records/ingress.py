@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.messages import Language, say
+from clearwell.messages import Language, catalogue, say
 from clearwell.records.entries import Capture
 from clearwell.records.values import Admission, Json, Layer, Metadata, Outcome, TombstoneKind
 
@@ -30,6 +30,8 @@ class Verdict:
             inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
             if isinstance(inner, str):
                 params[name] = say(inner, language, **(of if isinstance(of, dict) else {}))
+        if isinstance(after := params.get("after"), str) and f"check_{after}" in catalogue():
+            params["after"] = say(f"check_{after}", language)
         return say(self.reason, language, **params)
 
 

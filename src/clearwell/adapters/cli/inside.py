@@ -92,7 +92,7 @@ def _filter_params(inside: Inside, filtered: Filtered) -> dict[str, object]:
         "program": program(),
     }
     return {
-        "checks": ", ".join(f"{name(f'cli_check_{check}', check)} {rows}" for check, rows in by_check.items()),
+        "checks": ", ".join(f"{name(f'check_{check}', check)} {rows}" for check, rows in by_check.items()),
         "reason": words(code, **limits),
         "what_to_do": words(f"{code}_do", **limits),
     }

@@ -1,7 +1,6 @@
 """What the ingress filter said of a text, for people and for programs."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.flow.hidden import escaped
@@ -36,14 +35,11 @@ def outcome(verdict: Verdict, terminal: Terminal) -> str:
 
 
 def check_name(check: str, terminal: Terminal) -> str:
-    return terminal.name(f"cli_check_{check}", check)
+    return terminal.name(f"check_{check}", check)
 
 
 def reason(verdict: Verdict, terminal: Terminal) -> str:
     """The reason in words. It may quote an agent, so hidden characters are written out."""
-    after = verdict.params.get("after")
-    if after is not None:
-        verdict = replace(verdict, params={**verdict.params, "after": check_name(str(after), terminal)})
     return escaped(verdict.explanation(terminal.language))
 
 
