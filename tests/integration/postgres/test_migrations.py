@@ -89,6 +89,18 @@ async def test_a_login_that_may_not_migrate_is_told_what_it_needs(empty_database
             connection.execute("DROP ROLE plain_login")
 
 
+async def test_a_login_that_only_enters_clearwell_app_can_check_the_schema(database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("CREATE ROLE checking_login LOGIN NOINHERIT")
+        try:
+            with pytest.raises(SchemaError, match="permission denied"):
+                await require_schema(with_login(database_url, "checking_login"))
+            connection.execute("GRANT clearwell_app TO checking_login")
+            await require_schema(with_login(database_url, "checking_login"))
+        finally:
+            connection.execute("DROP ROLE checking_login")
+
+
 async def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnavailable, match="PostgreSQL does not answer"):
         await open_database(

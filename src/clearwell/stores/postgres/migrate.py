@@ -22,6 +22,13 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 )
 """
 
+# A login may have been granted clearwell_app without inheriting from it.
+_ENTER_TO_READ = """
+SELECT set_config('role', 'clearwell_app', false) FROM pg_class
+WHERE oid = to_regclass('schema_migrations') AND NOT has_table_privilege(oid, 'SELECT')
+    AND pg_has_role('clearwell_app', 'MEMBER')
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -61,6 +68,7 @@ async def require_schema(url: str) -> None:
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
+            await connection.execute(_ENTER_TO_READ)
             missing = await _missing(connection)
     if missing:
         raise SchemaError("schema_behind", count=len(missing), first=f"{missing[0].version:04}_{missing[0].name}")

@@ -548,6 +548,7 @@ GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent
 GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_vectors TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.quarantine_vectors TO clearwell_worker;
+GRANT SELECT ON TABLE public.schema_migrations TO clearwell_app;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
 GRANT SELECT ON TABLE public.tombstones TO clearwell_worker;
