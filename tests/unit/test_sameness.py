@@ -134,6 +134,18 @@ def test_another_thing_told_of_the_same_subject_is_no_conflict() -> None:
     assert compare(new, known, 0.6).relation is Relation.DIFFERENT
 
 
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("The cache on node A holds 20 GB.", "The cache on node B holds 40 GB."),
+        ("The staging database listens on port 5433.", "The production database listens on port 5432."),
+        ("张伟的年假还剩 5 天。", "李娜的年假还剩 8 天。"),
+    ],
+)
+def test_another_value_of_another_thing_is_no_conflict(known: str, new: str) -> None:
+    assert compare(new, known, ALIKE).relation is Relation.DIFFERENT
+
+
 def test_the_same_told_of_another_subject_in_other_words_is_not_dropped() -> None:
     assert compare("我舅妈老家是吉林长春的。", "我同事的家乡在吉林长春。", 0.86).relation is not Relation.SAME
     assert compare("My uncle works as a cook.", "My mother is a cook.", 0.8).relation is not Relation.SAME

@@ -63,13 +63,23 @@ def _shown(token: Token) -> str:
 
 
 def changed_value(sides: Sides) -> Change | None:
-    """Another number, date, time or version, or the same number with another unit."""
+    """Another number, date, time or version, or the same number with another unit.
+
+    With another name as well it is told of another thing: her laptop, and his.
+    """
     knowns = [token for token in sides.match.only_known if token.value is not None][:_MOST_LEFT]
     for new in [token for token in sides.match.only_new if token.value is not None][:_MOST_LEFT]:
         for known in knowns:
             if new.value and known.value and _comparable(new.value, known.value, near=sides.near):
-                return _between(_value_reason(new.value, known.value), new, known)
+                return _between(_value_reason(new.value, known.value), new, known, sure=_same_thing(sides))
     return None
+
+
+def _same_thing(sides: Sides) -> bool:
+    """Not where a name was changed, nor where nearly the same text begins with another word."""
+    new, known = _first_word(sides.match.new), _first_word(sides.match.known)
+    another = sides.near and new in sides.match.only_new and known in sides.match.only_known
+    return not another and changed_name(sides) is None
 
 
 def _comparable(one: Value, other: Value, *, near: bool) -> bool:
