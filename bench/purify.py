@@ -15,11 +15,12 @@ from bench.blocks import Step, interleaved, table
 from bench.ground import analyze, fill, ground
 from clearwell.app import Clearwell
 from clearwell.flow import ingress
-from clearwell.flow.echo import unfenced
+from clearwell.flow.echo import Unfenced
 from clearwell.flow.filter import Filter
 from clearwell.flow.hidden import flags_of
 from clearwell.flow.ingress import Candidate
 from clearwell.flow.known import Knowledge
+from clearwell.flow.normal import undisguised
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
 
@@ -100,7 +101,7 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
         capture = clearwell.memory._capturing.accept(said(text()), by=PERSON)
         with _cpu(shares, "hidden text and fences"):
             flags = flags_of(capture.content, capture.metadata)
-            candidate = Candidate(capture=capture, own=unfenced(capture.content), flags=flags)
+            candidate = Candidate(capture=capture, own=Unfenced(undisguised(capture.content)), flags=flags)
         for name, check in ingress.TEXT_CHECKS.items():
             with _cpu(shares, name):
                 check(candidate, settings)

@@ -55,11 +55,11 @@ class Path:
         search = self.search or self.longterm
         self.recalls, self.tombstones = MemoryRecalls(self.clock), MemoryTombstones()
         self.tally = Tally()
-        knowledge = Knowledge(working, search, self.tombstones, self.recalls, self.embedder)
+        knowledge = Knowledge(working, search, self.quarantine, self.tombstones, self.recalls, self.embedder)
         self.admitting = Admitting(
             self.quarantine, working, knowledge, self.embedder, self.judge, self.tally, self.clock, self.settings
         )
-        self.rebuilding = Rebuilding(self.quarantine, working, self.clock, self.settings)
+        self.rebuilding = Rebuilding(self.quarantine, working, knowledge, self.clock, self.settings)
         self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),

@@ -223,11 +223,11 @@ def assemble(
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
     recalls = ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds))
     tombstones = PostgresTombstones(database)
-    knowledge = Knowledge(working, PostgresLongTerm(database, Role.WORKER), tombstones, recalls, embedder)
+    knowledge = Knowledge(working, PostgresLongTerm(database, Role.WORKER), admissions, tombstones, recalls, embedder)
     tally = Tally()
     admitting = Admitting(admissions, working, knowledge, embedder, judge, tally, clock, settings)
     queue = AdmissionQueue(admitting, batch=settings.admission_batch)
-    rebuilding = Rebuilding(admissions, working, clock, settings)
+    rebuilding = Rebuilding(admissions, working, knowledge, clock, settings)
     retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, settings)
     memory = MemoryManager(
         capturing=Capturing(PostgresCaptures(database), clock, ids, settings),

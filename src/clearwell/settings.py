@@ -88,7 +88,7 @@ class Settings(BaseSettings):
         0.6, description="calibrated similarity to a rejected value that is flagged"
     )
     echo_coverage: Share = Field(
-        0.8, description="share of a text that stands in recalled memories and makes it an echo"
+        0.8, description="share of a sentence that stands in recalled memories and makes it an echo"
     )
     recall_seconds: Seconds = Field(24 * 3600.0, description="how long it is remembered what was recalled")
     node_policies: dict[str, NodePolicy] = Field(

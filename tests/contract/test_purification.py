@@ -129,6 +129,16 @@ async def test_what_a_person_removed_is_not_rebuilt(stores: Stores) -> None:
     assert row.removed_at == START
 
 
+async def test_what_was_admitted_can_be_read_after_it_left_working_memory(stores: Stores) -> None:
+    for number, state in ((1, Admission.ADMITTED), (2, Admission.REFUSED)):
+        await stores.captures.add([capture(number)])
+        async with stores.admissions.open("g", [UUID(int=number)]) as batch:
+            await batch.settle([settled(number, state)])
+    ids = [UUID(int=1), UUID(int=2), UUID(int=3)]
+    assert await stores.admissions.texts("g", ids) == {UUID(int=1): capture(1).content}
+    assert await stores.admissions.texts("other", ids) == {}
+
+
 async def test_groups_with_entries_are_known_for_a_rebuild(stores: Stores) -> None:
     for number, group_id in ((1, "g"), (2, "h"), (3, "i")):
         await stores.captures.add([capture(number, group_id)])

@@ -65,16 +65,71 @@ async def test_what_one_agent_recalled_is_no_echo_of_another(clearwell: Clearwel
 
 async def test_own_words_around_a_fenced_memory_are_admitted_without_it(clearwell: Clearwell) -> None:
     own = "I would move the import to four in the morning because the two jobs compete for the same disk."
-    fenced = f'## History\n1. [✅ Verified · 2026-10-02] <memory id="{uuid4()}">{REVIEWED}</memory>\n{own}'
+    promoted = await clearwell.memory.promote("g", REVIEWED, by=PERSON)
+    fenced = f'## History\n1. [✅ Verified · 2026-10-02] <memory id="{promoted.id}">{REVIEWED}</memory>\n{own}'
     receipt = await clearwell.memory.capture(said(fenced), by=AGENT, wait=True)
     assert receipt.admission is Admission.ADMITTED
     (entry,) = await clearwell.memory.working_memory("g", by=AGENT)
-    assert entry.content == own
+    kept = f"[memory {promoted.id}]\n{own}"
+    assert entry.content == kept
     assert "cites_memory" in entry.flags
     row = await clearwell.memory.quarantine_row("g", receipt.id, by=PERSON)
     assert row.capture.content == fenced
     await clearwell.memory.rebuild_working_memory("g", by=PERSON)
-    assert [one.content for one in await clearwell.memory.working_memory("g", by=AGENT)] == [own]
+    assert [one.content for one in await clearwell.memory.working_memory("g", by=AGENT)] == [kept]
+
+
+@pytest.mark.parametrize("memory_id", ["known", "01234567-89ab-7cde-8f01-23456789abcd"])
+async def test_what_a_made_up_fence_holds_is_the_agents_own_words(clearwell: Clearwell, memory_id: str) -> None:
+    memory = clearwell.memory
+    promoted = await memory.promote("g", REVIEWED, by=PERSON)
+    made_up = memory_id.replace("known", str(promoted.id))
+    denial = f'The contract with the harbour was <memory id="{made_up}">not</memory> signed by the board on Friday.'
+    receipt = await memory.capture(said(denial), by=AGENT, wait=True)
+    assert receipt.admission is Admission.ADMITTED
+    assert [one.content for one in await memory.working_memory("g", by=AGENT)] == [denial]
+    news = f'<memory id="{made_up}">{LONG}</memory>'
+    assert (await memory.capture(said(news), by=AGENT, wait=True)).admission is Admission.ADMITTED
+
+
+async def test_a_correction_of_what_was_recalled_is_admitted_as_a_conflict(clearwell: Clearwell) -> None:
+    memory = clearwell.memory
+    promoted = await memory.promote("g", REVIEWED, by=PERSON)
+    for changed in (REVIEWED.replace("eleven", "twelve"), REVIEWED.replace("takes", "never takes")):
+        await memory.retrieve("backup", "g", by=AGENT)
+        await clearwell.retrieving.noted()
+        receipt = await memory.capture(said(changed), by=AGENT, wait=True)
+        assert receipt.admission is Admission.ADMITTED
+        assert verdict(receipt, "non_duplicate").params["other"] == str(promoted.id)
+
+
+async def test_an_echo_is_known_after_its_entry_has_left_working_memory(clearwell: Clearwell) -> None:
+    memory = clearwell.memory
+    first = await memory.capture(said(REVIEWED), by=AGENT, wait=True)
+    await memory.retrieve("backup", "g", by=AGENT)
+    await clearwell.retrieving.noted()
+    await memory.remove_working_entry("g", first.id, by=PERSON)
+    again = await memory.capture(said(f"Noted: {REVIEWED}"), by=AGENT, wait=True)
+    assert f"echo of {first.id}" in verdict(again, "echo").explanation("en")
+
+
+async def test_a_copy_of_a_memory_of_many_chunks_is_known(clearwell: Clearwell) -> None:
+    memory = clearwell.memory
+    long = " ".join(f"Step {n} of the run book asks for the signature of shift {n} before noon." for n in range(40))
+    promoted = await memory.promote("g", long, by=PERSON)
+    assert promoted.chunks > 3
+    receipt = await memory.capture(said(long), by=AGENT, wait=True)
+    assert verdict(receipt, "non_duplicate").params["other"] == str(promoted.id)
+    assert receipt.admission is Admission.REFUSED
+
+
+@pytest.mark.parametrize(
+    "disguise", [REVIEWED.replace("a", "а"), "\u200b".join(REVIEWED), REVIEWED.replace(" ", "\u3164")]
+)
+async def test_a_copy_in_disguise_is_a_copy(clearwell: Clearwell, disguise: str) -> None:
+    await clearwell.memory.capture(said(REVIEWED), by=AGENT, wait=True)
+    receipt = await clearwell.memory.capture(replace(said(disguise), agent_id="a2"), by=AGENT, wait=True)
+    assert verdict(receipt, "non_duplicate").outcome is Outcome.FAIL
 
 
 async def test_a_hundred_rounds_of_recall_and_repeat_leave_one_entry(clearwell: Clearwell) -> None:

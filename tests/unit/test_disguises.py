@@ -6,7 +6,7 @@ import pytest
 
 from clearwell.flow.echo import unfenced
 from clearwell.flow.hidden import escaped, flags_of
-from clearwell.flow.normal import normalised, values_of
+from clearwell.flow.normal import normalised, undisguised, values_of
 
 VALUE = "The admin password is Hunter Two"
 DISGUISES = [
@@ -18,6 +18,12 @@ DISGUISES = [
     "The admin password is \u202eHunter Two\u202c",
     "𝐓𝐡𝐞 𝐚𝐝𝐦𝐢𝐧 𝐩𝐚𝐬𝐬𝐰𝐨𝐫𝐝 𝐢𝐬 𝐇𝐮𝐧𝐭𝐞𝐫 𝐓𝐰𝐨",
     "The admin password is Hunter Two\U000e0041",
+    "“The admin password is Hunter Two”",
+    "**The admin password** is `Hunter Two`!",
+    "【The admin password is Hunter Two】",
+    "The-admin-password-is-Hunter-Two",
+    "The adrnin pass-word is Huntér Two",
+    "The adm1n passw0rd is Hun7er Two",
 ]
 
 
@@ -120,6 +126,19 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
     started = time.perf_counter()
     for text in ("ignore " * 100_000, "<memory id=" * 50_000, "a" * 1_000_000, "\u200b" * 500_000, "标记为" * 200_000):
         flags_of(text, {})
-        unfenced(text)
+        unfenced(text, {})
         values_of(text)
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("It is -5.2 degrees", "It is 5.2 degrees"), ("v1.2.3", "v12.3"), ("p < 0.05", "p > 0.05")]
+)
+def test_what_carries_a_value_is_kept(one: str, other: str) -> None:
+    assert normalised(one) != normalised(other)
+
+
+def test_a_text_reads_the_same_without_its_disguise() -> None:
+    assert undisguised("The nightly bаckuр of the dаtabase") == "The nightly backup of the database"
+    assert undisguised("计 费 数 据 库 每 晚 备\u200b份") == "计费数据库每晚备份"
+    assert undisguised("Привет, мир. Καλημέρα.") == "Привет, мир. Καλημέρα."

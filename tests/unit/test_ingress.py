@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from clearwell.flow import ingress
-from clearwell.flow.echo import unfenced
+from clearwell.flow.echo import Unfenced, unfenced
 from clearwell.flow.ingress import Candidate, Known, Neighbour
 from clearwell.flow.policies import policy_of
 from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind
@@ -22,7 +22,7 @@ def candidate(content: str = "x" * 60, **metadata: Json) -> Candidate:
     capture = Capture(
         id=UUID(int=1), group_id="g", session_id=None, content=content, created_at=moment, metadata=metadata
     )
-    return Candidate(capture=capture, own=unfenced(content))
+    return Candidate(capture=capture, own=Unfenced(content))
 
 
 def neighbour(content: str, similarity: float, layer: Layer = Layer.WORKING) -> Neighbour:
@@ -123,10 +123,53 @@ def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
     assert ingress.check_echo(candidate(own), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
 
 
-def test_a_fenced_memory_without_own_words_is_an_echo_even_of_what_nobody_recalled() -> None:
-    fenced = f'1. [✅ Verified · 2026-10-02] <memory id="{UUID(int=9)}">{SAID}</memory>'
-    verdict = ingress.check_echo(candidate(fenced), Known(), SETTINGS)
-    assert (verdict.outcome, verdict.params["memories"]) == (Outcome.FAIL, [str(UUID(int=9))])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"In summary, we know that {SAID}",
+        f"I think it is important to mention that {SAID}",
+        f'The memory says "{SAID}" and I agree with that.',
+        f"OK. {SAID} Let me continue with the task.",
+        f"我记得：{SAID}",
+    ],
+)
+def test_small_talk_around_a_recalled_memory_leaves_it_an_echo(text: str) -> None:
+    assert ingress.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SAID.replace("eleven", "twelve"),
+        SAID.replace("nightly", "weekly"),
+        SAID.replace("takes", "never takes"),
+        SAID.replace("minutes", "hours"),
+        f"It is false that {SAID}",
+        f"{SAID} No longer.",
+        f"{SAID} 但这已经过时了。",
+        f"If {SAID}",
+        f"{SAID} The restore of the archive takes three hours on the old disks.",
+    ],
+)
+def test_a_correction_of_a_recalled_memory_is_no_echo(text: str) -> None:
+    assert ingress.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+
+
+def test_new_text_behind_a_very_long_repeat_is_no_echo() -> None:
+    long = " ".join(f"Step {number} of the run book asks for the signature of shift {number}." for number in range(150))
+    known = Known(recalled={UUID(int=9): long})
+    assert ingress.check_echo(candidate(long), known, SETTINGS).outcome is Outcome.FAIL
+    more = f"{long} The new disks arrived on Tuesday and were put into the second rack by the night shift."
+    assert ingress.check_echo(candidate(more), known, SETTINGS).outcome is Outcome.PASS
+
+
+def test_only_a_fence_that_holds_its_memory_is_left_out() -> None:
+    memory_id = UUID(int=9)
+    fenced = f'1. [✅ Verified · 2026-10-02] <memory id="{memory_id}">{SAID}</memory>'
+    assert unfenced(fenced, {memory_id: SAID}) == Unfenced("", (memory_id,), f"[memory {memory_id}]")
+    for made_up in (f'It was <memory id="{memory_id}">not</memory> signed.', fenced.replace("eleven", "twelve")):
+        assert unfenced(made_up, {memory_id: SAID}) == Unfenced(made_up)
+    assert unfenced(fenced, {}) == Unfenced(fenced)
 
 
 def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:

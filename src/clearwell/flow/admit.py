@@ -184,7 +184,7 @@ class Admitting:
             session_id=capture.session_id,
             agent_id=capture.agent_id,
             node_type=capture.node_type,
-            content=candidate.own.text,
+            content=candidate.own.shown or capture.content,
             metadata=capture.metadata,
             occurred_at=capture.occurred_at,
             created_at=capture.created_at,

@@ -1,14 +1,19 @@
 """The echo guard: a memory that an agent repeats is a citation of it, not a new piece of evidence.
 
 Retrieval puts memories into prompts inside fences that carry their ids. What comes back between such fences is taken
-for what it is; what comes back without them is recognised by the words it shares with memories that were recalled.
+for what it is, if it is that memory; what comes back without them is recognised by the words it shares with memories
+that were recalled. A sentence that shares its words and changes a fact is no echo: people recall and correct.
 """
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
 from uuid import UUID
 
+from clearwell.flow import sameness
 from clearwell.flow.normal import normalised
 
 FENCE = re.compile(
@@ -16,57 +21,161 @@ FENCE = re.compile(
 )
 HEADING = re.compile(r"^\s*(#{1,6} .*(历史上下文|History).*|\d+\. \[[⚡✅].{0,200}\])\s*$", re.MULTILINE)
 ITEM_LABEL = re.compile(r"^\s*\d+\. \[(?:⚡️?|✅)[^\]\n]{0,200}\]\s*", re.MULTILINE)
+SENTENCE_END = re.compile(r"(?<=[。！？；])\s*|(?<=[.!?;])\s+|\n+")
 SHINGLE = 5
-LONGEST = 8_000
+LONGEST = 20_000
+MOST_SENTENCES = 200
+MOST_COMPARED = 20
+"""Sentences that are nearly what was recalled; those that are exactly so cost nothing."""
+WHOLE_FENCE = 0.8
+SURELY_A_FENCE = 200
+ALIKE = 0.95
+LEAST_SHARED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Unfenced:
-    """A text without the memories that were fenced in it, and which those were."""
+    """What an agent said itself, and which memories it repeated inside their fences.
+
+    ``shown`` is the whole with a mark in the place of each such memory; None where there is none.
+    """
 
     text: str
-    cited: tuple[UUID, ...]
+    cited: tuple[UUID, ...] = ()
+    shown: str | None = None
 
 
-def unfenced(text: str) -> Unfenced:
-    """What an agent said itself, and the memories that it repeated inside their fences."""
+def fenced_ids(text: str) -> tuple[UUID, ...]:
+    """The ids of all fences, true or made up."""
+    found = (_id(fence) for fence in FENCE.finditer(text))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def unfenced(text: str, memories: Mapping[UUID, str]) -> Unfenced:
+    """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
     cited: list[UUID] = []
 
-    def leave_out(found: re.Match[str]) -> str:
-        try:
-            cited.append(UUID(found.group(1)))
-        except ValueError:
-            return found.group()
-        return " "
+    def leave_out(fence: re.Match[str]) -> str:
+        memory_id = _id(fence)
+        if memory_id is None or not _is(fence.group(2), memories.get(memory_id, "")):
+            return fence.group()
+        cited.append(memory_id)
+        return _mark(memory_id)
 
-    own = FENCE.sub(leave_out, text)
+    shown = FENCE.sub(leave_out, text)
     if not cited:
-        return Unfenced(text, ())
-    own = HEADING.sub("", ITEM_LABEL.sub("", own))
-    return Unfenced(own.strip(), tuple(dict.fromkeys(cited)))
+        return Unfenced(text)
+    shown = HEADING.sub("", ITEM_LABEL.sub("", shown)).strip()
+    own = shown
+    for memory_id in set(cited):
+        own = own.replace(_mark(memory_id), " ")
+    return Unfenced(own.strip(), tuple(dict.fromkeys(cited)), shown)
 
 
-def shingles(text: str) -> frozenset[str]:
-    """All runs of five characters of the normalised text; of a shorter text, itself."""
-    plain = normalised(text[:LONGEST])
-    return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
+def _mark(memory_id: UUID) -> str:
+    return f"[memory {memory_id}]"
+
+
+def _id(fence: re.Match[str]) -> UUID | None:
+    try:
+        return UUID(fence.group(1))
+    except ValueError:
+        return None
+
+
+def _is(inside: str, memory: str) -> bool:
+    """Whether it is the memory, or so much of its beginning as an injected one is cut to."""
+    plain, whole = normalised(inside).rstrip("…"), normalised(memory)
+    return bool(whole) and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE)
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a text stands in recalled memories, and which of them it repeats most."""
+class Repeat:
+    """How much of a text repeats recalled memories, which those are, and whether nothing else is said."""
 
     share: float
-    of: tuple[UUID, ...]
+    of: tuple[UUID, ...] = ()
+    whole: bool = False
 
 
-def coverage(text: str, recalled: Mapping[UUID, str]) -> Coverage:
-    own = shingles(text)
-    shared = {memory_id: own & shingles(known) for memory_id, known in recalled.items()}
-    covered = frozenset().union(*shared.values()) if shared else frozenset()
-    most_first = sorted(shared, key=lambda memory_id: -len(shared[memory_id]))
-    repeated = tuple(memory_id for memory_id in most_first if len(shared[memory_id]) > len(own) / 20)
-    return Coverage(len(covered) / len(own), repeated)
+def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk: int) -> Repeat:
+    """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
+    sentences = _sentences(text)
+    near = _near(text, recalled)
+    if not near or len(sentences) > MOST_SENTENCES or len(text) > LONGEST:
+        return Repeat(0.0)
+    exact = {normalised(sentence) for known in near.values() for sentence in _sentences(known)}
+    found: dict[str, bool] = {}
+    compared = 0
+    for sentence in sentences:
+        found[sentence] = normalised(sentence) in exact
+        if not found[sentence] and compared < MOST_COMPARED:
+            compared += 1
+            found[sentence] = _repeats(sentence, near, threshold, talk)
+    widths = {sentence: len(normalised(sentence)) for sentence in sentences}
+    share = sum(widths[one] for one in found if found[one]) / max(1, sum(widths[one] for one in found))
+    rest = [sentence for sentence, there in found.items() if not there]
+    return Repeat(share, tuple(near), any(found.values()) and is_small_talk(" ".join(rest), talk))
+
+
+def is_small_talk(text: str, longest: int) -> bool:
+    """Too short to be admitted by itself, and tells, denies and corrects nothing: "I agree." and not "Until May."."""
+    if len(text) >= longest or _corrects().search(text):
+        return False
+    read = sameness.features(text)
+    told = any(token.value is not None or token.kind is sameness.Kind.NAME for token in read.tokens)
+    return not told and not read.negations and not sameness.denies(read)
+
+
+def _repeats(sentence: str, near: Mapping[UUID, str], threshold: float, talk: int) -> bool:
+    """Whether the words are those of recalled sentences, and so are the facts."""
+    own = shingles(sentence)
+    known = [one for text in near.values() for one in _sentences(text)]
+    most_shared = sorted(known, key=lambda one: -len(own & shingles(one)))[:3]
+    if not most_shared:
+        return False
+    around = _around(sentence, most_shared[0])
+    if around is not None:
+        return is_small_talk(around, talk)
+    covered = len(own & frozenset().union(*map(shingles, most_shared))) / len(own)
+    return covered >= threshold and (_same(sentence, most_shared[0]) or _same(sentence, " ".join(most_shared)))
+
+
+def _around(sentence: str, known: str) -> str | None:
+    """What stands before and after a known sentence that another one holds word for word, if it does."""
+    whole, part = (" ".join(text.split()).casefold() for text in (sentence, known))
+    before, found, after = whole.partition(part.rstrip(".。!！?？;； "))
+    return f"{before} {after}" if found else None
+
+
+def _same(sentence: str, known: str) -> bool:
+    return sameness.compare(sentence, known, ALIKE).relation is sameness.Relation.SAME
+
+
+def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
+    """The recalled memories that share words with a text, the most first."""
+    own = shingles(text[:LONGEST])
+    shared = {memory_id: len(own & shingles(known[:LONGEST])) for memory_id, known in recalled.items()}
+    most_first = sorted(shared, key=lambda memory_id: -shared[memory_id])
+    return {one: recalled[one] for one in most_first if shared[one] > LEAST_SHARED * min(len(own), 200)}
+
+
+@cache
+def _corrects() -> re.Pattern[str]:
+    words = tomllib.loads(files("clearwell.flow").joinpath("words/correcting.toml").read_text(encoding="utf-8"))
+    english, chinese = "|".join(words["en"]["words"].split()), "|".join(words["zh"]["words"].split())
+    return re.compile(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in (one.strip() for one in SENTENCE_END.split(text)) if normalised(part)]
+
+
+@lru_cache(maxsize=1000)
+def shingles(text: str) -> frozenset[str]:
+    """All runs of five characters of the normalised text; of a shorter text, itself."""
+    plain = normalised(text)
+    return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
 
 
 def first(ids: Sequence[UUID]) -> str:

@@ -5,10 +5,11 @@ from dataclasses import replace
 from uuid import UUID
 
 from clearwell.flow import ingress
-from clearwell.flow.echo import unfenced
+from clearwell.flow.echo import Unfenced
 from clearwell.flow.hidden import flags_of
 from clearwell.flow.ingress import Candidate
 from clearwell.flow.known import Knowledge
+from clearwell.flow.normal import undisguised
 from clearwell.ports import Embedder
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
@@ -27,11 +28,9 @@ class Filter:
         """The checks that need nothing but the capture."""
         candidate = Candidate(
             capture=capture,
-            own=unfenced(capture.content),
+            own=Unfenced(capture.content),
             flags=flags_of(capture.content, capture.metadata),
         )
-        if candidate.own.cited:
-            candidate = replace(candidate, flags=(*candidate.flags, ingress.CITES_FLAG))
         if refusal := ingress.refusal_of_node_type(capture, self._settings):
             return replace(candidate, verdicts=(refusal,))
         for name in self._settings.filter_checks:
@@ -42,8 +41,15 @@ class Filter:
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """With vectors of what the agents said themselves, in one batch."""
-        vectors = await self._embedder.embed([one.own.text or one.capture.content for one in candidates])
-        return [replace(one, vector=vector) for one, vector in zip(candidates, vectors, strict=True)]
+        own = [await self._own(one) for one in candidates]
+        vectors = await self._embedder.embed([one.own.text or one.capture.content for one in own])
+        return [replace(one, vector=vector) for one, vector in zip(own, vectors, strict=True)]
+
+    async def _own(self, candidate: Candidate) -> Candidate:
+        """Without the memories that stand between fences. A fence that holds something else is made up."""
+        own = await self._knowledge.unfenced(candidate.capture)
+        flags = (*candidate.flags, ingress.CITES_FLAG) if own.cited else candidate.flags
+        return replace(candidate, own=replace(own, text=undisguised(own.text)), flags=flags)
 
     async def compare(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Candidate:
         """The checks that need to know the group."""

@@ -59,6 +59,7 @@ class Candidate:
 
     capture: Capture
     own: echo.Unfenced
+    """What the agent said itself: the text that is compared. What is kept is what was captured."""
     verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()
     vector: Vector | None = None
@@ -167,26 +168,25 @@ def check_tombstone(_: Candidate, known: Known, settings: Settings) -> Verdict:
 def check_echo(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
     """A memory that was recalled and is repeated is neither admitted again nor counted as corroboration."""
     threshold, own = settings.echo_coverage, candidate.own
-    if own.cited and display_width(own.text) < settings.min_width:
+    if own.cited and echo.is_small_talk(own.text, settings.min_width):
         return _echo(1.0, threshold, own.cited)
-    covered = echo.coverage(own.text, known.recalled)
-    if covered.of and covered.share >= threshold:
-        return _echo(round(covered.share, 4), threshold, covered.of)
+    found = echo.repeated(own.text, known.recalled, threshold=threshold, talk=settings.min_width)
+    if found.whole:
+        return _echo(round(found.share, 4), threshold, found.of)
     given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
     same = [
         one.sighting.entry_id for one in given if _compared(own.text, one, settings).relation is sameness.Relation.SAME
     ]
     if same:
-        return _echo(round(covered.share, 4), threshold, same)
-    value = round(covered.share, 4) if known.recalled else None
+        return _echo(None, None, same)
+    value = round(found.share, 4) if known.recalled else None
     return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
 
 
-def _echo(value: float, threshold: float, of: Sequence[UUID]) -> Verdict:
+def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
     params: dict[str, Json] = {"of": echo.first(of), "memories": [str(one) for one in of]}
-    return Verdict(
-        check=ECHO, outcome=Outcome.FAIL, reason="verdict_echo", value=value, threshold=threshold, params=params
-    )
+    reason = "verdict_echo_reworded" if value is None else "verdict_echo"
+    return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
 
 
 _features = lru_cache(maxsize=1000)(sameness.features)
@@ -218,7 +218,8 @@ def check_non_duplicate(candidate: Candidate, known: Known, settings: Settings) 
     if not known.neighbours:
         return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)
     nearest = round(known.neighbours[0].similarity, 4)
-    return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new", value=nearest, threshold=threshold)
+    reason = "verdict_new" if nearest < threshold else "verdict_new_in_fact"
+    return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold)
 
 
 def _related(comparison: sameness.Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:

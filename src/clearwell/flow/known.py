@@ -1,15 +1,25 @@
 """What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import numpy as np
 
+from clearwell.flow.echo import Unfenced, fenced_ids, unfenced
 from clearwell.flow.ingress import Candidate, Known, Neighbour
 from clearwell.flow.normal import digest, values_of
 from clearwell.flow.sameness import LOWEST_SIMILARITY
-from clearwell.ports import Embedder, LongTermSearch, RecallStore, SearchQuery, TombstoneStore, WorkingStore
-from clearwell.records import Found, Layer, Sighting, WorkingEntry
+from clearwell.flow.split import rejoined
+from clearwell.ports import (
+    AdmissionStore,
+    Embedder,
+    LongTermSearch,
+    RecallStore,
+    SearchQuery,
+    TombstoneStore,
+    WorkingStore,
+)
+from clearwell.records import Found, Layer, Memory, MemoryEntry, Sighting, WorkingEntry
 
 MEMORIES_COMPARED = 5
 MOST_COMPARED = 4
@@ -23,12 +33,14 @@ class Knowledge:
         self,
         working: WorkingStore,
         longterm: LongTermSearch,
+        admissions: AdmissionStore,
         tombstones: TombstoneStore,
         recalls: RecallStore,
         embedder: Embedder,
     ) -> None:
         self._working = working
         self._longterm = longterm
+        self._admissions = admissions
         self._tombstones = tombstones
         self._recalls = recalls
         self._embedder = embedder
@@ -41,8 +53,9 @@ class Knowledge:
         capture = candidate.capture
         others = [entry for entry in live if entry.id != capture.id]
         found = await self._memories(candidate)
-        neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found)]
-        values = await self._digests(capture.group_id, capture.content)
+        whole = await self._whole(candidate, found)
+        neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found, whole)]
+        values = await self._digests(capture.group_id, capture.content, candidate.own.text)
         standing, near = await self._tombstones.look(
             capture.group_id, values, embedding=candidate.vector, model=self._embedder.model
         )
@@ -59,8 +72,16 @@ class Knowledge:
             self._secrets[group_id] = await self._tombstones.secret(group_id)
         return digest(value, self._secrets[group_id])
 
-    async def _digests(self, group_id: str, content: str) -> list[bytes]:
-        return [await self.digest(group_id, value) for value in values_of(content)]
+    async def unfenced(self, said: MemoryEntry) -> Unfenced:
+        """A text without the memories that stand between its fences."""
+        ids = fenced_ids(said.content)
+        if not ids:
+            return Unfenced(said.content)
+        return unfenced(said.content, await self._texts(said, ids, await self._working.entries(said.group_id)))
+
+    async def _digests(self, group_id: str, *texts: str) -> list[bytes]:
+        values = dict.fromkeys(value for text in texts for value in values_of(text))
+        return [await self.digest(group_id, value) for value in values]
 
     def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:
         comparable = [
@@ -91,11 +112,19 @@ class Knowledge:
         )
         return await self._longterm.search(query)
 
-    def _longterm_neighbours(self, found: Sequence[Found]) -> list[Neighbour]:
+    async def _whole(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
+        """The whole text of memories of which one chunk was found: a longer text may repeat all of it."""
+        longer = [one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)]
+        if not longer:
+            return {}
+        capture = candidate.capture
+        return _by_memory(await self._longterm.get(capture.group_id, longer, agent_id=capture.agent_id))
+
+    def _longterm_neighbours(self, found: Sequence[Found], whole: Mapping[UUID, str]) -> list[Neighbour]:
         return [
             Neighbour(
                 sighting=Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM),
-                content=one.memory.content,
+                content=whole.get(one.memory.id, one.memory.content),
                 similarity=similarity,
             )
             for one in found
@@ -106,9 +135,23 @@ class Knowledge:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
         capture = candidate.capture
         ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
-        texts = {entry.id: entry.content for entry in others if entry.id in ids}
-        missing = [one for one in ids if one not in texts]
-        if missing:
-            for memory in await self._longterm.get(capture.group_id, missing, agent_id=capture.agent_id):
-                texts[memory.id] = f"{texts.get(memory.id, '')}\n{memory.content}"
+        return await self._texts(capture, sorted(ids), others)
+
+    async def _texts(self, said: MemoryEntry, ids: Sequence[UUID], live: Sequence[WorkingEntry]) -> dict[UUID, str]:
+        """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
+        wanted = set(ids) - {said.id}
+        texts = {entry.id: entry.content for entry in live if entry.id in wanted}
+        if missing := [one for one in ids if one in wanted and one not in texts]:
+            memories = await self._longterm.get(said.group_id, missing, agent_id=said.agent_id)
+            texts |= _by_memory(memories)
+        if missing := [one for one in missing if one not in texts]:
+            texts |= await self._admissions.texts(said.group_id, missing)
         return texts
+
+
+def _by_memory(chunks: Sequence[Memory]) -> dict[UUID, str]:
+    """Whole texts, from chunks in order."""
+    parts: dict[UUID, list[str]] = {}
+    for chunk in chunks:
+        parts.setdefault(chunk.id, []).append(chunk.content)
+    return {memory_id: rejoined(of) for memory_id, of in parts.items()}

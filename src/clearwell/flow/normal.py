@@ -13,13 +13,47 @@ from clearwell.flow.hidden import _INVISIBLE
 SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+")
 MOST_SENTENCES = 200
 
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_DRESS = re.compile(r"[\"'`´“”‘’„«»「」『』【】〖〗《》〈〉()\[\]{}*_~#|]|(?<=[^\W\d])-|(?<=\w)-(?=[^\W\d])")
+_STOPS = re.compile(r"(?<!\d)[.,;:!?…—–·、。;:,]+|[.,;:!?…—–·、。;:,]+(?!\d)")
+_INSIDE = re.compile(r"(?<=[a-z])[013457]{1,2}(?=[a-z])")
+_LETTERS_FOR = str.maketrans("013457", "oleast")
+_BROKEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
+_WORD = re.compile(r"[^\W\d_]+")
+
 
 def normalised(text: str) -> str:
-    """Compatibility forms, case, white space, hidden characters and look-alikes folded away."""
+    """Everything that dresses a value up folded away.
+
+    Compatibility forms, case, accents, white space, hidden characters, quotes and marks, stops but for those in
+    numbers, hyphens between letters, look-alikes, digits for letters, and the pairs rn and m, i and l.
+    """
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     # NFKC once more: folding the case of some letters leaves them decomposed.
     plain = unicodedata.normalize("NFKC", folded).translate(_look_alikes())
-    return "".join(plain.split()).strip(".。!！?？;；,，")
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", plain)))
+    bare = _STOPS.sub("", _DRESS.sub("", plain))
+    spelled = _INSIDE.sub(lambda digits: digits.group().translate(_LETTERS_FOR), bare)
+    return "".join(spelled.split()).replace("rn", "m").replace("i", "l")
+
+
+def undisguised(text: str) -> str:
+    """The text as it reads, for a model: no hidden characters, no foreign letters in a Latin word, no broken Chinese.
+
+    Words wholly of another script stay as they are.
+    """
+    if text.isascii():
+        return text
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("\u3164", " ")))
+    return _BROKEN.sub("", _WORD.sub(lambda word: _latin(word.group()), plain))
+
+
+def _latin(word: str) -> str:
+    if word.isascii() or not any("a" <= letter <= "z" for letter in word.casefold()):
+        return word
+    small = "".join(_look_alikes().get(ord(letter), letter) for letter in word.casefold())
+    return small if word.islower() or len(small) != len(word) else small[:1].upper() + small[1:]
 
 
 def values_of(text: str) -> list[str]:

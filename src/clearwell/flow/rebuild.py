@@ -3,15 +3,23 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from clearwell.flow.echo import unfenced
+from clearwell.flow.known import Knowledge
 from clearwell.ports import AdmissionStore, Clock, WorkingStore
 from clearwell.records import WorkingEntry
 from clearwell.settings import Settings
 
 
 class Rebuilding:
-    def __init__(self, admissions: AdmissionStore, working: WorkingStore, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self,
+        admissions: AdmissionStore,
+        working: WorkingStore,
+        knowledge: Knowledge,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
         self._admissions = admissions
+        self._knowledge = knowledge
         self._working = working
         self._clock = clock
         self._settings = settings
@@ -22,8 +30,13 @@ class Rebuilding:
         # Alone in the group, so that nothing is admitted between the reading and the writing.
         async with self._admissions.open(group_id, []):
             entries = await self._admissions.admitted(group_id, since=since, limit=self._settings.working_size)
-            await self._working.replace(group_id, [_without_fences(entry) for entry in entries])
+            await self._working.replace(group_id, [await self._as_admitted(entry) for entry in entries])
         return len(entries)
+
+    async def _as_admitted(self, entry: WorkingEntry) -> WorkingEntry:
+        """With a mark in the place of each memory that it cited."""
+        own = await self._knowledge.unfenced(entry)
+        return replace(entry, content=own.shown or entry.content)
 
     async def all(self) -> dict[str, int]:
         """Every group that had entries in the last day."""
@@ -33,8 +46,3 @@ class Rebuilding:
     async def after_a_loss(self) -> dict[str, int]:
         """Rebuild where the server has lost its data, and only there."""
         return await self.all() if await self._working.is_new() else {}
-
-
-def _without_fences(entry: WorkingEntry) -> WorkingEntry:
-    """As it was admitted: what an agent said itself, without the memories that it cited."""
-    return replace(entry, content=unfenced(entry.content).text)

@@ -47,6 +47,16 @@ def split(text: str, *, size: int, overlap: int, separators: Sequence[str]) -> l
     return chunks
 
 
+def rejoined(chunks: Sequence[str]) -> str:
+    """The text that chunks were split from, but for white space where it was cut."""
+    text = ""
+    for chunk in chunks:
+        longest = min(len(text), len(chunk) - 1)
+        shared = next((size for size in range(longest, 0, -1) if text.endswith(chunk[:size])), 0)
+        text = text + chunk[shared:] if shared else f"{text}\n{chunk}".lstrip("\n")
+    return text
+
+
 def _end(text: str, start: int, fresh: int, limit: int, marks: Sequence[str]) -> int:
     """Where the chunk that begins at ``start`` ends: beyond ``fresh``, the first character that no chunk has yet."""
     if limit >= len(text):

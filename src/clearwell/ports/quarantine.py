@@ -147,6 +147,10 @@ class AdmissionStore(Protocol):
         """What working memory should hold, newest first: to rebuild it."""
         ...
 
+    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """What the admitted ones among these rows say, also when they have left working memory."""
+        ...
+
     async def working_groups(self, *, since: datetime) -> Sequence[str]:
         """The groups in which something was admitted since then."""
         ...

@@ -174,6 +174,11 @@ class MemoryQuarantine:
         self.events.append(event)
         return True
 
+    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        rows = self._rows.get(group_id, {})
+        admitted = {one for one in log_ids if one in rows and rows[one].state is Admission.ADMITTED}
+        return {one: rows[one].capture.content for one in admitted}
+
     async def working_groups(self, *, since: datetime) -> Sequence[str]:
         return sorted(
             group_id

@@ -14,7 +14,8 @@ from clearwell.flow.sameness.comparing import (
     Relation,
     compare,
 )
-from clearwell.flow.sameness.reading import Features, features
+from clearwell.flow.sameness.facets import denies
+from clearwell.flow.sameness.reading import Features, Kind, features
 
 __all__ = [
     "CONFLICT_SIMILARITY",
@@ -22,7 +23,9 @@ __all__ = [
     "LOWEST_SIMILARITY",
     "Comparison",
     "Features",
+    "Kind",
     "Relation",
     "compare",
+    "denies",
     "features",
 ]

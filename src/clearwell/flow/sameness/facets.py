@@ -125,6 +125,11 @@ def _balanced(sides: Sides) -> bool:
     return any(_says_no(token) for at, token in enumerate(tokens) if at not in unchanged)
 
 
+def denies(text: Features) -> bool:
+    """Whether a text has a word that denies without a negation: failed, expired, 否决."""
+    return any(_says_no(token) for token in text.tokens)
+
+
 def _says_no(token: Token) -> bool:
     return token.key in lexicon().denials or (token.key.startswith("un") and len(token.key) > len("unable"))
 

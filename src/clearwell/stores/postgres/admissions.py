@@ -91,6 +91,11 @@ class PostgresAdmissions:
                 await transaction.run([(query("add_event"), event_params(event))])
             return bool(changed[0]["rowcount"])
 
+    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        params = {"group_id": group_id, "ids": list(log_ids)}
+        rows = await self._database.run(Role.WORKER, group_id, query("admitted_texts"), params)
+        return {row["id"]: row["content"] for row in rows}
+
     async def working_groups(self, *, since: datetime) -> Sequence[str]:
         rows = await self._database.run(Role.WORKER, None, query("working_groups"), {"since": since})
         return [row["group_id"] for row in rows]
