@@ -27,6 +27,7 @@ LONGEST = 20_000
 MOST_SENTENCES = 200
 MOST_COMPARED = 20
 """Sentences that are nearly what was recalled; those that are exactly so cost nothing."""
+MOST_NEAR = 5
 WHOLE_FENCE = 0.8
 SURELY_A_FENCE = 200
 ALIKE = 0.95
@@ -104,14 +105,15 @@ def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk:
     near = _near(text, recalled)
     if not near or len(sentences) > MOST_SENTENCES or len(text) > LONGEST:
         return Repeat(0.0)
-    exact = {normalised(sentence) for known in near.values() for sentence in _sentences(known)}
+    exact = {normal for known in near.values() for normal in _normal_sentences(known)}
+    nearest = dict(list(near.items())[:MOST_NEAR])
     found: dict[str, bool] = {}
     compared = 0
     for sentence in sentences:
         found[sentence] = normalised(sentence) in exact
         if not found[sentence] and compared < MOST_COMPARED:
             compared += 1
-            found[sentence] = _repeats(sentence, near, threshold, talk)
+            found[sentence] = _repeats(sentence, nearest, threshold, talk)
     widths = {sentence: len(normalised(sentence)) for sentence in sentences}
     share = sum(widths[one] for one in found if found[one]) / max(1, sum(widths[one] for one in found))
     rest = [sentence for sentence, there in found.items() if not there]
@@ -169,6 +171,11 @@ def _corrects() -> re.Pattern[str]:
 
 def _sentences(text: str) -> list[str]:
     return [part for part in (one.strip() for one in SENTENCE_END.split(text)) if normalised(part)]
+
+
+@lru_cache(maxsize=1000)
+def _normal_sentences(text: str) -> frozenset[str]:
+    return frozenset(map(normalised, _sentences(text)))
 
 
 @lru_cache(maxsize=1000)
