@@ -1,7 +1,8 @@
 """Fit the curves of an embedder, cosine to 0..1, on ``data/calibration.jsonl``.
 
-    python bench/calibrate.py            print percentiles, the curves, and how well they do on unseen data
-    python bench/calibrate.py --write    also write src/clearwell/models/curves/<model>.toml
+    python -m bench.calibrate            print percentiles, the curves, and how well they do on unseen data
+    python -m bench.calibrate --write    also write src/clearwell/models/curves/<model>.toml and the curve for words,
+                                         src/clearwell/flow/words/relevance.toml
 
 Each record of the data is a statement with a paraphrase, a version whose meaning was changed (a number, a name, a
 negation), a question it answers and a few keywords for it. Out of them are made:
@@ -18,11 +19,16 @@ A curve goes straight from anchor to anchor, and an anchor is a quantile of one 
 Quantiles, and not the probability that two texts mean the same: such a curve jumps from 0 to 1 within a few
 hundredths, and thresholds as far apart as 0.7 and 0.85 would be one. ``changed`` has no part in the fit: its
 cosines are those of ``near``, so no curve tells them apart, and the ingress filter compares their words instead.
+
+The curve for words is fitted in the same way, on the share of the query's words that a statement has in a group of all
+statements of its language. It is the same for every model. Answers without a word of the query are left to the cosine,
+so its anchors are stricter: at 0.7 words alone keep three answers of four, and one unrelated statement of thousands.
 """
 
 import argparse
 import asyncio
 import json
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -31,16 +37,19 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from clearwell.flow.lexical import Bm25, asked
 from clearwell.models import Curve, OfflineEmbedder
 from clearwell.ports import Embedder
 
 HERE: Final = Path(__file__).parent
 CURVES: Final = HERE.parent / "src" / "clearwell" / "models" / "curves"
+WORD_CURVE: Final = HERE.parent / "src" / "clearwell" / "flow" / "words" / "relevance.toml"
 PERCENTILES: Final = (1, 5, 15, 25, 50, 75, 85, 95, 99)
 
 Record: TypeAlias = dict[str, str]
 Pairs: TypeAlias = dict[str, list[tuple[str, str]]]
 Cosines: TypeAlias = dict[str, npt.NDArray[np.float64]]
+Anchors: TypeAlias = tuple[tuple[str, float, float], ...]
 
 ANCHORS: Final = {
     "similarity": (("unrelated", 25, 0.0), ("unrelated", 99, 0.3), ("near", 5, 0.9)),
@@ -52,6 +61,13 @@ ANCHORS: Final = {
         ("answer", 99, 1.0),
     ),
 }
+WORD_ANCHORS: Final = (
+    ("off topic", 98, 0.0),
+    ("off topic", 99.9, 0.4),
+    ("answer", 25, 0.7),
+    ("answer", 50, 0.85),
+    ("answer", 90, 1.0),
+)
 AIMS: Final = (
     ("similarity", "near", 0.9, "at least"),
     ("similarity", "paraphrase", 0.9, "at least"),
@@ -110,14 +126,42 @@ async def cosines_of(embedder: Embedder, pairs: Pairs) -> Cosines:
     return {name: np.array([float(vectors[a] @ vectors[b]) for a, b in some]) for name, some in pairs.items()}
 
 
+def shares_of(records: Sequence[Record]) -> Cosines:
+    """Of the words of each query, how much its statement has, and how much those of other topics."""
+    lexicon = Bm25()
+    standing = [lexicon.dimensions(record["text"]) for record in records]
+    stored = [lexicon.lexemes(record["text"], []) for record in records]
+    found: dict[str, list[float]] = {"answer": [], "off topic": []}
+    for record in records:
+        for kind in ("question", "keywords"):
+            weights = {
+                place: weight * _rarity(sum(place in terms for terms in standing), len(records))
+                for place, weight in asked(record[kind]).weights.items()
+            }
+            for other, lexemes in zip(records, stored, strict=True):
+                name = "answer" if other is record else "off topic"
+                if other is record or other["topic"] != record["topic"]:
+                    share = sum(weight * lexemes.get(place, 0.0) for place, weight in weights.items())
+                    found[name].append(share / (2 * sum(weights.values())))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _rarity(having: int, whole: int) -> float:
+    return math.log(1 + (whole - having + 0.5) / (having + 0.5))
+
+
 def joined(parts: Sequence[Cosines]) -> Cosines:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def points_of(anchors: Anchors, measured: Cosines) -> list[tuple[float, float]]:
+    return [(round(float(np.percentile(measured[kind], at)), 3), value) for kind, at, value in anchors]
 
 
 def fit(cosines: Cosines) -> dict[str, Curve]:
     curves = {}
     for name, anchors in ANCHORS.items():
-        points = [(round(float(np.percentile(cosines[kind], at)), 3), value) for kind, at, value in anchors]
+        points = points_of(anchors, cosines)
         curves[name] = Curve(tuple(points) if points[-1][1] == 1.0 else (*points, (1.0, 1.0)))
     return curves
 
@@ -143,6 +187,21 @@ def write(model: str, curves: dict[str, Curve]) -> None:
     (CURVES / f"{model}.toml").write_text("\n".join([head, *lines, ""]), encoding="utf-8")
 
 
+def write_words(curve: Curve) -> None:
+    head = "# The share of a query's words that a text has, and its relevance by that. Fitted by bench/calibrate.py.\n"
+    points = [list(point) for point in curve.points]
+    WORD_CURVE.write_text("\n".join([head, f"words = {points}", ""]), encoding="utf-8")
+
+
+def print_word_aims(title: str, curve: Curve, shares: Cosines) -> None:
+    print(f"\n{title}")
+    for kind, values in shares.items():
+        read = np.array([curve(value) for value in values])
+        print(
+            f"  words      {kind:12}at least 0.7 {np.mean(read >= 0.7):8.2%}   at least 0.4 {np.mean(read >= 0.4):8.2%}"
+        )
+
+
 async def main(arguments: argparse.Namespace) -> None:
     lines = (HERE / "data" / "calibration.jsonl").read_text(encoding="utf-8").splitlines()
     records: list[Record] = [json.loads(line) for line in lines]
@@ -162,8 +221,17 @@ async def main(arguments: argparse.Namespace) -> None:
         print(f"\n{name}: {curve.points}")
     print_aims("fitted on one half of the records, measured on the other", fit(joined(halves[0])), joined(halves[1]))
     print_aims("fitted and measured on all", curves, joined(whole))
+    shares = joined([shares_of(some) for some in by_language.values()])
+    first, second = (joined([shares_of(some[number::2]) for some in by_language.values()]) for number in (0, 1))
+    words = Curve(tuple(points_of(WORD_ANCHORS, shares)))
+    print(f"\nwords: {words.points}")
+    print_word_aims(
+        "words, fitted on one half, measured on the other", Curve(tuple(points_of(WORD_ANCHORS, first))), second
+    )
+    print_word_aims("words, fitted and measured on all", words, shares)
     if arguments.write:
         write(embedder.model, curves)
+        write_words(words)
     await embedder.close()
 
 

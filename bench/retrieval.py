@@ -32,6 +32,7 @@ AIMS = {"LoCoMo (English)": (0.70, 0.78), "MemDaily (Chinese)": (0.75, 0.88)}
 AT = (1, 5, 10)
 BATCH = 100
 ADVERSARIAL = 5
+THRESHOLD = 0.7
 FORMATS = ("%I:%M %p on %d %B, %Y", "%Y年%m月%d日")
 
 
@@ -83,13 +84,46 @@ async def _measured(clearwell: Clearwell, title: str, name: str) -> list[str]:
     for part, less in _without(usual).items():
         retrieving._fusion = less
         rows[f"without {part}"] = await _recall(clearwell, known)
-    retrieving._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, session=0.0)
+    settings, retrieving._fusion = retrieving._settings, usual
+    retrieving._settings = settings.model_copy(update={"fusion_dates": 0.0})
+    rows["without dates of the query"] = await _recall(clearwell, known)
+    retrieving._settings = settings
+    retrieving._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
     rows["vectors alone"] = await _recall(clearwell, known)
     retrieving._fusion = usual
     five, ten = AIMS[title]
+    told = await _relevance(clearwell, known)
     lines = [f"### {title}: must reach {five} at 5 and {ten} at 10", "", "| | r@1 | r@5 | r@10 |", "|---|---|---|---|"]
     lines += [f"| {row} | " + " | ".join(f"{value:.3f}" for value in values) + " |" for row, values in rows.items()]
-    return [*lines, ""]
+    return [*lines, "", *told, ""]
+
+
+async def _relevance(clearwell: Clearwell, known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How well relevance tells evidence from the rest among the first ten, by the cosine alone and by both."""
+    by_cosine, by_both, right = [], [], []
+    for group in known:
+        for asked in group["questions"]:
+            if asked["category"] == ADVERSARIAL:
+                continue
+            options = RetrieveOptions(max_results=max(AT), cold_limit=max(AT), explain=True)
+            found = await clearwell.memory.retrieve(asked["question"], group["group"], by=PERSON, options=options)
+            for item in found.items:
+                cosine = item.explanation.cosine if item.explanation else None
+                by_cosine.append(clearwell.embedder.relevance(cosine or 0.0))
+                by_both.append(item.relevance or 0.0)
+                right.append(item.metadata["ref"] in asked["evidence"])
+    head = "| relevance | evidence above the rest (AUC) | evidence kept at 0.7 | of what is kept, evidence |"
+    return [head, "|---|---|---|---|", _told("cosine", by_cosine, right), _told("cosine and words", by_both, right)]
+
+
+def _told(name: str, given: Sequence[float], evidence: Sequence[bool]) -> str:
+    values, right = np.array(given), np.array(evidence)
+    order, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
+    places = (np.cumsum(counts) - (counts + 1) / 2)[order]
+    many = right.sum()
+    area = (places[right].sum() - many * (many - 1) / 2) / (many * (len(right) - many))
+    kept = values >= THRESHOLD
+    return f"| {name} | {area:.3f} | {kept[right].mean():.3f} | {right[kept].mean():.3f} |"
 
 
 def _without(usual: Fusion) -> dict[str, Fusion]:
@@ -97,6 +131,7 @@ def _without(usual: Fusion) -> dict[str, Fusion]:
         "words": replace(usual, lexical=0.0),
         "the speaker named": replace(usual, author=0.0),
         "the best beside": replace(usual, beside=0.0),
+        "the question before": replace(usual, answer=0.0),
         "the best of the session": replace(usual, session=0.0),
         "vectors": replace(usual, dense=0.0),
     }

@@ -5,13 +5,17 @@ from datetime import timedelta
 
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
+from clearwell.flow.context import ContextBuilder
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.node import MemoryRetrieving
+from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
 from clearwell.flow.tally import Tally
+from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.ports import Embedder, Judge, LongTermSearch, WorkingStore
 from clearwell.records import NewCapture, Principal, Right
@@ -20,6 +24,7 @@ from clearwell.settings import Settings
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryGroups,
     MemoryIdempotency,
     MemoryLongTerm,
     MemoryQuarantine,
@@ -45,6 +50,7 @@ class Path:
     working: WorkingStore | None = None
     search: LongTermSearch | None = None
     judge: Judge | None = None
+    groups: MemoryGroups = field(default_factory=MemoryGroups)
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -61,6 +67,8 @@ class Path:
         )
         self.rebuilding = Rebuilding(self.quarantine, working, knowledge, self.clock, self.settings)
         self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
+        self.retrieving = Retrieving(working, search, self.recalls, self.embedder, self.clock, self.settings)
+        self.history = MemoryRetrieving(self.retrieving, self.clock, self.settings)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
             admitting=self.admitting,
@@ -72,7 +80,10 @@ class Path:
             tombstoning=Tombstoning(self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings),
             idempotency=self.idempotency,
             promoting=Promoting(self.longterm, self.idempotency, self.embedder, self.clock, self.ids, self.settings),
-            retrieving=Retrieving(working, search, self.recalls, self.embedder, self.settings),
+            retrieving=self.retrieving,
+            profiles=Profiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
+            contexts=ContextBuilder(self.groups, self.retrieving, EstimatedTokens(), self.settings),
+            history=self.history,
             clock=self.clock,
             ids=self.ids,
             settings=self.settings,

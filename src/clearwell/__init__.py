@@ -6,11 +6,16 @@ becomes knowledge until a person promotes it.
 
 from clearwell.app import open_memory
 from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound, Unavailable
-from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.flow.context import ContextBuilder, ContextRequest
+from clearwell.flow.node import MemoryRetrievalNode, NodeOptions
+from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.tokens import CountedBy
 from clearwell.records import (
     Admission,
+    BuiltContext,
     CaptureReceipt,
     ContextItem,
+    GroupChange,
     MemoryEntry,
     NewCapture,
     NewMemory,
@@ -24,14 +29,21 @@ from clearwell.version import __version__
 
 __all__ = [
     "Admission",
+    "BuiltContext",
     "CaptureReceipt",
     "ClearwellError",
+    "ContextBuilder",
     "ContextItem",
+    "ContextRequest",
+    "CountedBy",
+    "GroupChange",
     "InvalidInput",
     "MemoryEntry",
     "MemoryManager",
+    "MemoryRetrievalNode",
     "NewCapture",
     "NewMemory",
+    "NodeOptions",
     "NotAllowed",
     "NotFound",
     "Principal",

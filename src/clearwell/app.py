@@ -14,14 +14,18 @@ from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow import sameness
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
+from clearwell.flow.context import ContextBuilder
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.node import MemoryRetrieving
+from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
 from clearwell.flow.tally import Tally
+from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import LLMJudge, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
@@ -34,6 +38,7 @@ from clearwell.stores.postgres import (
     PostgresAdmissions,
     PostgresAudit,
     PostgresCaptures,
+    PostgresGroups,
     PostgresIdempotency,
     PostgresKeys,
     PostgresLongTerm,
@@ -228,7 +233,8 @@ def assemble(
     admitting = Admitting(admissions, working, knowledge, embedder, judge, tally, clock, settings)
     queue = AdmissionQueue(admitting, batch=settings.admission_batch)
     rebuilding = Rebuilding(admissions, working, knowledge, clock, settings)
-    retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, settings)
+    retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, clock, settings)
+    groups = PostgresGroups(database)
     memory = MemoryManager(
         capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
         admitting=admitting,
@@ -241,6 +247,9 @@ def assemble(
         idempotency=idempotency,
         promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings),
         retrieving=retrieving,
+        profiles=Profiles(groups, idempotency, clock, ids, settings),
+        contexts=ContextBuilder(groups, retrieving, EstimatedTokens(), settings),
+        history=MemoryRetrieving(retrieving, clock, settings),
         clock=clock,
         ids=ids,
         settings=settings,

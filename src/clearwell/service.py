@@ -14,12 +14,16 @@ from clearwell.flow import limits
 from clearwell.flow.access import agent_for, require_group_covered, require_right
 from clearwell.flow.admit import Admitting, DryRun
 from clearwell.flow.capture import Capturing
+from clearwell.flow.context import ContextBuilder, ContextRequest
+from clearwell.flow.node import MemoryRetrievalNode, MemoryRetrieving, NodeOptions, OnEvent
 from clearwell.flow.once import once
+from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import RetrieveOptions, Retrieving
 from clearwell.flow.tombstones import Tombstoning
+from clearwell.messages import Language
 from clearwell.ports import (
     AdmissionStore,
     Clock,
@@ -27,21 +31,27 @@ from clearwell.ports import (
     Ids,
     QuarantineFilter,
     QuarantineStore,
+    TokenCounter,
     WorkingStore,
 )
 from clearwell.records import (
     NOTHING,
     UNASSIGNED,
     Admission,
+    Agent,
     AuditEvent,
+    BuiltContext,
     Capture,
     CaptureReceipt,
+    Group,
+    GroupChange,
     IdempotencyKey,
     IngressCount,
     Json,
     Metadata,
     NewCapture,
     NewMemory,
+    NodeRun,
     Principal,
     Promoted,
     QuarantineRow,
@@ -70,6 +80,9 @@ class MemoryManager:
         idempotency: IdempotencyStore,
         promoting: Promoting,
         retrieving: Retrieving,
+        profiles: Profiles,
+        contexts: ContextBuilder,
+        history: MemoryRetrieving,
         clock: Clock,
         ids: Ids,
         settings: Settings,
@@ -85,6 +98,9 @@ class MemoryManager:
         self._idempotency = idempotency
         self._promoting = promoting
         self._retrieving = retrieving
+        self._profiles = profiles
+        self._contexts = contexts
+        self._history = history
         self._clock = clock
         self._ids = ids
         self._settings = settings
@@ -320,6 +336,79 @@ class MemoryManager:
         limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
         agent_id = agent_for(by, limits.require_id(options.agent_id, "agent_id"))
         return await self._retrieving.retrieve(query, group_id, options.for_agent(agent_id))
+
+    async def build_context(
+        self, group_id: str, request: ContextRequest, *, by: Principal, counter: TokenCounter | None = None
+    ) -> BuiltContext:
+        """What the agent of ``request.options`` is told before it speaks: five sections within a budget of tokens.
+
+        ``counter`` is the caller's own, where it knows which model will read the context.
+        """
+        self._require_read(group_id, by)
+        limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
+        if request.query is not None:
+            limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
+        agent_id = agent_for(by, limits.require_id(request.options.agent_id, "agent_id"))
+        return await self._contexts.build(group_id, agent_id, request, counter=counter)
+
+    def retrieval_node(
+        self,
+        group_id: str,
+        *,
+        by: Principal,
+        options: NodeOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> MemoryRetrievalNode:
+        """The memory-retrieval node of a workflow: ``state = await node(state)`` adds ``history_context``.
+
+        What may not be asked is refused here; once there is a node, no error of retrieval breaks the workflow.
+        """
+        self._require_read(group_id, by)
+        options = options or NodeOptions()
+        options = replace(options, agent_id=agent_for(by, limits.require_id(options.agent_id, "agent_id")))
+        self._history.asked(options)
+
+        async def run(state: Mapping[str, object]) -> NodeRun:
+            return await self._history.run(
+                state, group_id=group_id, options=options, language=language, on_event=on_event
+            )
+
+        return MemoryRetrievalNode(run)
+
+    # what groups and agents are told
+
+    async def group(self, group_id: str, *, by: Principal) -> Group:
+        """A group's system prompt, and when its digest is due."""
+        return await self._profiles.group(group_id, by=by)
+
+    async def groups(self, *, by: Principal) -> Sequence[Group]:
+        """The described groups that ``by`` covers."""
+        return await self._profiles.all(by=by)
+
+    async def change_group(
+        self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> Group:
+        """Describe a group; what the change does not name stays as it is."""
+        return await self._profiles.change(group_id, change, by=by, request=request)
+
+    async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
+        """Who an agent is to be."""
+        return await self._profiles.agent(group_id, agent_id, by=by)
+
+    async def agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
+        return await self._profiles.agents(group_id, by=by)
+
+    async def put_agent(
+        self, group_id: str, agent_id: str, persona: str, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> Agent:
+        return await self._profiles.put_agent(group_id, agent_id, persona, by=by, request=request)
+
+    async def remove_agent(
+        self, group_id: str, agent_id: str, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> None:
+        """Remove an agent's persona. What it said and learnt stays."""
+        await self._profiles.remove_agent(group_id, agent_id, by=by, request=request)
 
     # review
 

@@ -22,6 +22,7 @@ from clearwell.messages import Language
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
+Weight = Annotated[float, Field(ge=0, le=100)]
 
 
 def config_path() -> Path:
@@ -117,8 +118,19 @@ class Settings(BaseSettings):
         None, description="leave out long-term items below this relevance in a query"
     )
     node_relevance_threshold: Share = Field(0.7, description="the same, for the memory-retrieval node")
-    max_chars: Count = Field(500, description="characters of one item in an injected context")
-    retrieve_timeout_seconds: Seconds = Field(2.0, description="longest wait for one tier of retrieval")
+    max_chars: Count = Field(500, description="characters of one item; longer text is cut at a sentence")
+    context_max_tokens: Annotated[int, Field(ge=200)] = Field(4000, description="tokens of a context that is built")
+    agent_memory_limit: Annotated[int, Field(ge=0, le=100)] = Field(
+        5, description="items of an agent's own experience in a context"
+    )
+    retrieve_timeout_seconds: Seconds = Field(2.0, description="longest that retrieval waits, whatever is down")
+    fusion_dense: Weight = Field(1 / 3, description="weight of the vectors in the order of long-term items; 0: off")
+    fusion_lexical: Weight = Field(0.7, description="weight of the words of the query; 0: off")
+    fusion_author: Weight = Field(0.25, description="weight of the one speaker whom the query names; 0: off")
+    fusion_beside: Weight = Field(0.15, description="weight of the better neighbour in the session; 0: off")
+    fusion_answer: Weight = Field(0.2, description="weight of a question just before in the session; 0: off")
+    fusion_session: Weight = Field(0.2, description="weight of the best item of the session; 0: off")
+    fusion_dates: Weight = Field(1.0, description="weight of the query's dates among its words; 0: off")
 
     # digest
     digest_cron: str = Field("0 6 * * 1", description="when the digest is made")
@@ -167,6 +179,7 @@ class Settings(BaseSettings):
     # HTTP
     metrics_groups: bool = Field(False, description="groups as labels of the metrics")
     max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")
+    max_prompt_bytes: Count = Field(32 * 1024, description="largest system prompt of a group or persona of an agent")
     max_metadata_bytes: Count = Field(64 * 1024, description="largest metadata")
     max_metadata_depth: Count = Field(20, description="deepest nesting of metadata")
     max_body_bytes: Count = Field(16 * 1024 * 1024, description="largest request body")

@@ -1,4 +1,4 @@
-"""What runs beside the callers: the sweep for admissions left behind, and the tidying up."""
+"""What runs beside the callers: the sweep for admissions left behind, tidying up, and indexing anew."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,11 +8,14 @@ import structlog
 
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
+from clearwell.flow.lexical import Bm25
 from clearwell.records import Principal
+from clearwell.stores.postgres.words import groups_to_index, index_again
 
 log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
 TIDY_EVERY = 60
+INDEX_LIMIT = 10
 
 
 async def sweep(clearwell: Clearwell) -> int:
@@ -29,6 +32,15 @@ async def tidy(clearwell: Clearwell) -> None:
     await clearwell.idempotency.expire()
 
 
+async def index(clearwell: Clearwell) -> int:
+    """Make the words of groups anew that an older tokenizer made, some groups a round; how many there were."""
+    groups = await groups_to_index(clearwell.database, Bm25(), limit=INDEX_LIMIT)
+    for group_id in groups:
+        chunks = await index_again(clearwell.database, Bm25(), group_id)
+        log.info("words made anew", chunks=chunks)
+    return len(groups)
+
+
 async def work(clearwell: Clearwell) -> None:
     """Sweep for ever."""
     rounds = 0
@@ -42,6 +54,7 @@ async def work(clearwell: Clearwell) -> None:
                 log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
             if rounds % TIDY_EVERY == 0:
                 await tidy(clearwell)
+            await index(clearwell)
         except Unavailable as error:
             log.warning("sweep put off", reason=error.code)
         except Exception:

@@ -11,6 +11,7 @@ from clearwell.stores.postgres import (
     Database,
     PostgresAdmissions,
     PostgresCaptures,
+    PostgresGroups,
     PostgresIdempotency,
     PostgresKeys,
     PostgresLongTerm,
@@ -23,6 +24,7 @@ from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryGroups,
     MemoryIdempotency,
     MemoryKeys,
     MemoryLongTerm,
@@ -75,6 +77,7 @@ def twins(clock: ManualClock) -> Stores:
         keys=MemoryKeys(),
         tombstones=MemoryTombstones(),
         recalls=MemoryRecalls(clock),
+        groups=MemoryGroups(),
     )
 
 
@@ -90,4 +93,5 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         keys=PostgresKeys(database),
         tombstones=PostgresTombstones(database),
         recalls=recalls,
+        groups=PostgresGroups(database),
     )

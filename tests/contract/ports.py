@@ -9,6 +9,7 @@ import numpy as np
 from clearwell.ports import (
     AdmissionStore,
     CaptureStore,
+    GroupStore,
     IdempotencyStore,
     KeyStore,
     LongTermSearch,
@@ -49,6 +50,7 @@ class Stores:
     keys: KeyStore
     tombstones: TombstoneStore
     recalls: RecallStore
+    groups: GroupStore
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:

@@ -234,3 +234,20 @@ async def _ready(clearwell: Clearwell) -> bool:
 def _url(settings: Settings) -> str:
     assert settings.database_url is not None
     return settings.database_url.get_secret_value()
+
+
+async def test_what_has_the_very_words_is_relevant_whatever_the_model_makes_of_them(clearwell: Clearwell) -> None:
+    """A threshold of 0.7 keeps the one that names the ticket, in which the model sees nothing of the query."""
+    named = "The nightly job of the cluster in Frankfurt was moved to the morning; see OPS-48213 for the reasons."
+    for text in (named, LONG, OTHER, CHINESE):
+        await clearwell.memory.promote("g", text, by=PERSON)
+    options = RetrieveOptions(relevance_threshold=0.7, explain=True)
+    (item,) = (await clearwell.memory.retrieve("OPS-48213", "g", by=AGENT, options=options)).items
+    assert item.content == named
+    assert item.explanation is not None
+    cosine = item.explanation.cosine
+    assert cosine is not None
+    assert item.score == max(0.0, cosine)
+    assert clearwell.embedder.relevance(cosine) < 0.7
+    assert item.relevance is not None
+    assert item.relevance > 0.9

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clearwell.adapters.cli import main
-from clearwell.adapters.cli.memory import show_items
+from clearwell.adapters.cli.asking import show_items
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.records import Retrieval
 from clearwell.version import __version__

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from clearwell.adapters.http import create_app, inputs
+from clearwell.adapters.http import create_app, inputs, openapi
 from clearwell.settings import Settings
 
 ROUTES = {
@@ -26,6 +26,15 @@ ROUTES = {
     ("get", "/api/v1/tombstones"),
     ("post", "/api/v1/tombstones"),
     ("post", "/api/v1/tombstones/{id}/lift"),
+    ("post", "/api/v1/context"),
+    ("post", "/api/v1/nodes/memory_retrieval"),
+    ("get", "/api/v1/groups"),
+    ("get", "/api/v1/groups/{group_id}"),
+    ("put", "/api/v1/groups/{group_id}"),
+    ("get", "/api/v1/groups/{group_id}/agents"),
+    ("get", "/api/v1/groups/{group_id}/agents/{agent_id}"),
+    ("put", "/api/v1/groups/{group_id}/agents/{agent_id}"),
+    ("delete", "/api/v1/groups/{group_id}/agents/{agent_id}"),
     ("get", "/metrics"),
     ("get", "/healthz"),
     ("get", "/readyz"),
@@ -33,9 +42,11 @@ ROUTES = {
 BODIES: dict[str, dict[str, type[BaseModel]]] = {
     "/api/v1/captures": {"one": inputs.CaptureInput, "many": inputs.CaptureBatch},
     "/api/v1/memory/ingest": {"one": inputs.IngestInput, "many": inputs.IngestBatch},
-    "/api/v1/memory/query": {"query": inputs.QueryInput},
+    "/api/v1/memory/query": {"query": inputs.QueryInput, "options": inputs.QueryInput},
     "/api/v1/ingress/check": {"one": inputs.CheckInput},
     "/api/v1/tombstones": {"one": inputs.TombstoneInput},
+    "/api/v1/context": {"one": inputs.ContextInput},
+    "/api/v1/nodes/memory_retrieval": {"one": inputs.NodeInput},
 }
 
 
@@ -100,8 +111,8 @@ def test_every_route_of_the_api_names_the_key_its_headers_and_its_problems(docum
             assert {"401", "403", "422", "500", "503"} <= set(operation["responses"])
             names = {one.get("$ref", "").rpartition("/")[2] for one in operation["parameters"]}
             assert {"AcceptLanguage", "Actor"} <= names
-            asks = path in ("/api/v1/memory/query", "/api/v1/ingress/check")
-            assert ("IdempotencyKey" in names) == (method in ("post", "delete") and not asks)
+            asks = path in openapi.QUESTIONS
+            assert ("IdempotencyKey" in names) == (method in ("post", "put", "delete") and not asks)
 
 
 def test_the_examples_are_accepted_and_some_are_chinese(document: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ _FORMS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?<![a-z0-9.]){_YEAR}(?P<mark>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=mark){_DAY}(?![.\d])",
+        rf"(?<![a-z0-9./-]){_YEAR}-(?P<month>0[1-9]|1[0-2])(?![\w./-])",
         r"(?:(?P<year>\d{2,4})\s*年\s*)?(?P<month>\d{1,2})\s*月(?:\s*(?P<day>\d{1,2})\s*[日号])?",
         r"(?P<year>\d{4})\s*年|(?P<day>\d{1,2})\s*[日号](?!\w)",
         rf"{_DAY}(?:\s+of)?\s+{_MONTH}(?:,?\s+{_YEAR}(?!\d))?",

@@ -14,7 +14,10 @@ from importlib.resources import files
 from uuid import UUID
 
 from clearwell.flow import sameness
+from clearwell.flow.fencing import harmless
 from clearwell.flow.normal import normalised
+from clearwell.messages import catalogue
+from clearwell.records import Section
 
 FENCE = re.compile(
     r"<memory\s+id\s*=\s*[\"'“”]?([0-9a-fA-F-]{36})[\"'“”]?[^>]{0,200}>(.*?)(?:</memory\s*>|\Z)", re.DOTALL
@@ -66,7 +69,8 @@ def unfenced(text: str, memories: Mapping[UUID, str]) -> Unfenced:
     shown = FENCE.sub(leave_out, text)
     if not cited:
         return Unfenced(text)
-    shown = HEADING.sub("", ITEM_LABEL.sub("", shown)).strip()
+    shown = HEADING.sub("", ITEM_LABEL.sub("", shown))
+    shown = "\n".join(line for line in shown.splitlines() if line.strip() not in _said_around_memories()).strip()
     own = shown
     for memory_id in set(cited):
         own = own.replace(_mark(memory_id), " ")
@@ -85,9 +89,22 @@ def _id(fence: re.Match[str]) -> UUID | None:
 
 
 def _is(inside: str, memory: str) -> bool:
-    """Whether it is the memory, or so much of its beginning as an injected one is cut to."""
-    plain, whole = normalised(inside).rstrip("…"), normalised(memory)
-    return bool(whole) and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE)
+    """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
+    plain = normalised(inside).rstrip("…")
+    for known in (memory, harmless(memory)):
+        whole = normalised(known)
+        if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
+            return True
+    quoted = _normal_sentences(inside.rstrip("… "))
+    return bool(quoted) and quoted <= _normal_sentences(harmless(memory))
+
+
+@cache
+def _said_around_memories() -> frozenset[str]:
+    """The lines that the context builder puts around memories: nobody's own words."""
+    known = catalogue()
+    headings = [f"## {text}" for section in Section for text in known[f"context_{section}"].values()]
+    return frozenset((*headings, *known["context_reading"].values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Knowledge:
                 similarity=similarity,
             )
             for one in found
-            if (similarity := self._embedder.similarity(one.similarity)) >= LOWEST_SIMILARITY
+            if (similarity := self._embedder.similarity(one.similarity or 0.0)) >= LOWEST_SIMILARITY
         ]
 
     async def _recalled(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> dict[UUID, str]:

@@ -52,6 +52,15 @@ def require_text(value: str, field: str, *, max_bytes: int) -> str:
     return value
 
 
+def require_prompt(value: str, field: str, *, max_bytes: int) -> str:
+    """Text that is not sent on its own but goes into every prompt: a limit of its own, and a value, not a body."""
+    require_storable(value, field)
+    size = len(value.encode())
+    if size > max_bytes:
+        raise InvalidInput("prompt_large", field=field, limit=max_bytes, size=size)
+    return value
+
+
 def require_storable(value: str, field: str) -> None:
     if "\x00" in value:
         raise InvalidInput("text_nul", field=field)

@@ -4,36 +4,40 @@ This file is not given the quarantine store, and cannot be.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from uuid import UUID
 
 import numpy as np
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.lexical import asked
-from clearwell.ports import Embedder, Fusion, LongTermSearch, RecallStore, SearchQuery, WorkingStore
-from clearwell.records import ContextItem, Found, Label, Layer, Retrieval, Scope, Source, Vector, WorkingEntry
+from clearwell.flow.cutting import cut
+from clearwell.flow.filters import meets
+from clearwell.flow.in_time import begun, in_time, leave
+from clearwell.flow.lexical import asked, shares
+from clearwell.flow.normal import normalised
+from clearwell.flow.options import RetrieveOptions, Wanted, wanted
+from clearwell.flow.relevance import relevance
+from clearwell.flow.searching import Searching
+from clearwell.ports import Asked, Clock, Embedder, Fusion, LongTermSearch, RecallStore, SearchQuery, WorkingStore
+from clearwell.records import (
+    ContextItem,
+    Explanation,
+    Found,
+    Label,
+    Layer,
+    Retrieval,
+    Scope,
+    Source,
+    Vector,
+    Where,
+    WorkingEntry,
+)
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrieveOptions:
-    """How much to return. None: as the settings say."""
-
-    max_results: int | None = None
-    hot_limit: int | None = None
-    cold_limit: int | None = None
-    relevance_threshold: float | None = None
-    agent_id: str | None = None
-
-    def for_agent(self, agent_id: str | None) -> "RetrieveOptions":
-        return replace(self, agent_id=agent_id)
 
 
 class Retrieving:
@@ -45,35 +49,38 @@ class Retrieving:
         longterm: LongTermSearch,
         recalls: RecallStore,
         embedder: Embedder,
+        clock: Clock,
         settings: Settings,
     ) -> None:
         self._working = working
-        self._longterm = longterm
         self._recalls = recalls
         self._noting: set[asyncio.Task[None]] = set()
         self._embedder = embedder
+        self._clock = clock
         self._settings = settings
-        self._fusion = fusion_for(embedder)
+        self._searching = Searching(longterm, embedder, budget=settings.retrieve_timeout_seconds)
+        self._fusion = fusion_for(embedder, settings)
 
     async def retrieve(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
-        degraded: list[str] = []
-        (entries, (vector, found)) = await asyncio.gather(
-            self._in_time("working_memory", self._working.entries(group_id), degraded),
-            self._cold(query, group_id, options, degraded),
-        )
-        cold = [self._cold_item(one) for one in found]
-        threshold = options.relevance_threshold
-        if threshold is None:
-            threshold = self._settings.relevance_threshold
-        if threshold is not None:
-            cold = [item for item in cold if item.relevance is not None and item.relevance >= threshold]
-        hot = [self._hot_item(entry, vector) for entry in entries or []]
-        items = self._merged(_without_verified(hot, cold), cold, options)
-        if "working_memory" not in degraded:
-            self._note(group_id, [item.id for item in items], options.agent_id)
-        return Retrieval(items=tuple(items), degraded=tuple(degraded))
+        """What a caller asked for; that it was given is remembered."""
+        found = await self.look(query, group_id, options)
+        if "working_memory" not in found.degraded:
+            self.note(group_id, [item.id for item in found.items], options.agent_id)
+        return found
 
-    def _note(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
+    async def look(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
+        """The same for one who gives on only a part of it, and notes that."""
+        want = wanted(options, self._settings, self._clock.now())
+        words, degraded = asked(query, dates=self._settings.fusion_dates), list[str]()
+        entries, (vector, found) = await asyncio.gather(
+            self._hot(group_id, want, degraded), self._cold(query, words, group_id, want, degraded)
+        )
+        cold = self._cold_items(found, want)
+        hot = _without_verified(self._hot_items(entries, vector, words, want), cold, found)
+        items = [_shortened(item, want.max_chars) for item in self._merged(hot, cold, want)]
+        return Retrieval(items=tuple(items), degraded=tuple(sorted(degraded)), sources=want.sources)
+
+    def note(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
         """Remember, off the caller's path, what was given to whom."""
         task = asyncio.create_task(self._noted(group_id, ids, agent_id), name="recalled")
         self._noting.add(task)
@@ -90,52 +97,57 @@ class Retrieving:
         except Unavailable as error:
             log.warning("recall not noted", reason=error.code)
 
-    async def _cold(
-        self, query: str, group_id: str, options: RetrieveOptions, degraded: list[str]
-    ) -> tuple[Vector | None, Sequence[Found]]:
-        vectors = await self._in_time("embedder", self._embedder.embed([query]), degraded)
-        if vectors is None:
-            return None, ()
-        limit = self._settings.cold_limit if options.cold_limit is None else options.cold_limit
-        wanted = SearchQuery(
-            group_id=group_id,
-            embedding=vectors[0],
-            model=self._embedder.model,
-            limit=limit,
-            agent_id=options.agent_id,
-            asked=asked(query),
-            fusion=self._fusion,
-        )
-        found = await self._in_time("long_term_memory", self._longterm.search(wanted), degraded)
-        return vectors[0], found or ()
-
-    async def _in_time(self, part: str, asked: Awaitable[T], degraded: list[str]) -> T | None:
-        """The part's answer, or None and its name among the degraded ones."""
+    async def _hot(self, group_id: str, want: Wanted, degraded: list[str]) -> Sequence[WorkingEntry]:
+        if not want.hot:
+            return ()
+        work = begun(self._working.entries(group_id), "working memory")
         try:
-            async with asyncio.timeout(self._settings.retrieve_timeout_seconds):
-                return await asked
+            entries = await in_time(work, self._settings.retrieve_timeout_seconds)
         except (Unavailable, TimeoutError) as error:
-            degraded.append(part)
-            log.warning("retrieval degraded", part=part, reason=getattr(error, "code", "timeout"))
-            return None
+            degraded.append("working_memory")
+            log.warning("retrieval degraded", part="working_memory", reason=getattr(error, "code", "timeout"))
+            return ()
+        finally:
+            leave(work)
+        return [entry for entry in entries if _is_meant(entry, want.where)]
 
-    def _merged(
-        self, hot: Sequence[ContextItem], cold: Sequence[ContextItem], options: RetrieveOptions
-    ) -> list[ContextItem]:
-        """Very relevant unverified items, then verified ones by relevance, then the other unverified ones by age."""
-        limit = self._settings.hot_limit if options.hot_limit is None else options.hot_limit
-        most = self._settings.max_results if options.max_results is None else options.max_results
+    async def _cold(
+        self, query: str, words: Asked, group_id: str, want: Wanted, degraded: list[str]
+    ) -> tuple[Vector | None, Sequence[Found]]:
+        if not want.cold:
+            return (await self._searching.vector(query, degraded) if want.hot else None), ()
+        search = SearchQuery(
+            group_id=group_id,
+            embedding=None,
+            model=self._embedder.model,
+            limit=want.cold_limit,
+            agent_id=want.agent_id,
+            asked=words,
+            fusion=self._fusion,
+            where=want.where,
+        )
+        return await self._searching.search(query, search, degraded)
+
+    def _merged(self, hot: Sequence[ContextItem], cold: Sequence[ContextItem], want: Wanted) -> list[ContextItem]:
+        """Very relevant unverified items, then verified ones by rank, then the other unverified ones by age."""
         first = [item for item in hot if (item.relevance or 0) >= self._settings.hot_first_relevance]
         first.sort(key=lambda item: -(item.relevance or 0))
-        first = first[:limit]
+        first = first[: want.hot_limit]
         chosen = {item.id for item in first}
-        rest = [item for item in hot if item.id not in chosen][: limit - len(first)]
-        return [*first, *cold, *rest][:most]
+        rest = [item for item in hot if item.id not in chosen][: want.hot_limit - len(first)]
+        return [*first, *cold, *rest][: want.max_results]
 
-    def _hot_item(self, entry: WorkingEntry, vector: Vector | None) -> ContextItem:
+    def _hot_items(
+        self, entries: Sequence[WorkingEntry], vector: Vector | None, words: Asked, want: Wanted
+    ) -> list[ContextItem]:
+        found = shares(words, [entry.content for entry in entries])
+        return [self._hot_item(entry, vector, share, want) for entry, share in zip(entries, found, strict=True)]
+
+    def _hot_item(self, entry: WorkingEntry, vector: Vector | None, share: float, want: Wanted) -> ContextItem:
         cosine = None
         if vector is not None and entry.embedding is not None and entry.embedding_model == self._embedder.model:
             cosine = float(np.dot(vector, entry.embedding))
+        age = (want.now - entry.created_at).total_seconds()
         return ContextItem(
             content=entry.content,
             source=Source.HOT,
@@ -145,7 +157,7 @@ class Retrieving:
             layer=Layer.WORKING,
             label=Label.EPHEMERAL,
             verified=False,
-            relevance=None if cosine is None else self._embedder.relevance(cosine),
+            relevance=relevance(self._embedder, cosine, share),
             scope=Scope.GROUP,
             session_id=entry.session_id,
             agent_id=entry.agent_id,
@@ -158,20 +170,28 @@ class Retrieving:
             metadata=entry.metadata,
             flags=entry.flags,
             cut=entry.cut,
+            explanation=Explanation(cosine=cosine, words=share, age_seconds=age) if want.explain else None,
+            node_type=entry.node_type,
         )
 
-    def _cold_item(self, found: Found) -> ContextItem:
-        memory = found.memory
+    def _cold_items(self, found: Sequence[Found], want: Wanted) -> list[ContextItem]:
+        items = [self._cold_item(one, want) for one in found]
+        threshold = want.threshold
+        return items if threshold is None else [item for item in items if (item.relevance or 0.0) >= threshold]
+
+    def _cold_item(self, found: Found, want: Wanted) -> ContextItem:
+        memory, likeness = found.memory, found.words if found.similarity is None else found.similarity
+        explanation = Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
         return ContextItem(
             content=memory.content,
             source=Source.COLD,
-            score=min(1.0, max(0.0, found.similarity)),
+            score=min(1.0, max(0.0, likeness)),
             id=memory.id,
             group_id=memory.group_id,
             layer=Layer.LONGTERM,
             label=Label.VERIFIED,
             verified=True,
-            relevance=self._embedder.relevance(found.similarity),
+            relevance=relevance(self._embedder, found.similarity, found.words),
             scope=memory.scope,
             session_id=memory.session_id,
             agent_id=memory.agent_id,
@@ -182,20 +202,56 @@ class Retrieving:
             promoted_at=memory.promoted_at,
             chunk_no=memory.chunk_no,
             metadata=memory.metadata,
+            explanation=explanation if want.explain else None,
+            node_type=node_type if isinstance(node_type := memory.metadata.get("node_type"), str) else None,
         )
 
 
-def fusion_for(embedder: Embedder) -> Fusion:
+def fusion_for(embedder: Embedder, settings: Settings) -> Fusion:
     """The weights, with that of the vectors put on the embedder's own scale: from where relevance leaves 0 to its 1."""
     read = [(step / 200, embedder.relevance(step / 200)) for step in range(-200, 201)]
     top = max(relevance for _, relevance in read)
     low = max((cosine for cosine, relevance in read if relevance <= 0), default=0.0)
     high = min(cosine for cosine, relevance in read if relevance >= top)
-    usual = Fusion()
-    return replace(usual, dense=usual.dense / max(high - low, 0.05))
+    return Fusion(
+        dense=settings.fusion_dense / max(high - low, 0.05),
+        lexical=settings.fusion_lexical,
+        author=settings.fusion_author,
+        beside=settings.fusion_beside,
+        answer=settings.fusion_answer,
+        session=settings.fusion_session,
+    )
 
 
-def _without_verified(hot: Sequence[ContextItem], cold: Sequence[ContextItem]) -> list[ContextItem]:
-    """What is in both tiers comes once, as verified."""
-    verified = {item.content.strip() for item in cold}
-    return [item for item in hot if item.content.strip() not in verified]
+def _is_meant(entry: WorkingEntry, where: Where) -> bool:
+    said = entry.occurred_at or entry.created_at
+    return (
+        (where.since is None or said >= where.since)
+        and (where.until is None or said < where.until)
+        and where.session_id in (None, entry.session_id)
+        and where.scope is not Scope.AGENT
+        and meets(entry.metadata, where.conditions)
+    )
+
+
+def _without_verified(
+    hot: Sequence[ContextItem], cold: Sequence[ContextItem], found: Sequence[Found]
+) -> list[ContextItem]:
+    """What is in both tiers comes once, as verified: what was promoted from an entry, or says the same."""
+    shown = {item.id for item in cold}
+    origins = {one.origin_id for one in found if one.memory.id in shown}
+    verified = {_plain(item.content) for item in cold}
+    return [item for item in hot if item.id not in origins and _plain(item.content) not in verified]
+
+
+@lru_cache(maxsize=4096)
+def _plain(content: str) -> str:
+    return normalised(content)
+
+
+def _shortened(item: ContextItem, most: int) -> ContextItem:
+    content = cut(item.content, most)
+    return item if content == item.content else replace(item, content=content, cut=True)
+
+
+__all__ = ["RetrieveOptions", "Retrieving", "fusion_for"]

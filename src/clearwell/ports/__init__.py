@@ -4,8 +4,9 @@
 """
 
 from clearwell.ports.access import AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, PromotionStore, SearchQuery
-from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge
+from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
@@ -33,6 +34,7 @@ __all__ = [
     "Clock",
     "Embedder",
     "Fusion",
+    "GroupStore",
     "IdempotencyStore",
     "Ids",
     "Judge",
@@ -47,6 +49,7 @@ __all__ = [
     "SearchQuery",
     "Settled",
     "Stored",
+    "TokenCounter",
     "TombstoneStore",
     "WorkingStore",
 ]

@@ -6,7 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from clearwell.ports.access import Claim
-from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Vector
+from clearwell.records import EVERYTHING, AuditEvent, Found, Json, Memory, Promotion, Vector, Where
 
 
 class Lexicon(Protocol):
@@ -40,14 +40,16 @@ class Fusion:
     """How much each part counts in the order of results. 0 switches a part off.
 
     The words count as a share of the best that the query's words could reach, so that words which say little leave
-    the order to the vectors. The best ``pool`` chunks are then lifted by the best beside them and in their session.
+    the order to the vectors. The best ``pool`` chunks are then lifted by the best beside them, by a question just
+    before them, and by the best in their session.
     """
 
     dense: float = 1 / 3
     lexical: float = 0.7
-    author: float = 0.2
+    author: float = 0.25
     beside: float = 0.15
-    session: float = 0.15
+    answer: float = 0.2
+    session: float = 0.2
     pool: int = 50
 
 
@@ -55,16 +57,18 @@ class Fusion:
 class SearchQuery:
     """A cold search in one group. Without an agent only group memory is found, and without words only vectors count.
 
-    ``fusion.dense`` is per unit of cosine.
+    Without a vector, words alone are searched, of every model's memories, and only what has one of them is found.
+    ``fusion.dense`` is per unit of cosine. What ``where`` leaves out is left out before the best are taken.
     """
 
     group_id: str
-    embedding: Vector
+    embedding: Vector | None
     model: str
     limit: int
     agent_id: str | None = None
     asked: Asked | None = None
     fusion: Fusion = Fusion()
+    where: Where = EVERYTHING
 
 
 class LongTermSearch(Protocol):

@@ -34,6 +34,12 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+class TokenCounter(Protocol):
+    """Says what a text costs the model that will read it."""
+
+    def count(self, text: str) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """What is said to a language model, by the program or as the matter at hand."""

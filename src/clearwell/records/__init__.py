@@ -1,6 +1,15 @@
 """What moves along the path: frozen records, aware UTC times, the group always explicit."""
 
 from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.context import (
+    BuiltContext,
+    ContextReport,
+    Fate,
+    ItemReport,
+    PromptMessage,
+    Section,
+    SectionReport,
+)
 from clearwell.records.digest import (
     Contradiction,
     Digest,
@@ -13,6 +22,8 @@ from clearwell.records.digest import (
     Writer,
 )
 from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
+from clearwell.records.filters import EVERYTHING, Condition, Operator, Where
+from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
     CaptureReceipt,
     IngressCount,
@@ -23,8 +34,9 @@ from clearwell.records.ingress import (
     Tombstone,
     Verdict,
 )
+from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
 from clearwell.records.promotion import Promoted, Promotion
-from clearwell.records.retrieval import ContextItem, Found, Retrieval
+from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
 from clearwell.records.values import (
     NOTHING,
     UNASSIGNED,
@@ -43,26 +55,38 @@ from clearwell.records.values import (
 )
 
 __all__ = [
+    "EVERYTHING",
+    "KEEP",
     "NOTHING",
     "UNASSIGNED",
     "Admission",
+    "Agent",
     "ApiKey",
     "AuditEvent",
+    "BuiltContext",
     "Capture",
     "CaptureReceipt",
+    "Condition",
     "ContextItem",
+    "ContextReport",
     "Contradiction",
     "Digest",
     "DigestCandidate",
     "DigestStatus",
+    "Explanation",
+    "Fate",
     "Found",
+    "Group",
+    "GroupChange",
     "IdempotencyKey",
     "IngressCount",
     "Insight",
     "InsightSource",
     "InsightState",
+    "ItemReport",
     "Json",
     "Judgement",
+    "Keep",
     "KeyLookup",
     "Label",
     "Layer",
@@ -71,15 +95,24 @@ __all__ = [
     "Metadata",
     "NewCapture",
     "NewMemory",
+    "NodeEvent",
+    "NodeEventType",
+    "NodeRun",
+    "Operator",
     "Origin",
     "Outcome",
+    "Parts",
     "Principal",
     "Promoted",
     "Promotion",
+    "PromptMessage",
+    "Prompts",
     "QuarantineRow",
     "Retrieval",
     "Right",
     "Scope",
+    "Section",
+    "SectionReport",
     "SeenAgain",
     "Sighting",
     "Source",
@@ -88,6 +121,7 @@ __all__ = [
     "TombstoneKind",
     "Vector",
     "Verdict",
+    "Where",
     "WorkingEntry",
     "Writer",
 ]

@@ -93,3 +93,4 @@ class Memory(MemoryEntry):
     scope: Scope
     author: str | None = None
     embedding_model: str
+    valid_to: datetime | None = None

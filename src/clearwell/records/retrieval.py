@@ -9,12 +9,43 @@ from clearwell.records.values import Label, Layer, Metadata, Scope, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a search ordered a chunk by: each part as it counted. Their sum is the rank."""
+
+    dense: float
+    lexical: float
+    author: float
+    beside: float
+    answer: float
+    session: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A verified chunk, its raw cosine similarity to the query, and where words counted too, what it is ordered by."""
+    """A verified chunk and how it was found.
+
+    ``similarity`` is the raw cosine, None where no vector was asked; ``words`` is the share of the query's words that
+    it and its neighbours have, the rare ones counting more. ``rank`` orders, where words counted too.
+    ``origin_id`` is what it was promoted from.
+    """
 
     memory: Memory
-    similarity: float
+    similarity: float | None
+    words: float = 0.0
     rank: float | None = None
+    parts: Parts | None = None
+    origin_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Where an item's scores come from. ``parts`` and ``rank`` are of verified items, the age of unverified ones."""
+
+    cosine: float | None
+    words: float
+    parts: Parts | None = None
+    rank: float | None = None
+    age_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +73,14 @@ class ContextItem:
     metadata: Metadata
     flags: tuple[str, ...] = ()
     cut: bool = False
+    explanation: Explanation | None = None
+    node_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """The items in the server's order, and the parts that did not answer."""
+    """The items in the server's order, the parts that did not answer, and the tiers that were asked."""
 
     items: tuple[ContextItem, ...]
     degraded: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = (Source.HOT, Source.COLD)

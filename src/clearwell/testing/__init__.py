@@ -4,6 +4,7 @@ They pass the contract tests of the real ones.
 """
 
 from clearwell.testing.access import MemoryIdempotency, MemoryKeys
+from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
@@ -12,6 +13,7 @@ from clearwell.testing.working import MemoryRecalls, MemoryWorking
 __all__ = [
     "CountedIds",
     "ManualClock",
+    "MemoryGroups",
     "MemoryIdempotency",
     "MemoryKeys",
     "MemoryLongTerm",

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 import numpy as np
 
+from clearwell.flow.filters import meets
 from clearwell.ports import Claim, Lexicon, SearchQuery
-from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector
+from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.access import MemoryIdempotency
 from clearwell.testing.ranking import Ranking
 
@@ -24,29 +26,43 @@ class MemoryLongTerm:
 
     async def search(self, query: SearchQuery) -> list[Found]:
         found = [
-            Found(memory=chunk, similarity=float(np.dot(query.embedding, chunk.embedding)))
+            Found(memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk))
             for chunk in self._chunks
             if chunk.group_id == query.group_id
-            and chunk.embedding_model == query.model
+            and (query.embedding is None or chunk.embedding_model == query.model)
             and chunk.agent_id in (None, query.agent_id)
             and chunk.embedding is not None
+            and _is_meant(chunk, query.where)
         ]
         if query.asked is not None:
-            found = Ranking(self._lexicon, self._group(query.group_id)).ranked(found, query.asked, query.fusion)
-        found.sort(key=lambda one: (-(one.similarity if one.rank is None else one.rank), *_place(one.memory)))
+            counted = [chunk for chunk in self._chunks if _is_counted(chunk, query)]
+            ranking = Ranking(self._lexicon, self._group(query.group_id), counted)
+            found = ranking.ranked(found, query.asked, query.fusion)
+        found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}
         for one in found:
             best.setdefault(one.memory.id, one)
-        return [replace(one, memory=replace(one.memory, embedding=None)) for one in best.values()][: query.limit]
+        nearest = list(best.values())[: query.limit]
+        return [
+            replace(one, memory=replace(one.memory, embedding=None))
+            for one in nearest
+            if query.embedding is not None or one.words > 0
+        ]
+
+    def _origin(self, chunk: Memory) -> UUID | None:
+        return next((one.text.origin_id for one in self.promotions if one.id == chunk.promotion_id), None)
 
     def _group(self, group_id: str) -> list[Memory]:
-        return [chunk for chunk in self._chunks if chunk.group_id == group_id]
+        return [chunk for chunk in self._chunks if chunk.group_id == group_id and chunk.valid_to is None]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         found = [
             replace(chunk, embedding=None)
             for chunk in self._chunks
-            if chunk.group_id == group_id and chunk.id in ids and chunk.agent_id in (None, agent_id)
+            if chunk.group_id == group_id
+            and chunk.id in ids
+            and chunk.agent_id in (None, agent_id)
+            and chunk.valid_to is None
         ]
         return sorted(found, key=lambda chunk: (chunk.id, chunk.chunk_no))
 
@@ -73,6 +89,30 @@ class MemoryLongTerm:
 
     async def ping(self) -> None:
         """Always there."""
+
+
+def _cosine(asked: Vector | None, stored: Vector | None) -> float | None:
+    return None if asked is None or stored is None else float(np.dot(asked, stored))
+
+
+def _is_counted(chunk: Memory, query: SearchQuery) -> bool:
+    return chunk.group_id == query.group_id and chunk.agent_id in (None, query.agent_id) and chunk.valid_to is None
+
+
+def _is_meant(chunk: Memory, where: Where) -> bool:
+    said = chunk.occurred_at or chunk.created_at
+    return (
+        (chunk.valid_to is None if where.as_of is None else _was_verified(chunk, where.as_of))
+        and (where.since is None or said >= where.since)
+        and (where.until is None or said < where.until)
+        and where.session_id in (None, chunk.session_id)
+        and where.scope in (None, chunk.scope)
+        and meets(chunk.metadata, where.conditions)
+    )
+
+
+def _was_verified(chunk: Memory, at: datetime) -> bool:
+    return chunk.created_at <= at and (chunk.valid_to is None or chunk.valid_to > at)
 
 
 def _place(memory: Memory) -> tuple[UUID, int]:

@@ -47,3 +47,30 @@ def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:
     assert ran.code == 0
     assert ran.out.count("\n") == 1
     assert ran.err == ""
+
+
+def test_a_query_takes_every_option_and_explains(program: Program) -> None:
+    program.good("ingest", "-g", "board", "--metadata", '{"source": "minutes"}', "--session", "s1", KNOWN)
+    options = [
+        "--days",
+        "2",
+        "--source",
+        "cold",
+        "--session",
+        "s1",
+        "--filters",
+        '{"source": "minutes"}',
+        "--max-chars",
+        "40",
+    ]
+    found = program.good("query", "-g", "board", *options, "--explain", "Who signs invoices?")
+    assert "rank 0." in found.out or "rank 1." in found.out
+    assert "--max-chars 0 shows all" in found.out
+    answer = program.good("query", "-g", "board", *options, "--explain", "--json", "Who signs invoices?").json
+    (item,) = answer["results"]
+    assert (item["cut"], answer["sources"]) == (True, ["cold"])
+    assert sum(item["explanation"]["parts"].values()) > 0
+    then = program.good("query", "-g", "board", "--as-of", "2020-01-01T00:00:00Z", "Who signs invoices?")
+    assert "What was verified then; working memory is left out." in then.out
+    wrong = program.run("query", "-g", "board", "--filters", "{", "x")
+    assert (wrong.code, "--filters is not valid JSON" in wrong.err) == (2, True)

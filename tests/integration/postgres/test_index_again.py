@@ -3,14 +3,25 @@
 import psycopg
 import pytest
 
+from clearwell.app import Clearwell
 from clearwell.flow.lexical import Bm25
 from clearwell.stores.postgres import PostgresLongTerm, PostgresPromotions, open_database
 from clearwell.stores.postgres.words import index_again
 from clearwell.testing import MemoryLongTerm
+from clearwell.worker import index, worker
 from tests.contract.ports import START
 from tests.contract.test_search_with_words import QUESTIONS, query, said
+from tests.path import OTHER, PERSON
+from tests.waiting import until
 
 COUNTS = "SELECT dimension, chunks FROM group_terms WHERE group_id = 'g' ORDER BY dimension"
+STALE = "SELECT count(*) FROM indexed_groups WHERE tokenizer_version <> %s"
+OLD = """
+    UPDATE memories SET lexemes = '{}/1048576', position = NULL, tokenizer_version = 0;
+    UPDATE indexed_groups SET tokenizer_version = 0;
+    DELETE FROM group_terms;
+    DELETE FROM group_authors
+"""
 
 
 async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_url: str) -> None:
@@ -32,3 +43,25 @@ async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_u
         found = {one.memory.id: one.rank for one in await PostgresLongTerm(database).search(query(text))}
         assert found == pytest.approx(expected, abs=2e-3)
     await database.close()
+
+
+async def test_the_worker_makes_words_of_an_older_tokenizer_anew(clearwell: Clearwell) -> None:
+    """As after an upgrade: every group gets its words in the background, and is then left alone."""
+    for group in ("g", "h"):
+        await clearwell.memory.promote(group, OTHER, by=PERSON, session_id="s", author="Ann")
+        await clearwell.memory.promote(group, "Only for the auditor.", by=PERSON, agent_id="auditor")
+    assert await index(clearwell) == 0
+    assert clearwell.settings.database_url is not None
+    with psycopg.connect(clearwell.settings.database_url.get_secret_value(), autocommit=True) as owner:
+        before = owner.execute("SELECT * FROM group_terms ORDER BY group_id, dimension, reader").fetchall()
+        owner.execute(OLD)
+
+        async def done() -> bool:
+            return owner.execute(STALE, (Bm25.version,)).fetchone() == (0,)
+
+        async with worker(clearwell):
+            await until(done)
+        assert owner.execute("SELECT * FROM group_terms ORDER BY group_id, dimension, reader").fetchall() == before
+        versions = owner.execute("SELECT DISTINCT tokenizer_version FROM memories").fetchall()
+    assert versions == [(Bm25.version,)]
+    assert await index(clearwell) == 0

@@ -111,3 +111,21 @@ async def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
             statement_seconds=1,
             prepare=True,
         )
+
+
+async def test_groups_from_before_there_was_a_list_are_indexed_anew(empty_database_url: str) -> None:
+    await migrate(empty_database_url, up_to=8)
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute("""
+            INSERT INTO promotions (group_id, id, memory_id, scope, origin, content, metadata, decided_by, decided_at)
+            VALUES ('g', gen_random_uuid(), gen_random_uuid(), 'group', 'typed', 'x', '{}', 'ann', now());
+            INSERT INTO memories (group_id, id, chunk_no, promotion_id, scope, content, embedding, embedding_model,
+                metadata, promoted_at)
+            SELECT group_id, memory_id, 0, id, scope, 'Who?”', '[1,2]', 'm', metadata, decided_at FROM promotions;
+            INSERT INTO group_terms VALUES ('g', 0, 1)""")
+        await migrate(empty_database_url)
+        assert connection.execute("SELECT * FROM indexed_groups").fetchall() == [("g", 0)]
+        assert connection.execute("SELECT asks FROM memories").fetchall() == [(True,)]
+        assert connection.execute("SELECT reader, chunks FROM group_terms").fetchall() == [("", 1)]
+        forced = "SELECT relforcerowsecurity FROM pg_class WHERE relname = 'memories'"
+        assert connection.execute(forced).fetchall() == [(True,)]

@@ -196,3 +196,32 @@ def test_every_table_with_a_group_is_guarded(database_url: str) -> None:
             WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace""").fetchall()
     assert {name for name, _ in rows} >= set(PATH)
     assert [name for name, guarded in rows if not guarded] == []
+
+
+def test_only_the_operator_says_what_groups_and_agents_are_told(connection: psycopg.Connection) -> None:
+    """And the worker reads of a group no more than when its digest is due."""
+    group: LiteralString = (
+        "INSERT INTO groups (group_id, system_prompt, created_at, updated_at) VALUES ('g', 'x', now(), now())"
+    )
+    agent: LiteralString = (
+        "INSERT INTO agents (group_id, agent_id, persona, created_at, updated_at) VALUES ('g', 'a', 'x', now(), now())"
+    )
+    for role in ROLES:
+        for statement in (group, agent, "UPDATE groups SET system_prompt = 'y'", "DELETE FROM agents"):
+            with pytest.raises(InsufficientPrivilege), connection.transaction():
+                enter(connection, role)
+                connection.execute(statement)
+    with connection.transaction():
+        enter(connection, "clearwell_operator")
+        connection.execute(group)
+        connection.execute(agent)
+    with pytest.raises(InsufficientPrivilege), connection.transaction():
+        enter(connection, "clearwell_worker", "")
+        connection.execute("SELECT system_prompt FROM groups")
+    with connection.transaction():
+        enter(connection, "clearwell_worker", "")
+        found = connection.execute("SELECT group_id, digest_cron, digest_zone FROM groups").fetchall()
+    assert found == [("g", None, None)]
+    with connection.transaction():
+        enter(connection, "clearwell_agent", "other")
+        assert connection.execute("SELECT count(*) FROM groups").fetchone() == (0,)

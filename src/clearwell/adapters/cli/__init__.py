@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from clearwell.adapters.cli import doctor, explain, ingress, memory, operate, problems, serve, status
+from clearwell.adapters.cli import asking, context, doctor, explain, ingress, memory, operate, problems, serve, status
+from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.printing import prepare_streams
 from clearwell.adapters.cli.running import Interrupted
@@ -31,20 +32,21 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback(invoke_without_command=True)
 def _start(
-    context: typer.Context,
+    called: typer.Context,
     version: Annotated[  # noqa: ARG001 - its callback acts
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    if called.invoked_subcommand is None:
+        typer.echo(called.get_help())
 
 
 for command in (
     serve.serve,
     operate.migrate,
     memory.capture,
-    memory.query,
+    asking.query,
+    context.context,
     memory.ingest,
     explain.explain,
     ingress.check,
@@ -58,6 +60,8 @@ for command in (
     app.command()(command)
 app.add_typer(working, name="working")
 app.add_typer(tombstones, name="tombstone")
+app.add_typer(groups, name="group")
+app.add_typer(agents, name="agent")
 app.add_typer(keys, name="keys")
 
 

@@ -58,11 +58,11 @@ def given_metadata(text: str, confidence: float | None = None) -> dict[str, Any]
     return metadata if confidence is None else {**metadata, "confidence": confidence}
 
 
-def moment(text: str | None) -> datetime | None:
+def moment(text: str | None, option: str = "--occurred-at") -> datetime | None:
     try:
         return None if text is None else datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageProblem("cli_time_invalid", field="--occurred-at") from error
+        raise UsageProblem("cli_time_invalid", field=option) from error
 
 
 def wanted_id(text: str, missing: str, **params: object) -> UUID:

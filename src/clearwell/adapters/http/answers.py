@@ -1,6 +1,7 @@
 """What goes out, as plain objects in the caller's language."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from pydantic_core import to_json
@@ -11,13 +12,20 @@ from clearwell.errors import ClearwellError
 from clearwell.flow.hidden import escaped
 from clearwell.messages import Language, say
 from clearwell.records import (
+    Agent,
+    BuiltContext,
     Capture,
     CaptureReceipt,
     ContextItem,
+    Explanation,
+    Group,
+    ItemReport,
     Label,
+    NodeRun,
     Promoted,
     QuarantineRow,
     Retrieval,
+    SectionReport,
     SeenAgain,
     Tombstone,
     Verdict,
@@ -74,7 +82,11 @@ def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> O
 
 def retrieval(found: Retrieval, language: Language) -> Object:
     labels = {label: say(f"label_{label}", language) for label in Label}
-    return {"results": [_item(one, labels[one.label]) for one in found.items], "degraded": found.degraded}
+    return {
+        "results": [_item(one, labels[one.label]) for one in found.items],
+        "degraded": found.degraded,
+        "sources": found.sources,
+    }
 
 
 def _item(one: ContextItem, label_text: str) -> Object:
@@ -101,6 +113,18 @@ def _item(one: ContextItem, label_text: str) -> Object:
         "metadata": one.metadata,
         "flags": one.flags,
         "cut": one.cut,
+        "explanation": None if one.explanation is None else _explanation(one.explanation),
+    }
+
+
+def _explanation(one: Explanation) -> Object:
+    parts = None if one.parts is None else asdict(one.parts)
+    return {
+        "cosine": one.cosine,
+        "words": one.words,
+        "parts": parts,
+        "rank": one.rank,
+        "age_seconds": one.age_seconds,
     }
 
 
@@ -156,6 +180,52 @@ def tombstone(one: Tombstone) -> Object:
         "lifted_by": one.lifted_by,
         "lifted_at": one.lifted_at,
     }
+
+
+def group(one: Group) -> Object:
+    return {
+        "group_id": one.group_id,
+        "system_prompt": one.system_prompt,
+        "digest_cron": one.digest_cron,
+        "digest_zone": one.digest_zone,
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+    }
+
+
+def agent(one: Agent) -> Object:
+    return {
+        "group_id": one.group_id,
+        "agent_id": one.agent_id,
+        "persona": one.persona,
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+    }
+
+
+def context(built: BuiltContext, language: Language, *, text: bool, messages: bool) -> Object:
+    found: Object = {"text": built.text} if text else {}
+    if messages:
+        found["messages"] = [{"role": one.role, "content": one.content} for one in built.messages]
+    sections = [
+        {
+            "section": one.section,
+            **_fate(one, language),
+            "items": [{"id": item.id, **_fate(item, language)} for item in one.items],
+        }
+        for one in built.report.sections
+    ]
+    report = {"max_tokens": built.report.max_tokens, "tokens": built.report.tokens, "sections": sections}
+    return {**found, "report": report, "degraded": built.degraded}
+
+
+def _fate(one: SectionReport | ItemReport, language: Language) -> Object:
+    said = None if one.reason is None else say(one.reason, language)
+    return {"fate": one.fate, "tokens": one.tokens, "reason": one.reason, "reason_text": said}
+
+
+def node_run(one: NodeRun) -> Object:
+    return {"output": one.output, "events": [{"type": e.type, "at": e.at, "data": e.data} for e in one.events]}
 
 
 def working_entry(one: WorkingEntry, now: datetime, language: Language) -> Object:

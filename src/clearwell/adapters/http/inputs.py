@@ -1,15 +1,20 @@
 """What comes in, by structure: names and types. Values are checked once, by ``clearwell.flow.limits``."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.flow.budget import LEAST_TOKENS
+from clearwell.flow.context import MOST_TOKENS, ContextRequest
+from clearwell.flow.node import NodeOptions
+from clearwell.flow.options import MOST_CHARS, RetrieveOptions
+from clearwell.messages import Language
 from clearwell.ports import QuarantineFilter
-from clearwell.records import Admission, NewCapture, NewMemory
+from clearwell.records import Admission, GroupChange, NewCapture, NewMemory, Operator
 
 MAX_CAPTURES = 1_000
 MAX_ITEMS = 100
@@ -141,15 +146,32 @@ class IngestBatch(Grouped):
     items: list[MemoryInput] = Field(min_length=1, max_length=MAX_ITEMS)
 
 
-class QueryInput(Grouped):
-    """A question to working and long-term memory."""
+class RetrievalInput(Grouped):
+    """What may be asked of retrieval."""
 
-    query: str
     max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
     hot_limit: Limit | None = Field(None, description="most items of working memory; 10 if left out")
     cold_limit: Limit | None = Field(None, description="most items of long-term memory; 5 if left out")
     relevance_threshold: Share | None = Field(None, description="leaves out verified items below this relevance")
     agent_id: str | None = Field(None, description="adds this agent's own memory")
+    session_id: str | None = Field(None, description="only what belongs to this session")
+    sources: list[str] | None = Field(None, description="the tiers to ask: hot, cold; both if left out")
+    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
+    since: Moment | None = Field(None, alias="from", description="only what was said at this time or later")
+    until: Moment | None = Field(None, alias="to", description="only what was said before this time")
+    as_of: Moment | None = Field(None, description="what was verified then; leaves working memory out")
+    filters: Any = Field(
+        None,
+        json_schema_extra={
+            "anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}, {"type": "null"}]
+        },
+        description='conditions on metadata, all to hold: {"source": "minutes", "a.b": {"gte": 3}}; operators: '
+        + ", ".join(Operator),
+    )
+    max_chars: int | None = Field(
+        None, ge=0, le=MOST_CHARS, description="cuts each item at a sentence; 500 if left out, 0 leaves items whole"
+    )
+    explain: bool = Field(False, description="adds to each item what its scores were made of")
 
     def options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -158,7 +180,85 @@ class QueryInput(Grouped):
             cold_limit=self.cold_limit,
             relevance_threshold=self.relevance_threshold,
             agent_id=self.agent_id,
+            session_id=self.session_id,
+            sources=self.sources,
+            time_range_days=self.time_range_days,
+            since=self.since,
+            until=self.until,
+            as_of=self.as_of,
+            filters=self.filters,
+            max_chars=self.max_chars,
+            explain=self.explain,
         )
+
+
+class QueryInput(RetrievalInput):
+    """A question to working and long-term memory."""
+
+    query: str
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    MESSAGES = "messages"
+    BOTH = "both"
+
+
+class Tongue(StrEnum):
+    EN = "en"
+    ZH = "zh"
+
+
+class ContextInput(RetrievalInput):
+    """What to build a context for."""
+
+    proposal: str = Field(description="what the agent is to speak about now, up to 1 MiB")
+    query: str | None = Field(None, description="what to look for in memory; the proposal if left out")
+    max_tokens: int | None = Field(None, ge=LEAST_TOKENS, le=MOST_TOKENS, description="the budget; 4000 if left out")
+    format: Format = Field(Format.BOTH, strict=False, description="what to answer with")
+    language: Tongue | None = Field(
+        None, strict=False, description="of headings and labels; by Accept-Language if left out"
+    )
+
+    def request(self, language: Language) -> ContextRequest:
+        return ContextRequest(
+            proposal=self.proposal,
+            query=self.query,
+            max_tokens=self.max_tokens,
+            language=language if self.language is None else self.language.value,
+            options=self.options(),
+        )
+
+
+class NodeOptionsInput(BaseModel):
+    """The properties of a memory-retrieval node."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
+    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
+    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this; 0.7 if left out")
+    include_verdicts: bool = Field(
+        True, description="also the conclusions of chair and verdict nodes in earlier meetings; false leaves them out"
+    )
+    agent_id: str | None = Field(None, description="adds this agent's own memory")
+
+    def record(self) -> NodeOptions:
+        return NodeOptions(
+            max_results=self.max_results,
+            time_range_days=self.time_range_days,
+            relevance_threshold=self.relevance_threshold,
+            include_verdicts=self.include_verdicts,
+            agent_id=self.agent_id,
+        )
+
+
+class NodeInput(Grouped):
+    """A state of a workflow for the memory-retrieval node."""
+
+    input: dict[str, Any] = Field(description="the state: topic, else content, else document is the query")
+    options: NodeOptionsInput = Field(default_factory=NodeOptionsInput)
+    language: Tongue | None = Field(None, strict=False, description="of labels; by Accept-Language if left out")
 
 
 class CaptureParameters(BaseModel):
@@ -185,6 +285,27 @@ class TombstoneInput(Grouped):
 
     value: str = Field(description="the text as it was said; it is not kept")
     reason: str = Field(description="why, for whoever says it again")
+
+
+class GroupInput(BaseModel):
+    """What to change of a group. What is left out stays; null empties it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    system_prompt: str | None = Field(None, description="what every agent of the group is told, up to 32 KiB")
+    digest_cron: str | None = Field(None, description="when its digest is due: five fields of cron; null: the setting")
+    digest_zone: str | None = Field(None, description="the time zone of that, such as Asia/Shanghai; null: the setting")
+
+    def change(self) -> GroupChange:
+        return GroupChange(**{name: getattr(self, name) for name in self.model_fields_set})
+
+
+class AgentInput(BaseModel):
+    """Who an agent is to be."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    persona: str = Field(description="what this agent is told about itself, up to 32 KiB")
 
 
 class GroupParameters(Grouped):

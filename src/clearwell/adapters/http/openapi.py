@@ -23,6 +23,10 @@ MODELS: Sequence[type[BaseModel]] = (
     inputs.CheckInput,
     inputs.RowInput,
     inputs.TombstoneInput,
+    inputs.GroupInput,
+    inputs.AgentInput,
+    inputs.ContextInput,
+    inputs.NodeInput,
     schemas.Problem,
     schemas.CaptureAnswer,
     schemas.CaptureBatchAnswer,
@@ -36,6 +40,13 @@ MODELS: Sequence[type[BaseModel]] = (
     schemas.CountsAnswer,
     schemas.TombstonesAnswer,
     schemas.IdAnswer,
+    schemas.GroupAnswer,
+    schemas.GroupsAnswer,
+    schemas.AgentNameAnswer,
+    schemas.AgentAnswer,
+    schemas.AgentsAnswer,
+    schemas.ContextAnswer,
+    schemas.NodeAnswer,
     schemas.AliveAnswer,
     schemas.ReadyAnswer,
 )
@@ -53,7 +64,7 @@ PROBLEMS: Mapping[int, str] = {
     503: "A part that is needed does not answer.",
 }
 
-QUESTIONS = ("/api/v1/memory/query", "/api/v1/ingress/check")
+QUESTIONS = ("/api/v1/memory/query", "/api/v1/ingress/check", "/api/v1/context", "/api/v1/nodes/memory_retrieval")
 """Routes that only ask, though they are posted to."""
 
 READS = (401, 403, 422, 500, 503)
@@ -137,6 +148,6 @@ def _add_headers(path: str, method: str, operation: Document) -> None:
         return
     operation["security"] = [{"key": []}, {}]
     names = ["AcceptLanguage", "Actor"]
-    if method in ("post", "delete") and path not in QUESTIONS:
+    if method in ("post", "put", "delete") and path not in QUESTIONS:
         names.append("IdempotencyKey")
     operation.setdefault("parameters", []).extend({"$ref": f"#/components/parameters/{name}"} for name in names)

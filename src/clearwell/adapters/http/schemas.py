@@ -6,7 +6,18 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from clearwell.records import Admission, Label, Layer, Outcome, Scope, Source, TombstoneKind
+from clearwell.records import (
+    Admission,
+    Fate,
+    Label,
+    Layer,
+    NodeEventType,
+    Outcome,
+    Scope,
+    Section,
+    Source,
+    TombstoneKind,
+)
 
 
 class FlawSchema(BaseModel):
@@ -124,12 +135,33 @@ class IngestBatchAnswer(BaseModel):
     results: list[MemoryAnswer | Problem]
 
 
+class PartsAnswer(BaseModel):
+    """What a verified item was ordered by: each part as it counted. Their sum is the rank."""
+
+    dense: float
+    lexical: float
+    author: float
+    beside: float
+    answer: float
+    session: float
+
+
+class ExplanationAnswer(BaseModel):
+    """Where an item's scores come from."""
+
+    cosine: float | None = Field(description="raw, of the model; null where the embedder did not answer")
+    words: float = Field(description="the share of the query's words that it has, the rare ones counting more")
+    parts: PartsAnswer | None = Field(description="of verified items")
+    rank: float | None = Field(description="of verified items")
+    age_seconds: float | None = Field(description="of unverified items")
+
+
 class ItemAnswer(BaseModel):
     """One item of context with its label."""
 
     content: str
     source: Source
-    score: float
+    score: float = Field(description="1.0 of working memory; of long-term memory the similarity")
     id: UUID
     group_id: str
     layer: Layer
@@ -148,14 +180,16 @@ class ItemAnswer(BaseModel):
     chunk_no: int | None
     metadata: dict[str, Any]
     flags: list[str]
-    cut: bool = Field(description="the text was too long for working memory")
+    cut: bool = Field(description="the text goes on: it was longer than max_chars, or than working memory holds")
+    explanation: ExplanationAnswer | None = Field(description="with explain=true")
 
 
 class QueryAnswer(BaseModel):
-    """Items in the order in which to use them, and the parts that did not answer."""
+    """Items in the order in which to use them, the parts that did not answer, and the tiers that were asked."""
 
     results: list[ItemAnswer]
-    degraded: list[str] = Field(examples=[[], ["working_memory"]])
+    degraded: list[str] = Field(examples=[[], ["working_memory"], ["embedder"]])
+    sources: list[Source] = Field(examples=[["hot", "cold"]])
 
 
 class SightingAnswer(BaseModel):
@@ -229,6 +263,90 @@ class WorkingAnswer(BaseModel):
     """Live entries, newest first."""
 
     entries: list[EntryAnswer]
+
+
+class GroupAnswer(BaseModel):
+    """What a group is told, and when its digest is due."""
+
+    group_id: str
+    system_prompt: str
+    digest_cron: str | None
+    digest_zone: str | None
+    created_at: datetime | None = Field(description="null: nobody has described the group")
+    updated_at: datetime | None
+
+
+class GroupsAnswer(BaseModel):
+    groups: list[GroupAnswer]
+
+
+class AgentNameAnswer(BaseModel):
+    group_id: str
+    agent_id: str
+
+
+class AgentAnswer(AgentNameAnswer):
+    """Who an agent is to be."""
+
+    persona: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class AgentsAnswer(BaseModel):
+    agents: list[AgentAnswer]
+
+
+class PromptMessageAnswer(BaseModel):
+    role: str = Field(examples=["system", "user"])
+    content: str
+
+
+class ContextItemAnswer(BaseModel):
+    """What became of one memory."""
+
+    id: UUID
+    fate: Fate
+    tokens: int
+    reason: str | None
+    reason_text: str | None
+
+
+class ContextSectionAnswer(BaseModel):
+    section: Section
+    fate: Fate
+    tokens: int
+    reason: str | None
+    reason_text: str | None
+    items: list[ContextItemAnswer]
+
+
+class ContextReportAnswer(BaseModel):
+    max_tokens: int
+    tokens: int = Field(description="what the whole costs, by the counter; never more than max_tokens")
+    sections: list[ContextSectionAnswer]
+
+
+class ContextAnswer(BaseModel):
+    """A context for a language model, and what it is made of."""
+
+    text: str | None = Field(None, description="the whole as one text")
+    messages: list[PromptMessageAnswer] | None = Field(None, description="the whole for a chat API")
+    report: ContextReportAnswer
+    degraded: list[str] = Field(description="parts that did not answer", examples=[[], ["prompts"]])
+
+
+class NodeEventAnswer(BaseModel):
+    type: NodeEventType
+    at: datetime
+    data: dict[str, Any]
+
+
+class NodeAnswer(BaseModel):
+    """The state with history_context added, and what happened on the way."""
+
+    output: dict[str, Any]
+    events: list[NodeEventAnswer]
 
 
 class AliveAnswer(BaseModel):

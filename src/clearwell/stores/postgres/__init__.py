@@ -3,6 +3,7 @@
 from clearwell.stores.postgres.admissions import PostgresAdmissions
 from clearwell.stores.postgres.captures import PostgresCaptures
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
+from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
@@ -15,6 +16,7 @@ __all__ = [
     "PostgresAdmissions",
     "PostgresAudit",
     "PostgresCaptures",
+    "PostgresGroups",
     "PostgresIdempotency",
     "PostgresKeys",
     "PostgresLongTerm",

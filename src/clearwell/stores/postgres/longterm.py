@@ -14,6 +14,7 @@ from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
+from clearwell.stores.postgres.searching import asked_params, found_of, where_params
 from clearwell.stores.postgres.words import Words
 
 SPARE_CHUNKS, MORE = 3, 4
@@ -35,23 +36,24 @@ class PostgresLongTerm:
             chunks = await self._nearest(query, wanted)
             found = best_chunks(chunks, query.limit)
             if len(found) == query.limit or len(chunks) < wanted:
-                return found
+                return [one for one in found if query.embedding is not None or one.words > 0]
             wanted *= MORE
 
     async def _nearest(self, wanted: SearchQuery, limit: int) -> list[Found]:
         params = {
             "group_id": wanted.group_id,
-            "embedding": to_column(wanted.embedding),
+            "embedding": None if wanted.embedding is None else to_column(wanted.embedding),
             "model": wanted.model,
             "agent_id": wanted.agent_id,
             "limit": limit,
         }
-        if wanted.asked is None:
+        if wanted.asked is None and wanted.where.everything:
             rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
         else:
-            statements = [(query("plan_by_group"), {}), (query("search_with_words"), params | _asked_params(wanted))]
+            params |= asked_params(wanted, limit) | where_params(wanted.where)
+            statements = [(query("plan_by_group"), {}), (query("search_with_words"), params)]
             _, rows = await self._database.run_all(self._role, wanted.group_id, statements)
-        return [Found(memory=memory_of(row), similarity=row["similarity"], rank=row.get("rank")) for row in rows]
+        return [found_of(row, wanted) for row in rows]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}
@@ -59,23 +61,6 @@ class PostgresLongTerm:
 
     async def ping(self) -> None:
         await self._database.ping()
-
-
-def _asked_params(wanted: SearchQuery) -> dict[str, Any]:
-    asked, fusion = wanted.asked, wanted.fusion
-    if asked is None:
-        return {}
-    return {
-        "dimensions": list(asked.weights),
-        "weights": [float(weight) for weight in asked.weights.values()],
-        "spoken": asked.spoken,
-        "dense": float(fusion.dense),
-        "lexical": float(fusion.lexical),
-        "author": float(fusion.author),
-        "beside": float(fusion.beside),
-        "session": float(fusion.session),
-        "pool": max(fusion.pool, wanted.limit + SPARE_CHUNKS),
-    }
 
 
 def best_chunks(chunks: Sequence[Found], limit: int) -> list[Found]:

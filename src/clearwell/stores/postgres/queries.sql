@@ -209,15 +209,27 @@ DELETE FROM group_terms WHERE group_id = %(group_id)s
 DELETE FROM group_authors WHERE group_id = %(group_id)s
 
 -- name: count_terms
--- Dimension 0 counts the chunks.
-INSERT INTO group_terms (group_id, dimension, chunks)
-SELECT %(group_id)s, * FROM unnest(%(dimensions)s::integer[], %(chunks)s::integer[])
-ON CONFLICT (group_id, dimension) DO UPDATE SET chunks = group_terms.chunks + excluded.chunks
+-- Dimension 0 counts the chunks. What one agent alone may read is counted for its eyes only.
+INSERT INTO group_terms (group_id, reader, dimension, chunks)
+SELECT %(group_id)s, %(reader)s, * FROM unnest(%(dimensions)s::integer[], %(chunks)s::integer[])
+ON CONFLICT (group_id, dimension, reader) DO UPDATE SET chunks = group_terms.chunks + excluded.chunks
 
 -- name: count_authors
-INSERT INTO group_authors (group_id, author, spoken, chunks)
-SELECT %(group_id)s, * FROM unnest(%(authors)s::text[], %(spoken)s::text[], %(chunks)s::integer[])
-ON CONFLICT (group_id, author) DO UPDATE SET chunks = group_authors.chunks + excluded.chunks
+INSERT INTO group_authors (group_id, reader, author, spoken, chunks)
+SELECT %(group_id)s, %(reader)s, * FROM unnest(%(authors)s::text[], %(spoken)s::text[], %(chunks)s::integer[])
+ON CONFLICT (group_id, author, reader) DO UPDATE SET chunks = group_authors.chunks + excluded.chunks
+
+-- name: note_indexed
+-- A group that is new has its words by this tokenizer; one that has older ones is marked when all are made anew.
+INSERT INTO indexed_groups (group_id, tokenizer_version) VALUES (%(group_id)s, %(tokenizer_version)s)
+ON CONFLICT DO NOTHING
+
+-- name: mark_indexed
+UPDATE indexed_groups SET tokenizer_version = %(tokenizer_version)s WHERE group_id = %(group_id)s
+
+-- name: groups_to_index
+-- Groups whose words an older tokenizer made. Only ids are visible here.
+SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_version)s ORDER BY group_id LIMIT %(limit)s
 
 -- name: plan_by_group
 -- One plan for every group, and always by the group's index: planning anew costs as much as scanning a small group.
@@ -225,46 +237,66 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
 
 -- name: search_with_words
 -- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
+-- Without a vector the words alone count. Whether anything is filtered is asked once a row: what follows is then free.
 WITH rarity AS (
-    SELECT q.dimension, q.weight
-        * ln(1 + (whole.chunks - coalesce(t.chunks, 0) + 0.5) / (coalesce(t.chunks, 0) + 0.5)) AS weight
+    SELECT q.dimension, q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
     FROM unnest(%(dimensions)s::integer[], %(weights)s::double precision[]) AS q (dimension, weight)
-    CROSS JOIN (SELECT coalesce(max(chunks), 0)::double precision AS chunks FROM group_terms
-        WHERE group_id = %(group_id)s AND dimension = 0) AS whole
-    LEFT JOIN group_terms t ON t.group_id = %(group_id)s AND t.dimension = q.dimension
+    CROSS JOIN (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
+        WHERE group_id = %(group_id)s AND dimension = 0 AND reader IN ('', %(agent_id)s)) AS whole
+    CROSS JOIN LATERAL (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
+        WHERE group_id = %(group_id)s AND dimension = q.dimension AND reader IN ('', %(agent_id)s)) AS term
 ), asked AS (
-    SELECT ('{' || coalesce(string_agg(dimension || ':' || (weight * %(lexical)s / most)::real, ',' ORDER BY dimension),
+    SELECT ('{' || coalesce(string_agg(dimension || ':' || (weight / most)::real, ',' ORDER BY dimension),
         '') || '}/1048576')::sparsevec AS words
     FROM rarity, (SELECT nullif(sum(weight), 0) * 2 AS most FROM rarity) AS best
 ), named AS (
-    SELECT CASE WHEN count(*) = 1 THEN min(author) END AS author FROM group_authors
-    WHERE group_id = %(group_id)s AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
+    SELECT CASE WHEN count(DISTINCT author) = 1 THEN min(author) END AS author FROM group_authors
+    WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
 ), pool AS MATERIALIZED (
-    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no,
-        %(dense)s * (m.embedding <=> %(embedding)s) + (m.lexemes <#> (SELECT words FROM asked))
+    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
+        coalesce(%(dense)s * (m.embedding <=> %(embedding)s), %(dense)s)
+        + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
         - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
     FROM memories m
-    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+    WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
+        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+        AND (%(everything)s OR (
+            (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
+            AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
+            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s)
+            AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
+            AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
+            AND NOT EXISTS (
+                SELECT FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path text[], operator text, value jsonb)
+                WHERE clearwell_meets(m.metadata #> c.path, c.operator, coalesce(c.value, 'null')) IS NOT TRUE)))
     ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
 ), lifted AS (
-    SELECT place, id, chunk_no, %(dense)s - away
-        + %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0)
-        + CASE WHEN session_id IS NULL THEN 0
-            ELSE %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) END AS rank
+    SELECT place, id, chunk_no, %(dense)s - away AS own,
+        session_id IS NOT NULL AS placed,
+        %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0) AS beside,
+        %(answer)s * coalesce(greatest(%(dense)s - min(away) FILTER (WHERE asks) OVER before, 0), 0) AS answer,
+        %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) AS session
     FROM pool
     WINDOW beside AS (PARTITION BY session_id, agent_id ORDER BY position
-        RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW)
+            RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW),
+        before AS (PARTITION BY session_id, agent_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING)
+), ranked AS (
+    SELECT *, own + CASE WHEN placed THEN beside + answer + session ELSE 0 END AS rank FROM lifted
+    ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s
 )
 SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
-    m.author, m.occurred_at, m.metadata, m.promoted_at, 1 - (m.embedding <=> %(embedding)s) AS similarity, l.rank
-FROM (SELECT * FROM lifted ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s) AS l JOIN memories m ON m.ctid = l.place
+    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
+    -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
+    CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS named,
+    (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
+FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
 
 -- name: search
 -- The nearest chunks of the group, exactly: every row of the group is compared.
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at, 1 - (embedding <=> %(embedding)s) AS similarity
+    occurred_at, metadata, promoted_at, valid_to, 1 - (embedding <=> %(embedding)s) AS similarity
 FROM memories
 WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NULL
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
@@ -272,7 +304,7 @@ ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
 
 -- name: get_memories
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at
+    occurred_at, metadata, promoted_at, valid_to
 FROM memories
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
@@ -445,3 +477,38 @@ WHERE group_id = %(group_id)s AND id = %(id)s AND kind = 'rejected' AND lifted_a
 -- name: list_tombstones
 SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
 WHERE group_id = %(group_id)s ORDER BY id DESC
+
+-- name: get_group
+SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at FROM groups
+WHERE group_id = %(group_id)s
+
+-- name: list_groups
+SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at FROM groups
+WHERE %(among)s::text[] IS NULL OR group_id = ANY(%(among)s) ORDER BY group_id COLLATE "C"
+
+-- name: change_group
+-- Only what is named in "changed" is changed.
+INSERT INTO groups (group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at)
+VALUES (%(group_id)s, %(system_prompt)s, %(digest_cron)s, %(digest_zone)s, %(at)s, %(at)s)
+ON CONFLICT (group_id) DO UPDATE SET updated_at = excluded.updated_at,
+    system_prompt = CASE WHEN 'system_prompt' = ANY(%(changed)s) THEN excluded.system_prompt
+        ELSE groups.system_prompt END,
+    digest_cron = CASE WHEN 'digest_cron' = ANY(%(changed)s) THEN excluded.digest_cron ELSE groups.digest_cron END,
+    digest_zone = CASE WHEN 'digest_zone' = ANY(%(changed)s) THEN excluded.digest_zone ELSE groups.digest_zone END
+
+-- name: get_prompts
+SELECT (SELECT system_prompt FROM groups WHERE group_id = %(group_id)s) AS system_prompt,
+    (SELECT persona FROM agents WHERE group_id = %(group_id)s AND agent_id = %(agent_id)s) AS persona
+
+-- name: get_agents
+SELECT group_id, agent_id, persona, created_at, updated_at FROM agents
+WHERE group_id = %(group_id)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s)
+ORDER BY agent_id COLLATE "C"
+
+-- name: put_agent
+INSERT INTO agents (group_id, agent_id, persona, created_at, updated_at)
+VALUES (%(group_id)s, %(agent_id)s, %(persona)s, %(at)s, %(at)s)
+ON CONFLICT (group_id, agent_id) DO UPDATE SET persona = excluded.persona, updated_at = excluded.updated_at
+
+-- name: remove_agent
+DELETE FROM agents WHERE group_id = %(group_id)s AND agent_id = %(agent_id)s

@@ -85,6 +85,7 @@ def memory_of(row: DictRow) -> Memory:
         metadata=row["metadata"],
         created_at=row["promoted_at"],
         promoted_at=row["promoted_at"],
+        valid_to=row["valid_to"],
     )
 
 

@@ -41,6 +41,34 @@ BEGIN
             WITH CHECK (group_id = nullif(current_setting(''clearwell.group'', true), ''''))', path_table);
 END
 $$;
+CREATE FUNCTION public.clearwell_meets(stored jsonb, operator text, wanted jsonb) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN CASE operator
+        WHEN 'exists' THEN (stored IS NOT NULL) = (wanted = 'true'::jsonb)
+        WHEN 'eq' THEN coalesce(stored = wanted, false)
+        WHEN 'ne' THEN stored IS DISTINCT FROM wanted
+        WHEN 'in' THEN coalesce(EXISTS (SELECT FROM jsonb_array_elements(wanted) AS one WHERE one = stored), false)
+        WHEN 'nin' THEN NOT EXISTS (SELECT FROM jsonb_array_elements(wanted) AS one WHERE one = stored)
+        WHEN 'contains' THEN CASE jsonb_typeof(stored)
+            WHEN 'string' THEN jsonb_typeof(wanted) = 'string' AND strpos(stored #>> '{}', wanted #>> '{}') > 0
+            WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(stored) AS one WHERE one = wanted)
+            ELSE false END
+        ELSE CASE
+            WHEN jsonb_typeof(stored) IS DISTINCT FROM jsonb_typeof(wanted) THEN false
+            WHEN jsonb_typeof(wanted) = 'number' THEN CASE operator
+                WHEN 'gt' THEN stored > wanted WHEN 'gte' THEN stored >= wanted
+                WHEN 'lt' THEN stored < wanted WHEN 'lte' THEN stored <= wanted ELSE false END
+            WHEN jsonb_typeof(wanted) = 'string' THEN CASE operator
+                WHEN 'gt' THEN (stored #>> '{}') COLLATE "C" > (wanted #>> '{}') COLLATE "C"
+                WHEN 'gte' THEN (stored #>> '{}') COLLATE "C" >= (wanted #>> '{}') COLLATE "C"
+                WHEN 'lt' THEN (stored #>> '{}') COLLATE "C" < (wanted #>> '{}') COLLATE "C"
+                WHEN 'lte' THEN (stored #>> '{}') COLLATE "C" <= (wanted #>> '{}') COLLATE "C" ELSE false END
+            ELSE false END
+    END;
+END
+$$;
 CREATE TABLE public.admissions (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -60,7 +88,9 @@ CREATE TABLE public.agents (
     group_id text NOT NULL,
     agent_id text NOT NULL,
     persona text DEFAULT ''::text NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT agents_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text) AND (agent_id <> ''::text)))
 );
 ALTER TABLE ONLY public.agents FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.audit_events (
@@ -110,6 +140,7 @@ CREATE TABLE public.group_authors (
     author text NOT NULL,
     spoken text NOT NULL,
     chunks integer NOT NULL,
+    reader text DEFAULT ''::text NOT NULL,
     CONSTRAINT group_authors_spoken_check CHECK ((spoken <> ''::text))
 );
 ALTER TABLE ONLY public.group_authors FORCE ROW LEVEL SECURITY;
@@ -121,13 +152,17 @@ ALTER TABLE ONLY public.group_secrets FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.group_terms (
     group_id text NOT NULL,
     dimension integer NOT NULL,
-    chunks integer NOT NULL
+    chunks integer NOT NULL,
+    reader text DEFAULT ''::text NOT NULL
 );
 ALTER TABLE ONLY public.group_terms FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.groups (
     group_id text NOT NULL,
     system_prompt text DEFAULT ''::text NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    digest_cron text,
+    digest_zone text,
     CONSTRAINT groups_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
 );
 ALTER TABLE ONLY public.groups FORCE ROW LEVEL SECURITY;
@@ -143,6 +178,11 @@ CREATE TABLE public.idempotency (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT idempotency_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text])))
 );
+CREATE TABLE public.indexed_groups (
+    group_id text NOT NULL,
+    tokenizer_version smallint NOT NULL
+);
+ALTER TABLE ONLY public.indexed_groups FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.ingress_counts (
     group_id text NOT NULL,
     agent_id text NOT NULL,
@@ -217,6 +257,8 @@ CREATE TABLE public.memories (
     "position" integer,
     lexemes public.sparsevec(1048576) DEFAULT '{}/1048576'::public.sparsevec NOT NULL,
     tokenizer_version smallint DEFAULT 0 NOT NULL,
+    asks boolean GENERATED ALWAYS AS (("right"(rtrim(content, ' 	
+"'')]*_”’」』）'::text), 1) = ANY (ARRAY['?'::text, '？'::text]))) STORED NOT NULL,
     CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
 )
@@ -329,15 +371,17 @@ ALTER TABLE ONLY public.digests
 ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
 ALTER TABLE ONLY public.group_authors
-    ADD CONSTRAINT group_authors_pkey PRIMARY KEY (group_id, author);
+    ADD CONSTRAINT group_authors_pkey PRIMARY KEY (group_id, author, reader);
 ALTER TABLE ONLY public.group_secrets
     ADD CONSTRAINT group_secrets_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.group_terms
-    ADD CONSTRAINT group_terms_pkey PRIMARY KEY (group_id, dimension);
+    ADD CONSTRAINT group_terms_pkey PRIMARY KEY (group_id, dimension, reader);
 ALTER TABLE ONLY public.groups
     ADD CONSTRAINT groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (principal, route, key);
+ALTER TABLE ONLY public.indexed_groups
+    ADD CONSTRAINT indexed_groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.ingress_counts
     ADD CONSTRAINT ingress_counts_pkey PRIMARY KEY (group_id, agent_id, "check", outcome);
 ALTER TABLE ONLY public.ingress_verdicts
@@ -368,6 +412,7 @@ CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id
 CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE UNIQUE INDEX digests_tick ON public.digests USING btree (group_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
+CREATE INDEX indexed_groups_version ON public.indexed_groups USING btree (tokenizer_version, group_id);
 CREATE INDEX insight_sources_log ON public.insight_sources USING btree (group_id, log_id);
 CREATE INDEX insights_digest ON public.insights USING btree (group_id, digest_id, "position");
 CREATE INDEX insights_open ON public.insights USING btree (group_id, id) WHERE (state = ANY (ARRAY['pending'::text, 'snoozed'::text]));
@@ -403,12 +448,14 @@ ALTER TABLE public.group_authors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.indexed_groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
+CREATE POLICY operator_lists_groups ON public.groups FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -418,6 +465,7 @@ CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(curren
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.indexed_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -436,7 +484,9 @@ ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
 CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
 CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
+CREATE POLICY worker_finds_groups ON public.indexed_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
+CREATE POLICY worker_finds_schedules ON public.groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
 ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA public TO clearwell_app;
@@ -463,7 +513,7 @@ GRANT UPDATE(removed_by) ON TABLE public.admissions TO clearwell_reviewer;
 GRANT UPDATE(judge_tries) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
-GRANT SELECT,INSERT,UPDATE ON TABLE public.agents TO clearwell_operator;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
@@ -503,8 +553,16 @@ GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_eraser;
 GRANT SELECT ON TABLE public.groups TO clearwell_agent;
 GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
+GRANT SELECT(group_id) ON TABLE public.groups TO clearwell_worker;
+GRANT SELECT(digest_cron) ON TABLE public.groups TO clearwell_worker;
+GRANT SELECT(digest_zone) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_eraser;
+GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_worker;
+GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingress_counts TO clearwell_worker;
 GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
@@ -538,6 +596,9 @@ GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
+GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
+GRANT SELECT(origin_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;

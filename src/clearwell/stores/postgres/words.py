@@ -1,5 +1,6 @@
 """The lexical side of new memories: their places, their words with their neighbours', and the group's counts."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,20 +107,30 @@ class Words(Generic[Chunk]):
         return [(chunk, stored[chunk.id, chunk.chunk_no]) for chunk in self._chunks]
 
     def changed(self) -> list[Statement]:
-        """What else changes: the words of earlier neighbours, and the group's counts."""
-        terms = Counter(place for chunk in self._chunks for place in self._lexicon.dimensions(chunk.content))
-        counted = sorted({0: len(self._chunks), **terms}.items())
-        authors = Counter(chunk.author for chunk in self._chunks if chunk.author and self._lexicon.name(chunk.author))
+        """What else changes: the words of earlier neighbours, and the counts of those who may read the chunks."""
+        readers = sorted({chunk.agent_id or "" for chunk in self._chunks})
+        noted = (query("note_indexed"), self._of_group(tokenizer_version=self._lexicon.version))
+        return [*self._updates, *(one for reader in readers for one in self._counted(reader)), noted]
+
+    def _counted(self, reader: str) -> list[Statement]:
+        chunks = [chunk for chunk in self._chunks if (chunk.agent_id or "") == reader]
+        terms = Counter(place for chunk in chunks for place in self._lexicon.dimensions(chunk.content))
+        counted = sorted({0: len(chunks), **terms}.items())
+        authors = Counter(chunk.author for chunk in chunks if chunk.author and self._lexicon.name(chunk.author))
         names = sorted(authors)
         return [
-            *self._updates,
             (
                 query("count_terms"),
-                self._of_group(dimensions=[place for place, _ in counted], chunks=[count for _, count in counted]),
+                self._of_group(
+                    reader=reader,
+                    dimensions=[place for place, _ in counted],
+                    chunks=[count for _, count in counted],
+                ),
             ),
             (
                 query("count_authors"),
                 self._of_group(
+                    reader=reader,
                     authors=names,
                     spoken=[self._lexicon.name(name) for name in names],
                     chunks=[authors[name] for name in names],
@@ -147,7 +158,9 @@ async def index_again(database: Database, lexicon: Lexicon, group_id: str) -> in
         params = {"group_id": group_id}
         _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
         words = Words(lexicon, group_id, [_Living(**row) for row in rows])
-        placed = words.placed([[], *([] for _ in words.sessions)])
+        # Reading ten thousand texts takes seconds, in which others are to be answered.
+        placed = await asyncio.to_thread(words.placed, [[], *([] for _ in words.sessions)])
+        changed = await asyncio.to_thread(words.changed)
         await transaction.run(
             [
                 (query("forget_terms"), params),
@@ -156,10 +169,17 @@ async def index_again(database: Database, lexicon: Lexicon, group_id: str) -> in
                     (query("place_again"), {**params, "id": chunk.id, "chunk_no": chunk.chunk_no, **more})
                     for chunk, more in placed
                 ),
-                *words.changed(),
+                *changed,
+                (query("mark_indexed"), {**params, "tokenizer_version": lexicon.version}),
             ]
         )
         return len(rows)
+
+
+async def groups_to_index(database: Database, lexicon: Lexicon, *, limit: int) -> list[str]:
+    """Groups whose words were made by another tokenizer, or before there were words."""
+    params = {"tokenizer_version": lexicon.version, "limit": limit}
+    return [row["group_id"] for row in await database.run(Role.WORKER, None, query("groups_to_index"), params)]
 
 
 def _session(chunk: Indexed) -> Session:

@@ -22,7 +22,17 @@ INGESTS = {
         ],
     },
 }
-QUERIES = {"query": {"group_id": "grp-123", "query": "项目的架构决策是什么？"}}
+QUERIES = {
+    "query": {"group_id": "grp-123", "query": "项目的架构决策是什么？"},
+    "options": {
+        "group_id": "grp-123",
+        "query": "How long are backups kept?",
+        "from": "2026-11-01T00:00:00Z",
+        "sources": ["cold"],
+        "filters": {"source": "minutes", "review.score": {"gte": 3}},
+        "explain": True,
+    },
+}
 
 
 @router.post(
@@ -59,7 +69,8 @@ async def ingest(request: Request, caller: Caller) -> Response:
     "/api/v1/memory/query",
     summary="Ask working and long-term memory",
     description="Both tiers at once, each item with its source, score and label. One tier that is down is named in "
-    "degraded, and the other one answers. Quarantine is never searched.",
+    "degraded, and the other one answers; without the embedder words alone are searched, and score is then the share "
+    "of the query's words. Quarantine is never searched.",
     responses=openapi.responses({200: ("What was found.", [schemas.QueryAnswer])}, openapi.QUERIES),
     openapi_extra=openapi.body(QueryInput, examples=QUERIES),
 )

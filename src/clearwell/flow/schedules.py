@@ -1,0 +1,37 @@
+"""When something is due: a cron line of five fields, and the time zone it is read in."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from croniter import CroniterBadDateError, CroniterError, croniter
+
+from clearwell.errors import InvalidInput
+
+CRON_LENGTH = 100
+FIELDS = 5
+EXAMPLE = "0 6 * * 1"
+SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def require_cron(line: str, field: str = "digest_cron") -> str:
+    """A line that a worker can follow: five fields that some day fulfils. Its spaces are made single ones."""
+    parts = line.split()
+    problem = InvalidInput("cron_invalid", field=field, limit=EXAMPLE, cron=line[:CRON_LENGTH])
+    if len(line) > CRON_LENGTH or len(parts) != FIELDS or "r" in parts[0].lower():
+        raise problem
+    tidy = " ".join(parts)
+    try:
+        croniter(tidy, SOME_DAY).get_next(datetime)
+    except CroniterBadDateError as error:
+        raise InvalidInput("cron_never", field=field, limit=EXAMPLE, cron=tidy) from error
+    except (CroniterError, ValueError, KeyError) as error:
+        raise problem from error
+    return tidy
+
+
+def require_zone(name: str, field: str = "digest_zone") -> str:
+    """A zone by its name in the IANA database, such as Asia/Shanghai."""
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise InvalidInput("zone_unknown", field=field, limit="Asia/Shanghai", zone=name[:CRON_LENGTH]) from error

@@ -1,0 +1,54 @@
+"""Which memories a search is about."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from clearwell.records.values import Json, Scope
+
+
+class Operator(StrEnum):
+    """How a value of metadata may be compared. There are no others."""
+
+    EQ = "eq"
+    NE = "ne"
+    IN = "in"
+    NIN = "nin"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    EXISTS = "exists"
+    CONTAINS = "contains"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One comparison: the value at ``path`` in the metadata, against ``value``."""
+
+    path: tuple[str, ...]
+    operator: Operator
+    value: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """All of these must hold. None: whatever.
+
+    ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured.
+    ``as_of`` asks for what was verified then; without it, for what is verified now.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    session_id: str | None = None
+    as_of: datetime | None = None
+    conditions: tuple[Condition, ...] = ()
+    scope: Scope | None = None
+
+    @property
+    def everything(self) -> bool:
+        return not self.conditions and (self.since, self.until, self.session_id, self.as_of, self.scope) == (None,) * 5
+
+
+EVERYTHING = Where()

@@ -1,0 +1,55 @@
+"""Groups and agents in dicts."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from clearwell.records import Agent, AuditEvent, Group, GroupChange, Prompts
+
+
+class MemoryGroups:
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self._agents: dict[tuple[str, str], Agent] = {}
+        self.events: list[AuditEvent] = []
+
+    async def get(self, group_id: str) -> Group | None:
+        return self._groups.get(group_id)
+
+    async def all(self, among: AbstractSet[str] | None) -> Sequence[Group]:
+        return [one for name, one in sorted(self._groups.items()) if among is None or name in among]
+
+    async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:
+        old = self._groups.get(group_id) or Group(group_id=group_id, created_at=event.at)
+        new = {name: getattr(change, name) for name in change.changed}
+        if "system_prompt" in new:
+            new["system_prompt"] = new["system_prompt"] or ""
+        self._groups[group_id] = replace(old, updated_at=event.at, **new)
+        self.events.append(event)
+
+    async def prompts(self, group_id: str, agent_id: str | None) -> Prompts:
+        group, agent = self._groups.get(group_id), self._agents.get((group_id, agent_id or ""))
+        return Prompts(system_prompt=group.system_prompt if group else "", persona=agent.persona if agent else "")
+
+    async def agent(self, group_id: str, agent_id: str) -> Agent | None:
+        return self._agents.get((group_id, agent_id))
+
+    async def agents(self, group_id: str) -> Sequence[Agent]:
+        return [one for (group, _), one in sorted(self._agents.items()) if group == group_id]
+
+    async def put_agent(self, group_id: str, agent_id: str, persona: str, *, event: AuditEvent) -> None:
+        old = self._agents.get((group_id, agent_id))
+        self._agents[group_id, agent_id] = Agent(
+            group_id=group_id,
+            agent_id=agent_id,
+            persona=persona,
+            created_at=event.at if old is None else old.created_at,
+            updated_at=event.at,
+        )
+        self.events.append(event)
+
+    async def remove_agent(self, group_id: str, agent_id: str, *, event: AuditEvent) -> bool:
+        if self._agents.pop((group_id, agent_id), None) is None:
+            return False
+        self.events.append(event)
+        return True

@@ -1,0 +1,31 @@
+"""``clearwell context`` in both languages."""
+
+from tests.integration.cli.program import Program
+
+KNOWN = "The payment gateway may be down for ten minutes at most, says the contract with the bank."
+PROPOSAL = "Move the payment gateway on Friday night."
+
+
+def test_a_context_is_shown_to_people_and_programs(program: Program) -> None:
+    program.good("group", "set", "g", "--prompt", "Decide by evidence.")
+    program.good("agent", "set", "a1", "-g", "g", "--persona", "You audit risk.")
+    program.good("ingest", "-g", "g", KNOWN)
+    shown = program.good("context", "-g", "g", "--agent", "a1", "--proposal", PROPOSAL).out
+    assert shown.startswith("## The group\nDecide by evidence.\n\n## Your role\nYou audit risk.\n")
+    assert f">{KNOWN}</memory>" in shown
+    assert shown.endswith(f"## Current proposal\n{PROPOSAL}\n")
+    chinese = program.chinese().good("context", "-g", "g", "-p", "-", stdin=PROPOSAL).out
+    assert "## 群组记忆\n1. [✅ 已验证 · " in chinese
+    report = program.chinese().good("context", "-g", "g", "-p", PROPOSAL, "--report").out
+    assert "/ 4000 词元" in report
+    assert "已收入" in report
+    built = program.good("context", "-g", "g", "-p", PROPOSAL, "--json").json
+    assert [one["role"] for one in built["messages"]] == ["system", "user"]
+
+
+def test_a_cut_is_said_on_stderr_and_a_wrong_budget_refused(program: Program) -> None:
+    cut = program.good("context", "-g", "g", "-p", f"{PROPOSAL} " * 100, "--max-tokens", "200")
+    assert "characters are left out here]" in cut.out
+    assert "Shortened to fit" in cut.err
+    refused = program.run("context", "-g", "g", "-p", PROPOSAL, "--max-tokens", "5")
+    assert (refused.code, "200..2000000" in refused.err) == (1, True)

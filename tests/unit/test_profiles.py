@@ -1,0 +1,118 @@
+"""What groups and agents are told: who may write it, who may read it, and what may be written."""
+
+import pytest
+
+from clearwell.errors import InvalidInput, NotAllowed, NotFound
+from clearwell.flow.schedules import require_cron, require_zone
+from clearwell.records import Group, GroupChange, Principal, Right
+from tests.path import AGENT, PERSON, Path
+
+ADMIN = Principal(name="admin", rights=frozenset({Right.ADMIN}), groups=frozenset({"g"}))
+BOUND = Principal(name="a1", rights=frozenset({Right.READ}), groups=frozenset({"g"}), agent_id="a1")
+
+
+async def test_an_administrator_describes_a_group_and_readers_read_it() -> None:
+    path = Path()
+    change = GroupChange(system_prompt="Decide by evidence.", digest_cron=" 0  6 * * 1 ", digest_zone="Asia/Shanghai")
+    described = await path.memory.change_group("g", change, by=ADMIN)
+    assert (described.digest_cron, described.digest_zone) == ("0 6 * * 1", "Asia/Shanghai")
+    assert await path.memory.group("g", by=AGENT) == described
+    kept = await path.memory.change_group("g", GroupChange(digest_cron=None), by=ADMIN)
+    assert (kept.system_prompt, kept.digest_cron) == ("Decide by evidence.", None)
+    assert [(one.actor, one.action, one.subject, one.detail["changed"]) for one in path.groups.events] == [
+        ("admin", "change group", "group g", ["system_prompt", "digest_cron", "digest_zone"]),
+        ("admin", "change group", "group g", ["digest_cron"]),
+    ]
+
+
+async def test_a_group_that_nobody_described_is_empty() -> None:
+    assert await Path().memory.group("g", by=AGENT) == Group(group_id="g")
+
+
+async def test_agents_and_readers_write_nothing() -> None:
+    memory = Path().memory
+    for by in (AGENT, BOUND, PERSON.lowered()):
+        with pytest.raises(NotAllowed):
+            await memory.change_group("g", GroupChange(system_prompt="x"), by=by)
+        with pytest.raises(NotAllowed):
+            await memory.put_agent("g", "a1", "x", by=by)
+        with pytest.raises(NotAllowed):
+            await memory.remove_agent("g", "a1", by=by)
+
+
+async def test_a_key_lists_and_reads_the_groups_it_covers() -> None:
+    memory = Path().memory
+    for group in ("g", "h"):
+        await memory.change_group(group, GroupChange(system_prompt=group), by=PERSON)
+    assert [one.group_id for one in await memory.groups(by=PERSON)] == ["g", "h"]
+    assert [one.group_id for one in await memory.groups(by=AGENT)] == ["g"]
+    for by in (AGENT, ADMIN):
+        with pytest.raises(NotAllowed):
+            await memory.group("h", by=by)
+    with pytest.raises(NotAllowed):
+        await memory.change_group("h", GroupChange(system_prompt="x"), by=ADMIN)
+    with pytest.raises(InvalidInput):
+        await memory.change_group("unassigned", GroupChange(system_prompt="x"), by=PERSON)
+
+
+async def test_a_key_of_an_agent_reads_its_own_persona_only() -> None:
+    memory = Path().memory
+    for agent in ("a1", "a2"):
+        await memory.put_agent("g", agent, f"You are {agent}.", by=ADMIN)
+    assert (await memory.agent("g", "a1", by=BOUND)).persona == "You are a1."
+    assert [one.agent_id for one in await memory.agents("g", by=BOUND)] == ["a1"]
+    assert [one.agent_id for one in await memory.agents("g", by=AGENT)] == ["a1", "a2"]
+    with pytest.raises(NotAllowed):
+        await memory.agent("g", "a2", by=BOUND)
+
+
+async def test_a_persona_that_is_removed_is_gone() -> None:
+    memory = Path().memory
+    await memory.put_agent("g", "a1", "x", by=ADMIN)
+    await memory.remove_agent("g", "a1", by=ADMIN)
+    with pytest.raises(NotFound):
+        await memory.agent("g", "a1", by=ADMIN)
+    with pytest.raises(NotFound):
+        await memory.remove_agent("g", "a1", by=ADMIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("é" * 16_385, "prompt_large"), ("a\x00", "text_nul"), ("\ud800", "text_surrogate")]
+)
+async def test_prompts_that_are_refused(text: str, code: str) -> None:
+    memory = Path().memory
+    with pytest.raises(InvalidInput) as caught:
+        await memory.change_group("g", GroupChange(system_prompt=text), by=PERSON)
+    assert (caught.value.code, caught.value.field) == (code, "system_prompt")
+    with pytest.raises(InvalidInput) as caught:
+        await memory.put_agent("g", "a1", text, by=PERSON)
+    assert (caught.value.code, caught.value.field) == (code, "persona")
+    assert await memory.group("g", by=PERSON) == Group(group_id="g")
+
+
+@pytest.mark.parametrize("line", ["0 6 * * 1", "*/5 * * * *", "0 6 * * mon-fri", "30 7 1,15 * *", "0 0 29 2 *"])
+def test_cron_lines_that_are_taken(line: str) -> None:
+    assert require_cron(line) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "x", "@weekly", "* * * * * *", "61 * * * *", "R 6 * * 1", "0 6 * *", "0 6 * * 1" + " " * 200, "0 6 * * 0-"]
+)  # fmt: skip
+def test_cron_lines_that_are_refused(line: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        require_cron(line)
+    assert caught.value.code == "cron_invalid"
+
+
+def test_a_time_that_never_comes_is_told() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        require_cron("0 0 30 2 *")
+    assert caught.value.code == "cron_never"
+
+
+@pytest.mark.parametrize("name", ["", "Nowhere/Else", "../etc/passwd", "/etc/localtime", "a\x00", "北京", "x" * 500])
+def test_zones_that_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        require_zone(name)
+    assert caught.value.code == "zone_unknown"

@@ -1,0 +1,38 @@
+"""Relevance from vectors and words together."""
+
+import pytest
+
+from clearwell.flow.lexical import asked, shares
+from clearwell.flow.relevance import of_words, relevance
+from clearwell.testing import WordEmbedder
+
+EMBEDDER = WordEmbedder()
+
+
+@pytest.mark.parametrize("cosine", [-0.2, 0.0, 0.3, 0.7, 1.0])
+def test_words_lift_and_never_lower(cosine: float) -> None:
+    by_vector = EMBEDDER.relevance(cosine)
+    read = [relevance(EMBEDDER, cosine, share / 20) for share in range(25)]
+    assert read[0] == by_vector
+    assert read == sorted(read, key=lambda value: value or 0)
+    assert all(by_vector <= (value or 0) <= 1 for value in read)
+
+
+def test_all_the_words_of_a_query_are_enough() -> None:
+    found = relevance(EMBEDDER, 0.0, 1.0)
+    assert found is not None
+    assert found > 0.9
+    assert relevance(EMBEDDER, 0.0, 0.3) == pytest.approx(0, abs=0.1)
+
+
+def test_without_a_vector_words_alone_tell() -> None:
+    assert relevance(EMBEDDER, None, 0.0) is None
+    assert relevance(EMBEDDER, None, 0.6) == of_words(0.6) > 0.7
+
+
+def test_of_a_few_texts_the_share_is_by_their_own_rarity() -> None:
+    texts = ["Ticket OPS-48213 was closed.", "Ticket OPS-1 was closed.", "Something else."]
+    found = shares(asked("ticket OPS-48213"), texts)
+    assert found[0] > 0.9 > 0.5 > found[1] > found[2] == 0
+    assert shares(asked("the of"), texts) == [0, 0, 0]
+    assert shares(asked("ticket"), []) == []
