@@ -2,8 +2,9 @@
 
 The similarity of embeddings cannot tell: a changed number has a cosine of .96, a paraphrase may have .5. So similarity
 only says how alike two texts are, and the words decide: values in one form, names, negation, opposites, and who does
-what to whom. In order: ``trimming`` (fillers, who said it), ``values``, ``reading`` (words, negation), ``matching``
-(synonyms, opposites), ``order`` and ``facets`` (what has changed), ``comparing`` (the decision).
+what to whom. In order: ``trimming`` (fillers, who said it), ``values``, ``splitting`` and ``reading`` (words),
+``matching`` (synonyms, opposites), ``order``, ``polarity``, ``reach`` and ``facets`` (what has changed), ``comparing``
+(the decision). A word on one side alone that denies or qualifies keeps texts from being the same.
 """
 
 from clearwell.flow.sameness.comparing import (
@@ -14,8 +15,9 @@ from clearwell.flow.sameness.comparing import (
     Relation,
     compare,
 )
-from clearwell.flow.sameness.facets import denies
-from clearwell.flow.sameness.reading import Features, Kind, features
+from clearwell.flow.sameness.polarity import denies
+from clearwell.flow.sameness.reading import Features, features
+from clearwell.flow.sameness.splitting import Kind
 
 __all__ = [
     "CONFLICT_SIMILARITY",

@@ -8,16 +8,22 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from clearwell.flow.sameness.facets import FACETS, Change, Sides, changed_value
-from clearwell.flow.sameness.frame import likeness
+from clearwell.flow.sameness.facets import FACETS, changed_value
+from clearwell.flow.sameness.frame import likeness, shared_start
+from clearwell.flow.sameness.lexicon import lexicon
 from clearwell.flow.sameness.matching import Matching, matching
-from clearwell.flow.sameness.order import changed_places, rearranged
-from clearwell.flow.sameness.reading import Features, Kind, Token, features
+from clearwell.flow.sameness.order import changed_places, changed_sequence, rearranged
+from clearwell.flow.sameness.reading import Features, features
+from clearwell.flow.sameness.sides import Change, Sides
+from clearwell.flow.sameness.splitting import Kind, Token
+from clearwell.flow.sameness.trimming import LONGEST, normal, simplified
 
 LOWEST_SIMILARITY: Final = 0.4
 """Below it only text that is word for word the same is not different: such pairs need not be compared."""
 DUPLICATE_SIMILARITY: Final = 0.9
 CONFLICT_SIMILARITY: Final = 0.55
+_AROUND: Final = 200
+"""Characters that are read before and behind what differs in long texts."""
 _WORDS_FOR_A_FILLER: Final = 8
 """Among so many words, one more that no list knows may be a filler."""
 
@@ -81,6 +87,10 @@ def compare(
 
 def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
     """The same with texts that were read and all thresholds."""
+    if not (mine.whole and theirs.whole):
+        return _where_they_differ(mine, theirs, similarity, limits)
+    if mine.asks != theirs.asks and similarity >= LOWEST_SIMILARITY:
+        return _different("different_fact", similarity)
     if mine.signed == theirs.signed and (mine.signed or similarity >= limits.duplicate):
         return Comparison(relation=Relation.SAME, reason="same_text", similarity=similarity)
     if similarity < LOWEST_SIMILARITY or not (mine.signed and theirs.signed):
@@ -88,8 +98,26 @@ def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -
     if mine.han != theirs.han:
         return _across_languages(mine, theirs, similarity, limits)
     if rearranged(mine, theirs):
+        if (sequence := changed_sequence(mine, theirs)) is not None:
+            return _judged(sequence, similarity, limits.conflict)
         return Comparison(relation=Relation.SAME, reason="same_order", similarity=similarity)
     return _by_words(mine, theirs, similarity, limits)
+
+
+def _where_they_differ(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
+    """Texts too long to be read: what both begin and end with is left out, but for some words around the rest."""
+    one, other = simplified(normal(mine.raw)), simplified(normal(theirs.raw))
+    if one == other or one.lower() == other.lower():
+        return Comparison(relation=Relation.SAME, reason="same_text", similarity=similarity)
+    begin = max(0, shared_start(one, other) - _AROUND)
+    end = max(0, min(shared_start(one[:begin:-1], other[:begin:-1]), len(one) - begin, len(other) - begin) - _AROUND)
+    new, known = one[begin : len(one) - end], other[begin : len(other) - end]
+    if similarity < LOWEST_SIMILARITY or max(len(new), len(known)) > LONGEST:
+        return _different("different_fact", similarity)
+    parts = features(new), features(known)
+    if not (parts[0].whole and parts[1].whole):
+        return _different("different_fact", similarity)
+    return judge(*parts, similarity, limits)
 
 
 def _by_words(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
@@ -151,9 +179,14 @@ def _adds(match: Matching, *, near: bool) -> bool:
     """Whether the new text says more than the known one."""
     if any(_adds_fact(token) for token in match.only_new):
         return True
-    more = sum(token.content for token in match.only_new) - sum(token.content for token in match.only_known)
+    more = _facts(match.only_new, near=near) - _facts(match.only_known, near=near)
     total = sum(token.content for token in match.known)
     return more > (total // _WORDS_FOR_A_FILLER if near else max(2, total / 4))
+
+
+def _facts(tokens: Sequence[Token], *, near: bool) -> int:
+    """Among nearly the same words, what denies has been weighed before: 禁止 is 不允许."""
+    return sum(token.content and not (near and token.key in lexicon().deniers) for token in tokens)
 
 
 def _identifies(token: Token) -> bool:

@@ -1,20 +1,19 @@
 """One facet changed: each function looks for one kind of change between two texts that are otherwise alike."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from clearwell.flow.sameness.lexicon import Tie, lexicon
 from clearwell.flow.sameness.matching import Matching
-from clearwell.flow.sameness.reading import Features, Kind, Token
+from clearwell.flow.sameness.polarity import changed_polarity
+from clearwell.flow.sameness.reach import added_qualifier, changed_items, changed_reach
 from clearwell.flow.sameness.rules import MONEY, Value
+from clearwell.flow.sameness.sides import Change, Sides, between
+from clearwell.flow.sameness.splitting import Kind, Token
 
-_NEAR_FRAME: Final = 0.7
-_NEAR_WORDS: Final = 0.5
 _MOST_WORDS: Final = 0.8
 _SHORT: Final = 6
 _MOST_LEFT: Final = 20
-_LONGEST_SHOWN: Final = 40
 _CALENDAR: Final = frozenset({"date", "weekday", "relative", "quarter", "half-year", "season"})
 _COMPARABLE: Final = (_CALENDAR, MONEY | {"count"}, frozenset({"count", "version"}), frozenset({"second", "month"}))
 _SCALES: Final = (
@@ -22,44 +21,6 @@ _SCALES: Final = (
     ("frequency_words", "conflict_frequency"),
     ("duty_words", "conflict_duty"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What differs, by a message code, and the words that differ."""
-
-    reason: str
-    new: str = ""
-    known: str = ""
-    sure: bool = True
-    """Not sure: it tells against "the same", and is no conflict by itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """Two texts, how they match, and how much of each the other has."""
-
-    new: Features
-    known: Features
-    match: Matching
-    frame: float
-    """The share of words, fillers too, that both have in the same order."""
-    words: float
-    """The share of words with content that both have, on the side where it is smaller."""
-
-    @property
-    def near(self) -> bool:
-        """Whether one is the other with few words changed."""
-        return self.frame >= _NEAR_FRAME and self.words >= _NEAR_WORDS
-
-
-def _between(reason: str, new: Token, known: Token, *, sure: bool = True) -> Change:
-    return Change(reason=reason, new=_shown(new), known=_shown(known), sure=sure)
-
-
-def _shown(token: Token) -> str:
-    sign = ("not " if token.key.isascii() else "不") if token.negated else ""
-    return (sign + token.surface)[:_LONGEST_SHOWN]
 
 
 def changed_value(sides: Sides) -> Change | None:
@@ -71,7 +32,7 @@ def changed_value(sides: Sides) -> Change | None:
     for new in [token for token in sides.match.only_new if token.value is not None][:_MOST_LEFT]:
         for known in knowns:
             if new.value and known.value and _comparable(new.value, known.value, near=sides.near):
-                return _between(_value_reason(new.value, known.value), new, known, sure=_same_thing(sides))
+                return between(_value_reason(new.value, known.value), new, known, sure=_same_thing(sides))
     return None
 
 
@@ -99,41 +60,6 @@ def _value_reason(one: Value, other: Value) -> str:
     return "conflict_unit" if one.number == other.number else "conflict_number"
 
 
-def changed_polarity(sides: Sides) -> Change | None:
-    """Something is said here and denied there, be it by a negation or by a word such as "disabled"."""
-    match = sides.match
-    for place, other, tie in match.pairs:
-        new, known = match.new[place], match.known[other]
-        if tie is Tie.CONTRARY or (new.negated != known.negated) == (tie is Tie.COMPLEMENT):
-            continue
-        if tie is Tie.COMPLEMENT:
-            return _between("conflict_antonym", new, known)
-        if sides.near or not _balanced(sides):
-            return _between("conflict_negation", new, known)
-    return None if _balanced(sides) else Change(reason="different_fact", sure=False)
-
-
-def _balanced(sides: Sides) -> bool:
-    """As many negations here as there, or the text with fewer says it in another way: 没有通过 and 否决."""
-    match = sides.match
-    opposites = [(match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is Tie.COMPLEMENT]
-    more = sides.new.negations - sides.known.negations - sum(new.negated - known.negated for new, known in opposites)
-    if more == 0:
-        return True
-    side, tokens = (1, match.known) if more > 0 else (0, match.new)
-    unchanged = {pair[side] for pair in match.pairs if pair[2] is None}
-    return any(_says_no(token) for at, token in enumerate(tokens) if at not in unchanged)
-
-
-def denies(text: Features) -> bool:
-    """Whether a text has a word that denies without a negation: failed, expired, 否决."""
-    return any(_says_no(token) for token in text.tokens)
-
-
-def _says_no(token: Token) -> bool:
-    return token.key in lexicon().denials or (token.key.startswith("un") and len(token.key) > len("unable"))
-
-
 def changed_opposite(sides: Sides) -> Change | None:
     """More and less, before and after, import and export."""
     match = sides.match
@@ -144,7 +70,7 @@ def changed_opposite(sides: Sides) -> Change | None:
         facts = new.content and known.content
         sure = sides.near or _neighbours(match, place, other) or (facts and sides.words >= _MOST_WORDS)
         if sure or facts:
-            return _between("conflict_order" if _orders(new.key) else "conflict_antonym", new, known, sure=sure)
+            return between("conflict_order" if _orders(new.key) else "conflict_antonym", new, known, sure=sure)
     return None
 
 
@@ -165,7 +91,7 @@ def changed_name(sides: Sides) -> Change | None:
     for new in [token for token in sides.match.only_new if _maybe_name(token)][:_MOST_LEFT]:
         for known in knowns:
             if Kind.NAME in {new.kind, known.kind} and _same_sort(new, known):
-                return _between("conflict_name", new, known)
+                return between("conflict_name", new, known)
     return None
 
 
@@ -188,7 +114,7 @@ def changed_scale(sides: Sides) -> Change | None:
         new = {levels[token.key]: token for token in sides.new.tokens if token.key in levels}
         known = {levels[token.key]: token for token in sides.known.tokens if token.key in levels}
         if new and known and not new.keys() & known.keys():
-            return _between(reason, next(iter(new.values())), next(iter(known.values())))
+            return between(reason, next(iter(new.values())), next(iter(known.values())))
     return None
 
 
@@ -199,24 +125,21 @@ def changed_term(sides: Sides) -> Change | None:
     """
     new = [token for token in sides.match.only_new if token.content]
     known = [token for token in sides.match.only_known if token.content]
-    if not new or not known or sides.frame < _NEAR_FRAME:
+    if not new or not known or not sides.framed:
         return None
-    one_place = min(len(new), len(known)) == 1 or sides.words >= _MOST_WORDS
-    return _between("conflict_term", new[0], known[0], sure=sides.near and one_place)
+    one_place = min(len(new), len(known)) == 1 or sides.words >= _MOST_WORDS or _one_phrase(sides, new, known)
+    return between("conflict_term", new[0], known[0], sure=sides.near and one_place)
 
 
-def changed_reach(sides: Sides) -> Change | None:
-    """One of the two restricts or demands what the other states, or allows only some what the other allows anyone."""
-    words = lexicon()
-    anyone, duty = words.scales["quantity_words"], words.scales["duty_words"]
-    new, known = sides.match.only_new, sides.match.only_known
-    restricted = [any(token.key in words.restricting for token in side) for side in (new, known)]
-    demanded = [any(duty.get(token.key) == 0 for token in side.tokens) for side in (sides.new, sides.known)]
-    opened = [any(anyone.get(token.key) == 0 for token in side) for side in (known, new)]
-    one_sided = sum(restricted) == 1 or sum(demanded) == 1
-    if (sides.near and one_sided) or any(one and other for one, other in zip(restricted, opened, strict=True)):
-        return Change(reason="different_reach", sure=False)
-    return None
+def _one_phrase(sides: Sides, new: Sequence[Token], known: Sequence[Token]) -> bool:
+    """Two words side by side in place of two others: the product owner, the legal department."""
+    if len(new) != 2 or len(known) != 2 or any(token.value is not None for token in (*new, *known)):
+        return False
+    return all(
+        abs(facts.index(pair[1]) - facts.index(pair[0])) == 1
+        for pair, tokens in ((new, sides.match.new), (known, sides.match.known))
+        for facts in ([token for token in tokens if token.content],)
+    )
 
 
 def changed_subject(sides: Sides) -> Change | None:
@@ -247,5 +170,7 @@ FACETS: Final[Sequence[Callable[[Sides], Change | None]]] = (
     changed_name,
     changed_term,
     changed_reach,
+    changed_items,
+    added_qualifier,
     changed_subject,
 )

@@ -24,3 +24,15 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> float:
     shared = shared_in_order(one, other)
     total = max(len(one) + len(other), 2 * _SHORT)
     return 2 * (shared + max(0, _SHORT - max(len(one), len(other)))) / total if shared else 0.0
+
+
+def shared_start(one: str, other: str) -> int:
+    """How many characters two texts begin with in common, by halving."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

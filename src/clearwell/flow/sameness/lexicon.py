@@ -17,7 +17,8 @@ _LONGEST_WORD: Final = 40
 _SCALES: Final = ("quantity_words", "frequency_words", "duty_words")
 _PLAIN_LISTS: Final = (
     *("stop", "relations", "symmetric", "clause_words", "list_words"),
-    *("negators", "affirmative", "denials", "restricting"),
+    *("negators", "affirmative", "denials", "deniers", "qualifiers", "nearly", "restricting", "fillers"),
+    *("unmarked", "stressed"),
 )
 
 
@@ -41,6 +42,12 @@ class Lexicon:
     list_words: frozenset[str]
     negators: frozenset[str]
     denials: frozenset[str]
+    deniers: frozenset[str]
+    qualifiers: frozenset[str]
+    nearly: frozenset[str]
+    fillers: frozenset[str]
+    unmarked: frozenset[str]
+    stressed: frozenset[str]
     affirmative: frozenset[str]
     restricting: frozenset[str]
     groups: Mapping[str, frozenset[int]]
@@ -53,9 +60,13 @@ class Lexicon:
 
     def faceted(self, key: str) -> bool:
         """Whether a changed facet may hang on this word, though it may carry no fact of its own."""
-        if key in self.contraries or key in self.complements or key in self.restricting:
+        if key in self.contraries or key in self.complements or key in self.restricting or key in self.qualifiers:
             return True
         return any(key in scale for scale in self.scales.values())
+
+    def turns(self, key: str) -> bool:
+        """Whether a word on one side only makes it another fact."""
+        return key in self.deniers or key in self.qualifiers
 
     def tie(self, one: str, other: str) -> Tie | None:
         """How two different keys go together."""

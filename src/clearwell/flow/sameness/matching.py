@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from clearwell.flow.sameness.lexicon import Lexicon, Tie, lexicon
-from clearwell.flow.sameness.reading import Features, Token
+from clearwell.flow.sameness.reading import Features
+from clearwell.flow.sameness.splitting import Token
 from clearwell.flow.sameness.values import agree
 
 Pair: TypeAlias = tuple[int, int, Tie | None]
@@ -107,7 +108,7 @@ def _ties(result: Matching, words: Lexicon) -> Iterator[Pair]:
 
 def _tie(new: Token, known: Token, words: Lexicon) -> Tie | None:
     tie = words.tie(new.key, known.key)
-    if tie is not None or new.key.isascii() or known.key.isascii():
+    if tie is not None or new.key.isascii() or known.key.isascii() or words.turns(new.key) != words.turns(known.key):
         return tie
     verbal = new.tag.startswith(_VERBAL) and known.tag.startswith(_VERBAL) and new.content and known.content
     shared = len(set(new.key) & set(known.key)) if verbal else 0

@@ -68,7 +68,7 @@ def english(words: str) -> float:
 
 def chinese(numeral: str) -> float:
     """``一万二千`` → 12000, ``二〇二六`` → 2026, ``三点五`` → 3.5, ``两千五`` → 2500."""
-    whole, _, decimals = numeral.partition("点")
+    whole, _, decimals = numeral.replace("廿", "二十").replace("卅", "三十").partition("点")
     if decimals:
         return chinese(whole) + float("0." + "".join(str(_DIGIT_OF[char]) for char in decimals))
     if len(whole) > 1 and all(char in _DIGIT_OF for char in whole):

@@ -1,19 +1,25 @@
 """The same words in another order: clauses and items of a list may change places, doer and done-to may not."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-from clearwell.flow.sameness.facets import Change, Sides
 from clearwell.flow.sameness.lexicon import Lexicon, lexicon
-from clearwell.flow.sameness.reading import Features, Kind, Token
+from clearwell.flow.sameness.reading import Features
+from clearwell.flow.sameness.sides import Change, Sides
+from clearwell.flow.sameness.splitting import Kind, Token
 
 _SAME_WORDS: Final = 0.75
 _SAME_FRAME: Final = 0.55
 _REACH: Final = 12
 _LONGEST_TURNED: Final = 500
 _LONGEST_SWAPPED: Final = 100
+_SEQUENCE: Final = re.compile(
+    r"\b(?:order|sequence|steps?|ranking|ranked|priority|priorities|first|then)\b|顺序|次序|依次|步骤|先后|排名|优先级|首先|先",
+    re.IGNORECASE,
+)
 _PASSIVE: Final = frozenset({"by", "被", "由"})
 _THEN: Final = frozenset({"then", "afterward", "finally", "lastly", "再", "然后", "后", "接着", "最后", "最终"})
 
@@ -30,6 +36,15 @@ def rearranged(new: Features, known: Features) -> bool:
         return True
     middle, other = mine[part], theirs[part]
     return len(middle) <= _LONGEST_TURNED and any(middle[cut:] + middle[:cut] == other for cut in range(1, len(middle)))
+
+
+def changed_sequence(new: Features, known: Features) -> Change | None:
+    """The same items in another order, and the text before them says that their order counts."""
+    part = _unlike_part(new.signed, known.signed)
+    mine, theirs = new.compared[part], known.compared[part]
+    if len({token.clause for token in mine}) < 2 or not _SEQUENCE.search(new.text[: mine[0].start]):
+        return None
+    return Change(reason="conflict_order", new=mine[0].surface, known=theirs[0].surface)
 
 
 def _clauses(text: Features, part: slice) -> list[tuple[str, ...]]:
@@ -64,8 +79,9 @@ def _swapped_parts(sides: Sides) -> Change | None:
     for first in range(1, len(mine)):
         for last in range(1, len(mine) - first) if mine[:first] == theirs[-first:] else ():
             if mine[-last:] == theirs[:last] and mine[first:-last] == theirs[last:-first]:
-                joint = "" if sides.new.han else " "
-                return Change(reason="conflict_roles", new=joint.join(mine[:first]), known=joint.join(mine[-last:]))
+                start = part.start
+                new, known = sides.new.quote(start, start + first), sides.known.quote(start, start + last)
+                return Change(reason="conflict_roles", new=new, known=known)
     return None
 
 

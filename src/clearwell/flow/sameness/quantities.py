@@ -234,7 +234,8 @@ RULES: Final[Sequence[Rule]] = (
     Rule("z", rf"第({ZH}|\d{{1,6}})", _zh_ordinal),
     Rule(
         "zl",
-        r"(once|twice|thrice|double[sd]?|doubling|tripled?|halve[sd]?|halving)\b|(翻倍|翻番|翻了?一番|加倍|翻了?一倍|减半)",
+        r"(once(?! (?:the|all|it|they|we|you|he|she|this|these|those|its|their|our|your|every|each)\b)|"
+        r"twice|thrice|double[sd]?|doubling|tripled?|halve[sd]?|halving)\b|(翻倍|翻番|翻了?一番|加倍|翻了?一倍|减半)",
         _times,
     ),
     Rule("l", r"an? (second|minute|hour|day|week|fortnight|month|year|decade|dozen)\b", _a_unit),

@@ -1,61 +1,28 @@
 """What of a text is compared: its words and values in order, with each negation bound to what it denies."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
-import rjieba
-
 from clearwell.flow.sameness.lexicon import Lexicon, lexicon
-from clearwell.flow.sameness.rules import Value
-from clearwell.flow.sameness.stemming import stem
-from clearwell.flow.sameness.trimming import normal, trimmed
-from clearwell.flow.sameness.values import values_in
+from clearwell.flow.sameness.splitting import Kind, Token, tokens_in
+from clearwell.flow.sameness.trimming import LONGEST, comparable, normal, simplified, trimmed
 
-_PIECE: Final = re.compile(
-    r"(?P<latin>[#@]?[a-z0-9_à-ÿ]+(?:[-_./@:'&+][a-z0-9_à-ÿ]+)*[+#]{0,2})"
-    r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)"
-    r"|(?P<end>[.!?。；;\n]+)|(?P<pause>[,:、()\[\]\"“”]+)"
-    r"|(?P<other>[^\W\d_]+|[\U0001f300-\U0001faff])"
-)
-_IDENTIFIER: Final = re.compile(r"[\d_@#/:&+]|\w\.\w")
-_SHORT_FORM: Final = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
-_LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
-_HAN_NAMES: Final = frozenset({"nr", "nrt", "nrfg", "ns", "nt"})
-_OPENS_SENTENCE: Final = "opens"
-
-
-class Kind(StrEnum):
-    WORD = "word"
-    NAME = "name"
-    VALUE = "value"
-    BREAK = "break"
-
-
-@dataclass(slots=True)
-class Token:
-    """One word, name or value. Written only while a text is read."""
-
-    key: str
-    surface: str
-    kind: Kind = Kind.WORD
-    tag: str = ""
-    """Part of speech of a Chinese word; of an English one, whether it is a capitalised first word."""
-    value: Value | None = None
-    content: bool = True
-    """Whether it carries a fact."""
-    counts: bool = True
-    """Whether it is compared at all."""
-    negated: bool = False
-    clause: int = 0
+_LONGEST_QUOTED: Final = 40
+_EACH: Final = "每隔"
+_ASKS: Final = ("?", "吗", "吗。", "呢。")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
     """A text, read."""
 
+    raw: str
+    whole: bool
+    """Whether all of it was read."""
+    text: str
+    """What was read, as it is quoted: without fillers, marks and who said it."""
     tokens: tuple[Token, ...]
     compared: tuple[Token, ...]
     keys: tuple[str, ...]
@@ -65,20 +32,43 @@ class Features:
     """Keys of what is compared, with a mark where it is denied."""
     negations: int
     han: bool
+    asks: bool
+    """Whether it is a question."""
+
+    def quote(self, start: int, end: int) -> str:
+        """Words or characters of ``sequence`` as they stand in the text."""
+        if not self.han:
+            return shortened(self.text[self.tokens[start].start : self.tokens[end - 1].end])
+        places = [at for at, char in enumerate(self.text) if char.isalnum()]
+        return shortened(self.text[places[start] : places[end - 1] + 1])
+
+
+def shortened(quote: str) -> str:
+    return quote if len(quote) <= _LONGEST_QUOTED else quote[: _LONGEST_QUOTED - 1] + "…"
 
 
 def features(text: str) -> Features:
     """Read a text. Do it once for a text that is compared with several others."""
-    cased = trimmed(normal(text))
-    lower = cased.lower()
+    plain = normal(text[:LONGEST])
+    whole = len(text) <= LONGEST and len(plain) <= LONGEST
+    plain = plain[:LONGEST]
+    simple = simplified(plain)
+    kept = trimmed(simple)
+    lower = comparable(simple[kept])
+    cased = plain[kept] if len(plain[kept]) == len(lower) else lower
     words = lexicon()
-    read = _tokens(cased if len(cased) == len(lower) else lower, lower, words)
-    tokens = [_weighed(token, words) for token in _placed(_merged(list(read), words), words)]
-    negations = _bind(tokens, words)
+    characters = sum("\u4e00" <= char <= "\u9fff" for char in lower)
+    read = list(tokens_in(cased, lower, words, han=5 * characters > len(lower)))
+    tokens = [_weighed(token, words) for token in _placed(_merged(read, words), words)]
+    _weigh_nearly(tokens, words)
+    negations = _bind(tokens, words, cased)
     compared = tuple(token for token in tokens if token.counts)
     keys = tuple(token.key for token in tokens)
-    han = sum("\u4e00" <= char <= "\u9fff" for char in lower) > sum(key.isascii() for key in keys)
+    han = characters > sum(key.isascii() for key in keys)
     return Features(
+        raw=text,
+        whole=whole,
+        text=cased,
         tokens=tuple(tokens),
         compared=compared,
         keys=keys,
@@ -86,102 +76,7 @@ def features(text: str) -> Features:
         signed=tuple(f"!{token.key}" if token.negated else token.key for token in compared),
         negations=negations,
         han=han,
-    )
-
-
-def _tokens(cased: str, lower: str, words: Lexicon) -> Iterator[Token]:
-    names = not _shouted(cased)
-    at = 0
-    for start, end, value in values_in(lower):
-        yield from _words(cased, lower, (at, start), names, words)
-        yield Token(value.key, cased[start:end].strip(), Kind.VALUE, value=value, content=not value.weak)
-        at = end
-    yield from _words(cased, lower, (at, len(lower)), names, words)
-
-
-def _shouted(cased: str) -> bool:
-    """Whether capitals mark nothing here, as in headlines."""
-    longer: list[str] = _LONGER_WORD.findall(cased)
-    return sum(word[0].isupper() for word in longer) > 0.6 * len(longer)
-
-
-def _words(cased: str, lower: str, span: tuple[int, int], names: bool, words: Lexicon) -> Iterator[Token]:
-    for match in _PIECE.finditer(lower, *span):
-        kind, text = match.lastgroup, match[0]
-        if kind == "latin":
-            shown = cased[match.start() : match.end()]
-            yield from _latin(text, shown, _capital(shown, lower, match.start()) if names else "")
-        elif kind == "han":
-            yield from _han(text, words)
-        elif kind == "other":
-            yield Token(text, text)
-        else:
-            yield Token("." if kind == "end" else ",", text, Kind.BREAK)
-
-
-def _capital(shown: str, lower: str, at: int) -> str:
-    """What the capitals of a word tell: a name, perhaps a name where a sentence opens, or nothing."""
-    if shown.islower() or not any(char.isupper() for char in shown):
-        return ""
-    before = lower[max(0, at - 8) : at].rstrip(" \"'([“")
-    opens = not before or before[-1] in ".!?。！？:;；"
-    return _OPENS_SENTENCE if opens and not any(char.isupper() for char in shown[1:]) else Kind.NAME
-
-
-def _latin(text: str, shown: str, capital: str) -> Iterator[Token]:
-    if text.endswith("n't") or text == "cannot":
-        yield Token(stem(text.removesuffix("n't").removesuffix("not")), shown)
-        yield Token("not", shown)
-        return
-    word = _SHORT_FORM.sub("", text)
-    if _IDENTIFIER.search(word):
-        yield Token(word, shown, Kind.NAME)
-        return
-    kind = Kind.NAME if capital == Kind.NAME else Kind.WORD
-    for part in word.split("-"):
-        if part:
-            yield Token(stem(part), part if "-" in word else shown, kind, tag=capital)
-
-
-def _han(text: str, words: Lexicon) -> Iterator[Token]:
-    for word, tag in _with_names(rjieba.tag(text, hmm=False), words):
-        if _denies(word, words):
-            yield Token("不", word[0])
-            word = word[1:]
-        if len(word) > 1 and word[-1] in "到至成为" and word not in words.groups and word[:-1] in words.groups:
-            word = word[:-1]
-        kind = Kind.NAME if tag in _HAN_NAMES and len(word) > 1 else Kind.WORD
-        yield Token(word, word, kind, tag=tag)
-
-
-def _with_names(tagged: Sequence[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
-    """Surname and given name in one: the segmenter knows only some of them."""
-    at = 0
-    while at < len(tagged):
-        word, tag = tagged[at]
-        given = 0
-        while word in words.surnames and given < 2 and _given(tagged, at + 1 + given, words):
-            given += 1
-        if given:
-            word, tag = "".join(part for part, _ in tagged[at : at + 1 + given]), "nr"
-        yield word, tag
-        at += 1 + given
-
-
-def _given(tagged: Sequence[tuple[str, str]], at: int, words: Lexicon) -> bool:
-    if at >= len(tagged) or len(tagged[at][0]) != 1:
-        return False
-    return tagged[at][0] not in words.stop and tagged[at][0] not in words.negators
-
-
-def _denies(word: str, words: Lexicon) -> bool:
-    """Whether a word is a negation grown together with what it denies: 不含, 未完成."""
-    return (
-        len(word) > 1
-        and word[0] in "不没未无非"
-        and word not in words.affirmative
-        and word not in words.negators
-        and word not in words.groups
+        asks=lower.endswith(_ASKS),
     )
 
 
@@ -200,7 +95,8 @@ def _merged(tokens: Sequence[Token], words: Lexicon) -> Iterator[Token]:
         joint = " " if token.key.isascii() else ""
         part = tokens[at : at + len(phrase)]
         key = joint.join(phrase).replace(" ", "_")
-        yield Token(key, joint.join(one.surface for one in part), tag=part[-1].tag)
+        shown = joint.join(one.surface for one in part)
+        yield Token(key, shown, part[0].start, part[-1].end, tag=part[-1].tag)
         at += len(phrase)
 
 
@@ -226,25 +122,38 @@ def _weighed(token: Token, words: Lexicon) -> Token:
     return token
 
 
-def _bind(tokens: Sequence[Token], words: Lexicon) -> int:
+def _weigh_nearly(tokens: Sequence[Token], words: Lexicon) -> None:
+    """Nearly ten is about ten, and nearly done is not done; 每隔五分钟 is each, and 每隔一天 is not."""
+    for token, after in pairwise(tokens):
+        if after.value is None:
+            continue
+        if token.key in words.nearly or (token.key == _EACH and after.value.number != 1):
+            token.counts = token.content = False
+
+
+def _bind(tokens: Sequence[Token], words: Lexicon, text: str) -> int:
     """Each negation denies the next word of its clause that carries a fact, else the last; two cancel out."""
-    count, pending, clause = 0, False, 0
+    count, clause = 0, 0
+    pending: Token | None = None
     last: Token | None = None
     for token in tokens:
         if token.clause != clause:
-            _deny(last, pending)
-            pending, clause, last = False, token.clause, None
+            _deny(last, pending, text)
+            pending, clause, last = None, token.clause, None
         if token.kind is Kind.WORD and token.key in words.negators:
-            pending = not pending
+            pending = token if pending is None else None
             count += 1 if pending else -1
         elif token.content or token.key in words.complements:
             last = token
-            last.negated = pending
-            pending = False
-    _deny(last, pending)
+            _deny(last, pending, text)
+            pending = None
+    _deny(last, pending, text)
     return count
 
 
-def _deny(token: Token | None, pending: bool) -> None:
-    if token is not None and pending:
-        token.negated = not token.negated
+def _deny(token: Token | None, negation: Token | None, text: str) -> None:
+    if token is None or negation is None:
+        return
+    token.negated = not token.negated
+    quote = text[min(token.start, negation.start) : max(token.end, negation.end)]
+    token.quoted = quote if len(quote) <= _LONGEST_QUOTED else f"{negation.surface} … {token.surface}"

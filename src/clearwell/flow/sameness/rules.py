@@ -10,7 +10,9 @@ from clearwell.flow.sameness.numerals import SCALES, WORDS
 _LARGE: Final = ("hundred", "thousand", "million", "billion")
 WORD: Final = f"(?:{'|'.join(sorted([*WORDS, *_LARGE], key=len, reverse=True))})"
 EN: Final = rf"(?:an? (?=hundred|thousand|million|billion))?{WORD}(?:(?: and |[ -]){WORD}\b){{0,8}}\b"
-ZH: Final = r"[零〇一二两三四五六七八九十][零〇一二两三四五六七八九十百千万亿]{0,15}(?:点[零一二三四五六七八九]{1,6})?"
+ZH: Final = (
+    r"[零〇一二两三四五六七八九十廿卅][零〇一二两三四五六七八九十百千万亿]{0,15}(?:点[零一二三四五六七八九]{1,6})?"
+)
 DIGITS: Final = r"(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?)(?!\d)"
 MONEY: Final = frozenset({"usd", "eur", "gbp", "cny", "jpy", "hkd", "chf", "inr", "krw", "aud", "cad"})
 SCALE: Final = (

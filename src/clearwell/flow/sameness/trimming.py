@@ -9,7 +9,7 @@ from typing import Any, Final
 from clearwell.flow.sameness.words import words
 
 LONGEST: Final = 4_000
-"""Characters that are looked at; what differs behind them is not seen."""
+"""Characters that are read; longer texts are compared where they differ."""
 _ROUNDS: Final = 4
 _SHORTEST_REST: Final = 4
 _TAIL: Final = 80
@@ -21,40 +21,63 @@ _SPACE: Final = re.compile(r"\s+")
 _INFIX: Final = re.compile(
     "([^要是会能可并就也都还又才从绝永毫决很太最,。;、不 a-z0-9])不(?!\\1)(?=[到开了见着出起上住掉清完下动成])"
 )
+_SAFE_NUMERAL: Final = re.compile("[壹贰叁肆伍陆柒捌玖拾佰仟零万亿]{2,24}")
 _LEAD: Final = r"[\s,.;:!?\-…]{0,8}"
 _REFERENCE: Final = re.compile("<([a-z_]+)>")
 
 
 def normal(text: str) -> str:
     """One form for width, quotes, marks and white space; upper case is kept."""
-    plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text[:LONGEST])[:LONGEST].translate(_PLAIN))
-    spaced = _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
-    return _INFIX.sub(r"没\1", spaced)  # 看不到 denies as 没看到 does, but the negation stands inside
+    plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text).translate(_PLAIN))
+    return _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
 
 
-def trimmed(text: str) -> str:
-    """Normal text without fillers, and without who reported it or in which session."""
+def simplified(text: str) -> str:
+    """Chinese in simplified characters, one for one: places stay where they are."""
+    return text if text.isascii() else text.translate(_forms("simplified"))
+
+
+def comparable(text: str) -> str:
+    """Lower case and plain numerals, and what denies inside a word before it: 看不到 denies as 没看到 does."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    return _INFIX.sub(r"没\1", _SAFE_NUMERAL.sub(lambda found: found[0].translate(_forms("numerals")), lower))
+
+
+@cache
+def _forms(name: str) -> dict[int, str]:
+    return {ord(pair[0]): pair[1] for pair in words("forms")[name].split()}
+
+
+def trimmed(text: str) -> slice:
+    """The part of a normal text without fillers, and without who reported it or in which session."""
+    kept = slice(0, len(text))
     for _ in range(_ROUNDS):
-        shorter = _without_source(_without_opening(text))
-        if shorter == text or len(shorter) < _SHORTEST_REST:
+        part = text[kept]
+        begin = _opening(part)
+        end = begin + _source_at(part[begin:])
+        if (begin, end) == (0, len(part)) or end - begin < _SHORTEST_REST:
             break
-        text = shorter
-    return text
+        kept = slice(kept.start + begin, kept.start + end)
+    return kept
 
 
-def _without_opening(text: str) -> str:
+def _opening(text: str) -> int:
+    """Where a text begins behind its filler."""
     for pattern in _openings():
         match = pattern.match(text)
         if match is not None and match.end() < len(text):
-            return text[match.end() :]
-    return text
+            return match.end()
+    return 0
 
 
-def _without_source(text: str) -> str:
+def _source_at(text: str) -> int:
+    """Where a text ends before it says who said it."""
     tail = text[-_TAIL:]
     match = _source().search(tail)
     start = len(text) - len(tail) + match.start() if match else 0
-    return text[:start] if start > _TAIL // 4 else text
+    return start if start > _TAIL // 4 else len(text)
 
 
 @cache

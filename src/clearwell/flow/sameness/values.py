@@ -15,7 +15,7 @@ _RULES: Final = (quantities.NO_NUMBER, *calendar.RULES, *quantities.RULES)
 _WORDS_BEFORE: Final = calendar.WORDS_BEFORE | quantities.WORDS_BEFORE
 _BEGIN: Final = re.compile(
     r"(?P<d>(?<![\da-z_.#@/])(?<![a-z]-)\d)|(?P<s>[$€£¥]|(?<![\w)\]])-(?=\d))|(?P<l>(?<![a-z\d_.#@/-])(?:[a-z]+|(?<=\b)[a-z]))"
-    "|(?P<z>[零〇一二两三四五六七八九十百半第上下本这周星礼今明昨前后去春夏秋冬凌清早中傍晚夜深午正负翻加千万减])"
+    "|(?P<z>[零〇一二两三四五六七八九十廿卅百半第上下本这周星礼今明昨前后去春夏秋冬凌清早中傍晚夜深午正负翻加千万减])"
 )
 _ROUNDING: Final = 0.05
 """Between units of data size: 1 GB is 1,000 or 1,024 MB, as the writer likes."""
