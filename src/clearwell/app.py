@@ -15,6 +15,7 @@ from clearwell.flow import sameness
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder
+from clearwell.flow.deciding import fingerprint
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
@@ -29,7 +30,7 @@ from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import LLMJudge, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
-from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, PromotionStore
+from clearwell.ports import AdmissionStore, BackOff, Clock, Embedder, Judge, PromotionStore
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -50,7 +51,7 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
+from clearwell.stores.valkey import ValkeyBeats, ValkeyRecalls, ValkeyWorking, open_client
 
 log = structlog.get_logger(__name__)
 
@@ -92,6 +93,7 @@ class Clearwell:
     idempotency: PostgresIdempotency
     database: Database
     working: ValkeyWorking
+    beats: ValkeyBeats
     embedder: Embedder
 
     async def health(self) -> Health:
@@ -143,6 +145,7 @@ def make_chat(settings: Settings) -> OpenAIChat | None:
         concurrency=settings.judge_concurrency,
         budget_per_hour=settings.judge_budget_per_hour,
         max_tokens=settings.judge_max_tokens,
+        longest_wait_seconds=settings.judge_longest_wait_seconds,
     )
 
 
@@ -224,7 +227,15 @@ def assemble(
     clock, ids = clock or SystemClock(), TimeOrderedIds()
     client = open_client(redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds)
     working = ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes)
-    admissions = PostgresAdmissions(database, clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
+    admissions = PostgresAdmissions(
+        database,
+        clock,
+        ttl=timedelta(seconds=settings.working_ttl_seconds),
+        judge_back_off=BackOff(
+            first=timedelta(seconds=settings.judge_retry_seconds),
+            longest=timedelta(seconds=settings.judge_longest_wait_seconds),
+        ),
+    )
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
     recalls = ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds))
     tombstones = PostgresTombstones(database)
@@ -268,6 +279,7 @@ def assemble(
         idempotency=idempotency,
         database=database,
         working=working,
+        beats=ValkeyBeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
         embedder=embedder,
     )
 

@@ -23,6 +23,8 @@
 Every error carries a stable ``code`` of ``messages.toml`` and says itself in English or Chinese.
 """
 
+from collections.abc import Mapping
+
 from clearwell.messages import Language, say
 
 
@@ -93,12 +95,21 @@ class EmbedderUnavailable(Unavailable):
 class JudgeUnavailable(Unavailable):
     """The language model did not answer, or answered with something that is no judgement.
 
-    ``retry_after`` is how many seconds to wait, where that is known.
+    ``retry_after`` is how many seconds to wait, where that is known. ``detail`` is for operators and never part of
+    the text, which capture callers read too: the server's address and its own words.
     """
 
-    def __init__(self, code: str, *, retry_after: float | None = None, **params: object) -> None:
+    def __init__(
+        self,
+        code: str,
+        *,
+        retry_after: float | None = None,
+        detail: Mapping[str, str] | None = None,
+        **params: object,
+    ) -> None:
         super().__init__(code, **params)
         self.retry_after = retry_after
+        self.detail = dict(detail or {})
 
 
 class ConfigurationError(ClearwellError):

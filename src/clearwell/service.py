@@ -16,12 +16,14 @@ from clearwell.flow.admit import Admitting, DryRun
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder, ContextRequest
 from clearwell.flow.node import MemoryRetrievalNode, MemoryRetrieving, NodeOptions, OnEvent
+from clearwell.flow.normal import normalised, values_of
 from clearwell.flow.once import once
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import RetrieveOptions, Retrieving
+from clearwell.flow.telling import told
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.messages import Language
 from clearwell.ports import (
@@ -55,12 +57,17 @@ from clearwell.records import (
     Principal,
     Promoted,
     QuarantineRow,
+    Requeued,
     Retrieval,
     Right,
     Tombstone,
     WorkingEntry,
 )
-from clearwell.settings import Settings
+from clearwell.settings import FILTER_STAGES, Settings
+
+REQUEUED_AT_ONCE = 500
+REFUSERS = ("judge_gave_up", "node_type", *(check for stage in FILTER_STAGES for check in stage))
+"""By what rows can be put back together: a check, or that the judge never answered."""
 
 
 class MemoryManager:
@@ -115,7 +122,7 @@ class MemoryManager:
         With ``wait`` it returns when the admission has ended, or after ``wait_seconds`` as pending.
         """
         (receipt,) = await self._kept([self._capturing.accept(new, by=by)], wait=wait, request=request)
-        return receipt
+        return _told(receipt, by)
 
     async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
@@ -136,7 +143,8 @@ class MemoryManager:
         for captures in by_group.values():
             answers = await self._kept_or_problem(captures, first=not kept, wait=wait, request=request)
             kept.update(zip((capture.id for capture in captures), answers, strict=True))
-        return [kept[one.id] if isinstance(one, Capture) else one for one in results]
+        answers = [kept[one.id] if isinstance(one, Capture) else one for one in results]
+        return [_told(one, by) if isinstance(one, CaptureReceipt) else one for one in answers]
 
     async def log_quarantine(
         self,
@@ -191,7 +199,7 @@ class MemoryManager:
         receipts = await self._receipts(group_id, [log_id])
         if log_id not in receipts:
             raise NotFound("row_not_found", id=log_id, group=group_id)
-        return receipts[log_id]
+        return _told(receipts[log_id], by)
 
     async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
         """What the filter would say of an output, without keeping anything."""
@@ -199,22 +207,62 @@ class MemoryManager:
         capture = self._capturing.accept(new, by=by)
         if capture.group_id == UNASSIGNED:
             raise InvalidInput("group_missing", field="group_id")
-        return await self._admitting.dry_run(capture)
+        said = await self._admitting.dry_run(capture)
+        return replace(said, verdicts=told(said.verdicts, by))
 
     async def requeue(
-        self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> None:
-        """Put a refused row through the filter again, as if it had just come."""
+        self,
+        group_id: str,
+        log_id: UUID,
+        *,
+        by: Principal,
+        request: IdempotencyKey | None = None,
+        settle: bool = True,
+    ) -> Admission:
+        """Put a refused row through the filter again, as if it had just come, and a pending one now; what it was.
+
+        Without ``settle`` this process leaves it to whoever sweeps.
+        """
         self._require_admin(group_id, by)
-        event = self._event("requeue", f"quarantine {log_id}", group_id, by)
 
         async def act() -> Json:
-            if not await self._admissions.requeue(group_id, log_id, event=event):
+            was = await self._requeue(group_id, log_id, by, settle=settle)
+            if was is None:
                 raise NotFound("row_not_refused", id=log_id, group=group_id)
-            self._queue.offer(group_id, log_id)
-            return True
+            return was.value
 
-        await once(self._idempotency, request, act)
+        return Admission(str(await once(self._idempotency, request, act)))
+
+    async def requeue_refused(
+        self,
+        group_id: str,
+        refused_by: str,
+        *,
+        by: Principal,
+        request: IdempotencyKey | None = None,
+        settle: bool = True,
+    ) -> Requeued:
+        """Do so with the rows that one check refused, or that were refused for one reason, some at a time."""
+        self._require_admin(group_id, by)
+        if refused_by not in REFUSERS:
+            raise InvalidInput("refused_by_unknown", field="refused_by", limit=", ".join(REFUSERS))
+
+        async def act() -> Json:
+            found = await self._admissions.refused(group_id, by=refused_by, limit=REQUEUED_AT_ONCE + 1)
+            for log_id in found[:REQUEUED_AT_ONCE]:
+                await self._requeue(group_id, log_id, by, settle=settle)
+            return [min(len(found), REQUEUED_AT_ONCE), len(found) > REQUEUED_AT_ONCE]
+
+        done = await once(self._idempotency, request, act)
+        assert isinstance(done, list)  # noqa: S101 - as act made it
+        return Requeued(rows=int(str(done[0])), more=bool(done[1]))
+
+    async def _requeue(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
+        event = self._event("requeue", f"quarantine {log_id}", group_id, by)
+        was = await self._admissions.requeue(group_id, log_id, event=event)
+        if was is not None and settle:
+            self._queue.offer(group_id, log_id)
+        return was
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check ended how, by agent."""
@@ -229,9 +277,23 @@ class MemoryManager:
         limits.require_group(group_id)
 
         async def act() -> Json:
-            return str(await self._tombstoning.add(group_id, value, reason=reason, by=by))
+            made = await self._tombstoning.add(group_id, value, reason=reason, by=by)
+            await self._remove_said(group_id, value, by)
+            return str(made)
 
         return UUID(str(await once(self._idempotency, request, act)))
+
+    async def _remove_said(self, group_id: str, value: str, by: Principal) -> None:
+        """Take what says a rejected value out of working memory, also for a rebuild.
+
+        Where working memory does not answer this fails, and the rejection, which stands, can be made again.
+        """
+        rejected = normalised(value)
+        for entry in await self._working.entries(group_id):
+            if rejected in values_of(entry.content):
+                event = self._event("remove working entry", f"quarantine {entry.id}", group_id, by)
+                await self._working.remove(group_id, entry.id)
+                await self._admissions.mark_removed(group_id, entry.id, event=event)
 
     async def lift_tombstone(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
@@ -499,6 +561,10 @@ class MemoryManager:
             log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
             for log_id, (state, verdicts) in found.items()
         }
+
+
+def _told(receipt: CaptureReceipt, by: Principal) -> CaptureReceipt:
+    return replace(receipt, verdicts=told(receipt.verdicts, by))
 
 
 def _checked(where: QuarantineFilter) -> QuarantineFilter:

@@ -165,7 +165,11 @@ class Settings(BaseSettings):
         8000, description="characters of a text that the judge is shown; of longer text the start and the end"
     )
     judge_max_tokens: Count = Field(1000, description="longest answer of the chat API, its thinking included")
-    judge_attempts: Count = Field(5, description="tries of the judge before a text is refused")
+    judge_attempts: Count = Field(24, description="tries of the judge before a text is refused")
+    judge_retry_seconds: Seconds = Field(5.0, description="wait after the first try of the judge; doubled each time")
+    judge_longest_wait_seconds: Seconds = Field(
+        900.0, description="longest wait between two tries of the judge, whatever its server asks for"
+    )
 
     # stores
     postgres_pool_min: Annotated[int, Field(ge=0)] = Field(2, description="connections to PostgreSQL kept open")

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 
 import structlog
 
@@ -16,6 +17,7 @@ log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
 TIDY_EVERY = 60
 INDEX_LIMIT = 10
+BEAT_SECONDS, BEAT_LASTS = 5, timedelta(seconds=20)
 
 
 async def sweep(clearwell: Clearwell) -> int:
@@ -65,14 +67,30 @@ async def work(clearwell: Clearwell) -> None:
         await asyncio.sleep(clearwell.settings.sweep_seconds)
 
 
+async def beat(clearwell: Clearwell) -> None:
+    """Let other processes know that this one settles captures, and how: they leave that to it where they differ."""
+    while True:
+        try:
+            await clearwell.beats.beat(lasts=BEAT_LASTS)
+        except Unavailable as error:
+            log.debug("not known as a worker", reason=error.code)
+        await asyncio.sleep(BEAT_SECONDS)
+
+
 @asynccontextmanager
 async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
     """The worker, as long as this lasts."""
-    task = asyncio.create_task(work(clearwell), name="worker")
+    tasks = [
+        asyncio.create_task(work(clearwell), name="worker"),
+        asyncio.create_task(beat(clearwell), name="worker's beat"),
+    ]
     try:
         yield
     finally:
         # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=0.1)
+        while running := [task for task in tasks if not task.done()]:
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running, timeout=0.1)
+        with suppress(Unavailable):
+            await clearwell.beats.stop()

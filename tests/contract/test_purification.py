@@ -95,6 +95,42 @@ async def test_a_row_that_waits_for_the_judge_says_why_and_comes_back(stores: St
     assert len(await stores.admissions.pending(limit=10)) == 1
 
 
+async def test_the_judge_is_waited_for_longer_each_time_and_its_tries_are_counted(
+    stores: Stores, clock: ManualClock
+) -> None:
+    await stores.captures.add([capture(1)])
+    waits = []
+    for tries in (0, 1, 2, 3, 12):
+        await stores.admissions.hold("g", UUID(int=1), replace(PENDING, at=clock.now()), tries=tries)
+        row = await stores.quarantine.get("g", UUID(int=1))
+        assert row is not None
+        assert row.next_try_at is not None
+        waits.append((row.attempts, (row.next_try_at - clock.now()).total_seconds()))
+        clock.forward(timedelta(hours=1))
+    assert waits == [(0, 5), (1, 5), (2, 10), (3, 20), (4, 900)], "a spent budget is no try"
+
+
+async def test_a_pending_row_can_be_made_due_without_losing_its_tries(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=2, wait=timedelta(hours=1))
+    assert await stores.admissions.requeue("g", UUID(int=1), event=event(1)) is Admission.PENDING
+    assert len(await stores.admissions.pending(limit=10)) == 1
+    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 2
+
+
+async def test_what_a_check_refused_is_found_by_the_check_or_the_reason(stores: Stores) -> None:
+    await stores.captures.add([capture(number) for number in (1, 2, 3)])
+    at = settled(3).at
+    failed = Verdict(check="length", outcome=Outcome.FAIL, reason="verdict_length_short", value=1, at=at)
+    short = replace(settled(3, Admission.REFUSED), verdicts=[failed])
+    async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
+        await batch.settle([settled(1), settled(2, Admission.REFUSED), short])
+    for by in ("length", "length_short"):
+        assert list(await stores.admissions.refused("g", by=by, limit=10)) == [UUID(int=3)]
+    assert list(await stores.admissions.refused("g", by="echo", limit=10)) == []
+    assert list(await stores.admissions.refused("other", by="length", limit=10)) == []
+
+
 async def test_only_the_latest_verdicts_are_told(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     await stores.admissions.hold("g", UUID(int=1), PENDING, tries=1)
@@ -109,8 +145,8 @@ async def test_a_refused_row_can_be_put_back_and_no_other(stores: Stores, clock:
     await stores.captures.add([capture(1), capture(2)])
     async with stores.admissions.open("g", [UUID(int=1), UUID(int=2)]) as batch:
         await batch.settle([settled(1, Admission.REFUSED), settled(2)])
-    assert await stores.admissions.requeue("g", UUID(int=1), event=event(1))
-    assert not await stores.admissions.requeue("g", UUID(int=1), event=event(2))
+    assert await stores.admissions.requeue("g", UUID(int=1), event=event(1)) is Admission.REFUSED
+    assert await stores.admissions.requeue("g", UUID(int=1), event=event(2)) is Admission.PENDING
     assert not await stores.admissions.requeue("g", UUID(int=2), event=event(3))
     assert not await stores.admissions.requeue("other", UUID(int=1), event=event(4, "other"))
     assert [one.log_id.int for one in await stores.admissions.pending(limit=10)] == [1]

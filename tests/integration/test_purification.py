@@ -28,6 +28,31 @@ def verdict(receipt: CaptureReceipt, check: str) -> Verdict:
     return next(one for one in receipt.verdicts if one.check == check)
 
 
+async def test_a_rejected_value_leaves_working_memory_and_stays_out(clearwell: Clearwell) -> None:
+    rumour = f"{OTHER} {LONG}"
+    gone = await clearwell.memory.capture(said(rumour), by=AGENT, wait=True)
+    stays = await clearwell.memory.capture(said(REVIEWED), by=AGENT, wait=True)
+    await clearwell.memory.add_tombstone("g", LONG.upper(), reason="wrong", by=PERSON)
+    for _ in range(2):
+        assert [one.id for one in await clearwell.memory.working_memory("g", by=AGENT)] == [stays.id]
+        await clearwell.memory.rebuild_working_memory("g", by=PERSON)
+    assert (await clearwell.memory.quarantine_row("g", gone.id, by=PERSON)).removed_at is not None
+
+
+async def test_foreign_elements_are_left_out_and_told_until_a_rebuild(clearwell: Clearwell, redis_url: str) -> None:
+    kept = await clearwell.memory.capture(said(), by=AGENT, wait=True)
+    with redis.Redis.from_url(redis_url) as server:
+        server.lpush("wm:g", "not json", "{}", "[]", '{"id":"x","expires_ms":1}', b"\xff\xfe")
+    assert [one.id for one in await clearwell.memory.working_memory("g", by=AGENT)] == [kept.id]
+    found = await clearwell.memory.retrieve("payment", "g", by=AGENT)
+    assert found.degraded == ("working_memory_damaged",)
+    assert [one.id for one in found.items] == [kept.id]
+    other = await clearwell.memory.capture(said(OTHER), by=AGENT, wait=True)
+    assert other.admission is Admission.ADMITTED
+    await clearwell.memory.rebuild_working_memory("g", by=PERSON)
+    assert (await clearwell.memory.retrieve("payment", "g", by=AGENT)).degraded == ()
+
+
 async def test_a_repeated_memory_is_an_echo_and_no_corroboration(clearwell: Clearwell) -> None:
     memory = clearwell.memory
     promoted = await memory.promote("g", REVIEWED, by=PERSON)

@@ -85,7 +85,7 @@ def test_what_is_set_wrong_is_named_without_its_secret(call: Call, variables: di
     ("words", "said"),
     [
         (["explain"], "群组 g 中没有条目 x1"),
-        (["requeue"], "群组 g 中没有被拒绝的条目 x1"),
+        (["requeue"], "群组 g 中没有被拒绝或待处理的条目 x1"),
         (["tombstone", "lift"], "没有可解除的墓碑 x1"),
         (["working", "remove"], "工作记忆中没有条目 x1"),
     ],

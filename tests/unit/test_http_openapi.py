@@ -19,6 +19,7 @@ ROUTES = {
     ("get", "/api/v1/quarantine"),
     ("get", "/api/v1/quarantine/{id}"),
     ("post", "/api/v1/quarantine/{id}/requeue"),
+    ("post", "/api/v1/quarantine/requeue"),
     ("get", "/api/v1/working/{group_id}"),
     ("delete", "/api/v1/working/{group_id}/{id}"),
     ("post", "/api/v1/ingress/check"),

@@ -11,7 +11,7 @@ from clearwell.flow import ingress
 from clearwell.flow.echo import Unfenced, unfenced
 from clearwell.flow.ingress import Candidate, Known, Neighbour
 from clearwell.flow.policies import policy_of
-from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind
+from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind, Verdict
 from clearwell.settings import NodePolicy, Settings
 
 SETTINGS = Settings()
@@ -230,3 +230,15 @@ def test_an_order_that_makes_no_sense_is_refused(checks: tuple[str, ...]) -> Non
 
 def test_checks_can_be_moved_within_their_stage_and_left_out() -> None:
     assert Settings(filter_checks=("length", "confidence", "non_duplicate")).filter_checks[0] == "length"
+
+
+def test_a_confidence_just_below_the_threshold_is_not_said_to_equal_it() -> None:
+    verdict = Verdict(
+        check="confidence",
+        outcome=Outcome.FAIL,
+        reason="verdict_confidence_low",
+        value=0.7999999999999999,
+        threshold=0.8,
+    )
+    assert "0.7999999999999999 is below 0.8" in verdict.explanation("en")
+    assert "50" in Verdict(check="length", outcome=Outcome.PASS, reason="verdict_length_ok", value=50.0).explanation()

@@ -15,6 +15,8 @@ ID_LENGTH = 200
 KEY_LENGTH = 255
 EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
 """In every time zone these have a year of one to four digits, so what is stored can be read again."""
+INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that make two groups look alike."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,6 +36,8 @@ def require_id(value: str | None, field: str) -> str | None:
 def require_group(value: str, field: str = "group_id") -> str:
     """A group that a caller may name."""
     require_id(value, field)
+    if any(unicodedata.category(character) in INVISIBLE for character in value) or not value.strip():
+        raise InvalidInput("group_invisible", field=field)
     if value == UNASSIGNED:
         raise InvalidInput("group_reserved", field=field, group=UNASSIGNED)
     return value

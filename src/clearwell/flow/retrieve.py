@@ -75,6 +75,8 @@ class Retrieving:
         entries, (vector, found) = await asyncio.gather(
             self._hot(group_id, want, degraded), self._cold(query, words, group_id, want, degraded)
         )
+        if self._working.is_damaged(group_id):
+            degraded.append("working_memory_damaged")
         cold = self._cold_items(found, want)
         hot = _without_verified(self._hot_items(entries, vector, words, want), cold, found)
         items = [_shortened(item, want.max_chars) for item in self._merged(hot, cold, want)]

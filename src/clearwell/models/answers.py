@@ -1,15 +1,15 @@
 """Reads what a judge answered: the JSON that was asked for, or a clear YES or NO. Anything else is no answer.
 
-The whole answer must be the JSON object (bare or in one code fence), or begin with the word. JSON somewhere in prose
-does not count: it may be a quotation of the very text that was to be judged.
+The JSON may stand alone, in a code fence or in prose, but only once, and not where the very text that was to be
+judged holds it: then it is a quotation.
 """
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from clearwell.models.fence import visible
 from clearwell.models.yes_no import yes_no
@@ -32,7 +32,7 @@ SCHEMA: Final[dict[str, Json]] = {
     "required": ["reason", "contradiction", "contradiction_quote", "hallucination", "hallucination_quote"],
     "additionalProperties": False,
 }
-CODE_FENCE: Final = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
+BRACES_TRIED: Final = 50
 
 
 class NoAnswer(ValueError):
@@ -47,13 +47,22 @@ class Echo(NoAnswer):
     """The answer is a piece of the text that was to be judged."""
 
 
+def _flag(value: object) -> object:
+    """Some models write true and false as words."""
+    words = value.strip().lower() if isinstance(value, str) else None
+    return {"true": True, "false": False}.get(words, value) if words is not None else value
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+
+
 class _Answer(BaseModel):
     """The object of the schema. Quotations may be missing, the two findings may not."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    contradiction: bool
-    hallucination: bool
+    contradiction: Flag
+    hallucination: Flag
     contradiction_quote: str | None = None
     hallucination_quote: str | None = None
     reason: str | None = None
@@ -61,15 +70,44 @@ class _Answer(BaseModel):
 
 def read_answer(answer: str, *, content: str) -> Judgement:
     """The judgement on ``content``. Raises NoAnswer."""
-    # Models that think aloud, on servers that do not take it out.
-    text = answer.rpartition("</think>")[2].strip()
-    if block := CODE_FENCE.fullmatch(text):
-        text = block[1]
-    judgement = _from_json(text) if text.startswith("{") else _from_words(text)
-    bare_word = not text.startswith("{") and not judgement.reason
-    if not bare_word and _plain(text) in _plain(content):
+    text = _aloud(answer)
+    objects = list(_objects(text))
+    if text.startswith("{") and not (objects and text.startswith(objects[0])):
+        raise NoAnswer if text.endswith("}") else CutAnswer
+    if len(objects) > 1:
+        raise NoAnswer
+    said = objects[0] if objects else text
+    judgement = _from_json(said) if objects else _from_words(text)
+    bare_word = not objects and not judgement.reason
+    if not bare_word and _plain(said) in _plain(content):
         raise Echo
     return judgement
+
+
+def is_yes_or_no(answer: str) -> bool:
+    """Whether it is a clear word without the JSON: the answer to a question in words."""
+    text = _aloud(answer)
+    return "{" not in text and yes_no(text) is not None
+
+
+def _aloud(answer: str) -> str:
+    """Without the thoughts of models that think aloud, on servers that do not take them out."""
+    return answer.rpartition("</think>")[2].strip()
+
+
+def _objects(text: str) -> Iterator[str]:
+    """The JSON objects in a text, each as it is written, but not those inside another."""
+    start, decoder = -1, json.JSONDecoder()
+    for _ in range(BRACES_TRIED):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        try:
+            _, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        yield text[start:end]
+        start = end - 1
 
 
 def _plain(text: str) -> str:
@@ -80,8 +118,6 @@ def _plain(text: str) -> str:
 def _from_json(text: str) -> Judgement:
     try:
         found = _Answer.model_validate(json.loads(text, object_pairs_hook=_once))
-    except json.JSONDecodeError as error:
-        raise (NoAnswer if text.endswith("}") else CutAnswer) from error
     except (ValueError, RecursionError) as error:
         raise NoAnswer from error
     reason = _short(found.reason, REASON_CHARS)

@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import structlog
+
 from clearwell.errors import ConfigurationError, JudgeUnavailable
 from clearwell.models.budget import Budget
-from clearwell.models.dialect import Dialect
+from clearwell.models.dialect import Dialect, Way
 from clearwell.models.json_api import ApiFailure, Fault, JsonApi, checked_key, endpoint, spoken
 from clearwell.ports import AnswerForm, ChatMessage
 
+log = structlog.get_logger(__name__)
 SAID_CHARS: Final = 200
 MAX_BYTES: Final = 1024 * 1024
 ASK_ANEW_SECONDS: Final = 6 * 3600.0
 """After so long a server that knew no schema is asked for one again: it may have been updated."""
-LONGEST_RETRY_AFTER: Final = 3600.0
-"""Longer than this nobody is told to wait, whatever a server says."""
 CODES: Final = {
     Fault.TIMEOUT: "judge_timeout",
     Fault.UNREACHABLE: "judge_unreachable",
@@ -55,6 +56,7 @@ class OpenAIChat:
         concurrency: int = 2,
         budget_per_hour: int = 600,
         max_tokens: int = 1000,
+        longest_wait_seconds: float = 900.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         if not model.strip():
@@ -69,10 +71,12 @@ class OpenAIChat:
         )
         self._model = model.strip()
         self._max_tokens = max_tokens
+        self._longest_wait = longest_wait_seconds
         self._slots = asyncio.Semaphore(concurrency)
         self._budget = Budget(budget_per_hour, monotonic=monotonic)
         self._monotonic = monotonic
         self._dialect = Dialect()
+        self._worded: set[str] = set()
         self._proven_at: float | None = None
 
     @property
@@ -81,14 +85,13 @@ class OpenAIChat:
 
     async def complete(self, messages: Sequence[ChatMessage], *, form: AnswerForm | None = None) -> str:
         async with self._slots:
-            spent = self._spend()
-            try:
-                content = await self._ask(messages, form)
-            except ApiFailure as failure:
-                if failure.fault in UNPAID:
-                    self._budget.give_back(spent)
-                raise self._failed(failure) from failure
-        return self._text(content)
+            words, way = await self._asked(messages, form)
+            if form is None or form.is_in_words is None or way is Way.WORDS or not form.is_in_words(words):
+                return words
+            # The server takes the form and the model does not: from now on this is asked for in words.
+            self._worded.add(form.name)
+            words, _ = await self._asked(messages, form)
+            return words
 
     async def close(self) -> None:
         await self._api.close()
@@ -100,28 +103,42 @@ class OpenAIChat:
             )
         return self._budget.spend()
 
-    async def _ask(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> bytes:
+    async def _asked(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> tuple[str, Way]:
+        """The model's words, and how they were asked for."""
+        spent = self._spend()
+        try:
+            content, way = await self._ask(messages, form)
+        except ApiFailure as failure:
+            if failure.fault in UNPAID:
+                self._budget.give_back(spent)
+            raise self._failed(failure) from failure
+        return self._text(content), way
+
+    async def _ask(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> tuple[bytes, Way]:
         """The body of a good answer. Each turn leaves one thing out, so there are few."""
         dialect, proven = self._known()
+        worded = form is not None and form.name in self._worded
         while True:
+            asked = replace(dialect, way=Way.WORDS) if worded else dialect
             try:
                 content = await self._api.post(
-                    dialect.body(self._model, messages, form=form, max_tokens=self._max_tokens)
+                    asked.body(self._model, messages, form=form, max_tokens=self._max_tokens)
                 )
             except ApiFailure as failure:
-                simpler = dialect.after(failure, formed=form is not None, proven=proven)
+                simpler = asked.after(failure, formed=form is not None, proven=proven)
                 if simpler is None:
                     raise
                 dialect = simpler
             else:
-                self._learn(dialect, formed=form is not None)
-                return content
+                self._learn(dialect, formed=form is not None and not worded)
+                return content, asked.way
 
     def _known(self) -> tuple[Dialect, bool]:
         """The dialect to begin with, and whether the server has lately accepted it."""
         old = self._proven_at is not None and self._monotonic() - self._proven_at >= ASK_ANEW_SECONDS
-        if old and self._dialect != Dialect():
+        if old and (self._worded or self._dialect != Dialect()):
             self._dialect, self._proven_at = Dialect(), None
+            self._worded.clear()
         return self._dialect, self._proven_at is not None
 
     def _learn(self, dialect: Dialect, *, formed: bool) -> None:
@@ -164,17 +181,25 @@ class OpenAIChat:
         return words
 
     def _failed(self, failure: ApiFailure) -> JudgeUnavailable:
+        asked = failure.retry_after
+        too_long = asked is not None and asked > self._longest_wait
         return self._no(
-            CODES[failure.fault],
-            retry_after=None if failure.retry_after is None else min(failure.retry_after, LONGEST_RETRY_AFTER),
+            "judge_asks_to_wait" if too_long else CODES[failure.fault],
+            retry_after=self._longest_wait if too_long else asked,
+            asked=None if asked is None else round(asked),
+            wait=round(self._longest_wait),
+            said=failure.said,
             seconds=self._api.timeout,
             status=failure.status,
-            said=failure.said,
             limit=MAX_BYTES,
         )
 
-    def _no(self, code: str, *, retry_after: float | None = None, **params: object) -> JudgeUnavailable:
-        return JudgeUnavailable(code, retry_after=retry_after, where=self._api.where, model=self._model, **params)
+    def _no(self, code: str, *, retry_after: float | None = None, said: str = "", **params: object) -> JudgeUnavailable:
+        # Not what the server said: it may repeat the text.
+        if code != "judge_budget_spent":
+            log.warning("no answer of the chat model", reason=code, where=self._api.where, status=params.get("status"))
+        detail = {"where": self._api.where, "said": said or "–"}
+        return JudgeUnavailable(code, retry_after=retry_after, detail=detail, model=self._model, **params)
 
 
 def _joined(parts: list[object]) -> str:

@@ -29,6 +29,10 @@ class Fault(StrEnum):
     CLOSED = "closed"
 
 
+KEY_LIKE: Final = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf)[-_][\w*.-]{3,}|\bAIza[\w-]{6,}|\bbearer\s+\S+|\b[\w+/-]{32,}=*", re.IGNORECASE
+)
+"""Servers repeat keys, whole or in part, in what they say of them."""
 PASSING: Final = frozenset({Fault.TIMEOUT, Fault.UNREACHABLE, Fault.BROKEN_OFF, Fault.RATE_LIMITED, Fault.SERVER_ERROR})
 """Faults that may be gone at the next try."""
 FAULT_OF_STATUS: Final = {
@@ -161,7 +165,7 @@ def spoken(content: bytes, *, secret: str | None, limit: int) -> str:
         words = content.decode("utf-8", "replace")
     if secret:  # before any cut, which could leave half of it
         words = words.replace(secret, "***")
-    return one_line(words[: 4 * limit])[:limit]
+    return one_line(KEY_LIKE.sub("***", words[: 8 * limit])[: 4 * limit])[:limit]
 
 
 def one_line(words: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from clearwell.errors import JudgeUnavailable
 from clearwell.messages import Language
-from clearwell.models.answers import SCHEMA, CutAnswer, Echo, NoAnswer, read_answer
+from clearwell.models.answers import SCHEMA, CutAnswer, Echo, NoAnswer, is_yes_or_no, read_answer
 from clearwell.models.fence import Fenced, fenced
 from clearwell.models.prompts import prompt
 from clearwell.ports import AnswerForm, ChatMessage, ChatModel
@@ -64,4 +64,4 @@ def _messages(shown: Fenced, nonce: str, language: Language) -> list[ChatMessage
 def _form(language: Language) -> AnswerForm:
     parts = prompt(NAME, language)
     in_json, in_words = parts["in_json"].substitute(), parts["in_words"].substitute()
-    return AnswerForm(name=NAME, schema=SCHEMA, in_json=in_json, in_words=in_words)
+    return AnswerForm(name=NAME, schema=SCHEMA, in_json=in_json, in_words=in_words, is_in_words=is_yes_or_no)

@@ -11,6 +11,7 @@ from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
     AdmissionStore,
+    BackOff,
     CaptureStore,
     Pending,
     QuarantineFilter,
@@ -27,6 +28,7 @@ __all__ = [
     "AnswerForm",
     "Asked",
     "AuditStore",
+    "BackOff",
     "CaptureStore",
     "ChatMessage",
     "ChatModel",

@@ -1,6 +1,6 @@
 """The models: vectors, chat and judgement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -50,12 +50,16 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form an answer must have. One of the two requests ends the last message: not every server knows schemas."""
+    """The form an answer must have. One of the two requests ends the last message: not every server knows schemas.
+
+    ``is_in_words`` knows an answer in words: one to the request in JSON does not count, and is asked for in words.
+    """
 
     name: str
     schema: Mapping[str, Json]
     in_json: str
     in_words: str
+    is_in_words: Callable[[str], bool] | None = None
 
 
 class ChatModel(Protocol):

@@ -39,6 +39,17 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BackOff:
+    """How long to wait for a judge that does not answer: ``first``, then twice as long each time, up to ``longest``."""
+
+    first: timedelta = timedelta(seconds=5)
+    longest: timedelta = timedelta(minutes=15)
+
+    def after(self, tries: int) -> timedelta:
+        return min(self.longest, self.first * (1 << min(max(tries - 1, 0), 20)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """The end of one row's admission, with what must be kept of it."""
 
@@ -133,8 +144,12 @@ class AdmissionStore(Protocol):
         """Keep a row pending for the judge: record why, and try again after ``wait`` or later each time."""
         ...
 
-    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
-        """Make a refused row pending again; False where there is none."""
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
+        """Make a refused row pending again, or a pending one due now; what it was, None where it is neither."""
+        ...
+
+    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+        """Rows that are refused by this check, or for this reason (without ``verdict_``), the oldest first."""
         ...
 
     async def receipts(

@@ -18,6 +18,10 @@ class WorkingStore(Protocol):
         """The live entries, newest first. Never one past its ``expires_at``."""
         ...
 
+    def is_damaged(self, group_id: str) -> bool:
+        """Whether the last look at this group met something that is no entry, and left it out."""
+        ...
+
     async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:

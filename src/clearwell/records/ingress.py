@@ -32,16 +32,22 @@ class Verdict:
                 params[name] = say(inner, language, **(of if isinstance(of, dict) else {}))
         if isinstance(after := params.get("after"), str) and f"check_{after}" in catalogue():
             params["after"] = say(f"check_{after}", language)
-        return say(self.reason, language, **params)
+        return say(self._wording(), language, **params)
+
+    def _wording(self) -> str:
+        """Some reasons have another sentence for nothing: no try made, nothing quoted."""
+        counted_none = self.value == 0 and not isinstance(self.value, bool)
+        nothing = counted_none or self.params.get("found") in ("", "-")
+        return f"{self.reason}_none" if nothing and f"{self.reason}_none" in catalogue() else self.reason
 
 
 def _said(value: Json) -> Json:
-    """A measured value as people write it: 50 and not 50.0, text in quotes."""
+    """A measured value as people write it: 50 and not 50.0, text in quotes, and never rounded up to a threshold."""
     if value is None:
         return "–"
     if isinstance(value, bool | str):
         return json.dumps(value, ensure_ascii=False)
-    return f"{value:.12g}" if isinstance(value, float) else value
+    return repr(value).removesuffix(".0") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +108,14 @@ class CaptureReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Requeued:
+    """How many refused rows are pending again, and whether there are more."""
+
+    rows: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeenAgain:
     """One time that an entry was said again."""
 
@@ -124,3 +138,4 @@ class QuarantineRow:
     removed_at: datetime | None = None
     sighting_of: UUID | None = None
     sightings: tuple[SeenAgain, ...] | None = None
+    next_try_at: datetime | None = None

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import AdmissionBatch, Clock, Pending, QuarantineFilter, Settled, Stored
+from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, QuarantineFilter, Settled, Stored
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -46,9 +46,12 @@ class _Row:
 class MemoryQuarantine:
     """Quarantine in a dict: the capture, quarantine and admission ports over the same rows."""
 
-    def __init__(self, clock: Clock, *, ttl: timedelta = timedelta(hours=24)) -> None:
+    def __init__(
+        self, clock: Clock, *, ttl: timedelta = timedelta(hours=24), judge_back_off: BackOff | None = None
+    ) -> None:
         self._clock = clock
         self._ttl = ttl
+        self._judge_back_off = judge_back_off or BackOff()
         self._rows: defaultdict[str, dict[UUID, _Row]] = defaultdict(dict)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
@@ -154,17 +157,31 @@ class MemoryQuarantine:
         self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
     ) -> None:
         row = self._rows[group_id][log_id]
+        row.attempts += tries > row.judge_tries
         row.judge_tries, row.verdicts = tries, [verdict]
-        row.next_try_at = self._clock.now() + (wait or _pause(tries))
+        row.next_try_at = self._clock.now() + (self._judge_back_off.after(tries) if wait is None else wait)
 
-    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         row = self._rows[group_id].get(log_id)
-        if row is None or row.state is not Admission.REFUSED:
-            return False
-        row.state, row.settled_at, row.attempts, row.judge_tries = Admission.PENDING, None, 0, 0
+        if row is None or row.state is Admission.ADMITTED:
+            return None
+        was = row.state
+        if was is Admission.REFUSED:
+            row.state, row.settled_at, row.attempts, row.judge_tries = Admission.PENDING, None, 0, 0
         row.next_try_at = self._clock.now()
         self.events.append(event)
-        return True
+        return was
+
+    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+        return sorted(
+            row.capture.id
+            for row in self._rows[group_id].values()
+            if row.state is Admission.REFUSED
+            and any(
+                one.outcome is Outcome.FAIL and by in (one.check, one.reason.removeprefix("verdict_"))
+                for one in row.verdicts
+            )
+        )[:limit]
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         row = self._rows[group_id].get(log_id)
@@ -231,6 +248,7 @@ def _quarantine_row(row: _Row) -> QuarantineRow:
         verdicts=tuple(row.verdicts),
         removed_at=row.removed_at,
         sighting_of=None if row.sighting is None else row.sighting.entry_id,
+        next_try_at=row.next_try_at if row.state is Admission.PENDING else None,
     )
 
 

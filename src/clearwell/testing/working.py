@@ -27,6 +27,9 @@ class MemoryWorking:
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         return [entry for entry in self._lists[group_id] if self._live(entry)]
 
+    def is_damaged(self, group_id: str) -> bool:  # noqa: ARG002 - nothing foreign gets into a list of entries
+        return False
+
     async def remove(self, group_id: str, entry_id: UUID) -> bool:
         before = len(self._lists[group_id])
         self._lists[group_id] = [entry for entry in self._lists[group_id] if entry.id != entry_id]

@@ -1,5 +1,6 @@
 """``explain``, ``check``, ``requeue``, ``counts``, ``working``, ``tombstone``, and what ``doctor`` says of a judge."""
 
+from asyncio import to_thread
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from clearwell.app import Clearwell
 from clearwell.records import Admission
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import GivenUp, Judged
+from clearwell.worker import worker
 from tests.conftest import opened
 from tests.integration.cli.program import Program
 from tests.path import LONG, OTHER, PERSON, said
@@ -110,6 +112,39 @@ async def test_a_refused_output_is_put_through_the_filter_again(program: Program
     assert told.startswith(f"⚡️ 已进入工作记忆：群组 g，条目 {refused}")
 
 
+async def test_a_command_with_other_settings_than_the_server_leaves_the_decision_to_it(
+    program: Program, clearwell: Clearwell, judging: ChatApi
+) -> None:
+    judging.usually = reply(500, "oops")
+    served = with_judge(clearwell.settings, judging, judge_attempts=1)
+    async with opened(served, clearwell.embedder) as server:
+        refused = str((await server.memory.capture(said(), by=PERSON, wait=True)).id)
+        alone = await to_thread(program.good, "requeue", refused, "-g", "g")
+        assert "Pending" in alone.out
+        assert "CLEARWELL_JUDGE_BASE_URL" in alone.err
+        assert await clearwell.memory.working_memory("g", by=PERSON) == []
+        judging.usually = says(TORN)
+        async with worker(server):
+            told = await to_thread(program.good, "requeue", refused, "-g", "g")
+            kept = await to_thread(program.good, "capture", "-g", "g", "--confidence", "0.9", "--json", OTHER)
+    assert "contradicts itself: the total is 5" in told.out
+    assert "a running server has other settings" in told.err.lower()
+    assert kept.json["admission"] == "refused"
+
+
+async def test_everything_that_a_check_refused_is_put_back_together(program: Program, clearwell: Clearwell) -> None:
+    strict = clearwell.settings.model_copy(update={"min_width": 500})
+    async with opened(strict, clearwell.embedder) as other:
+        for text in (LONG, OTHER):
+            await other.memory.capture(said(text), by=PERSON, wait=True)
+        await other.memory.capture(said(confidence=0.1), by=PERSON, wait=True)
+    assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2}
+    assert len(await clearwell.memory.working_memory("g", by=PERSON)) == 2
+    assert "0 rows" in program.good("requeue", "-g", "g", "--refused-by", "length").out
+    assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
+    assert program.run("requeue", "-g", "g").code == 2
+
+
 def with_judge(settings: Settings, api: ChatApi, **more: object) -> Settings:
     return settings.model_copy(update={"judge_base_url": api.base_url, "judge_model": "m", **more})
 
@@ -125,11 +160,12 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
     assert (gone.admission, waits.admission) == (Admission.REFUSED, Admission.PENDING)
     asked = program.chinese().but(CLEARWELL_JUDGE_BASE_URL=judging.base_url, CLEARWELL_JUDGE_MODEL="m").run("doctor")
     assert asked.code == 1
-    assert "500：oops" in asked.out
+    assert "（500）" in asked.out
+    assert "服务器的原话：oops" in asked.out
     assert "拒绝 1 条（自洽性 1），通过 0 条。最常见的原因：评审模型没有答复" in asked.out
     assert "因评审模型未答复而等待的产出：1 条" in asked.out
     assert "过去一周因评审模型未答复而被拒绝的产出：1 条" in asked.out
-    assert f"requeue {gone.id} --group 'a b'" in asked.out
+    assert "requeue --refused-by judge_gave_up --group 'a b'" in asked.out
     since = datetime.now(UTC) - timedelta(days=1)
     async with overview_of(clearwell.settings, database_url) as overview:
         assert await overview.judged_in("g", since=since) == Judged(waiting=1, given_up=None)
@@ -145,7 +181,7 @@ async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, j
     assert await found_of(unused) == (Mark.MIND, "The judge m answers")
     judging.script.extend([says(TORN), hang])
     assert await found_of(judged) == (Mark.MIND, "The judge m answers")
-    assert await found_of(judged) == (Mark.BAD, "The chat API at")
+    assert await found_of(judged) == (Mark.BAD, "The judge's chat")
     assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "There is an address")
 
 
@@ -159,13 +195,13 @@ async def found_of(settings: Settings) -> tuple[Mark, str]:
     """The mark, and how the sentence begins."""
     findings = Findings(Terminal("en"))
     await check_judge(settings, findings)
-    (one,) = findings.found
+    one = findings.found[0]
     return one.mark, next(start for start in STARTS if one.text.startswith(start))
 
 
 STARTS = (
     "The judge m answers",
-    "The chat API at",
+    "The judge's chat",
     "There is an address",
     "No judge is configured",
     "A judge is required",

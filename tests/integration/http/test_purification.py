@@ -100,7 +100,12 @@ async def test_a_refused_row_is_put_back(http: httpx.AsyncClient) -> None:
     group = new_group()
     row_id = await capture(http, group, "short")
     answer = await http.post(f"{QUARANTINE}/{row_id}/requeue", json={"group_id": group})
-    assert (answer.status_code, answer.json()) == (202, {"id": row_id})
+    assert (answer.status_code, answer.json()) == (202, {"id": row_id, "was": "refused"})
+    many = await http.post(f"{QUARANTINE}/requeue", json={"group_id": group, "refused_by": "length"})
+    assert many.status_code == 202
+    assert many.json()["more"] is False
+    unknown = await http.post(f"{QUARANTINE}/requeue", json={"group_id": group, "refused_by": "luck"})
+    assert "judge_gave_up" in require_problem(unknown, 422, "refused_by_unknown")["detail"]
     missing = await http.post(f"{QUARANTINE}/{uuid4()}/requeue", json={"group_id": group})
     require_problem(missing, 404, "row_not_refused")
 
@@ -132,6 +137,7 @@ async def test_metrics_name_no_group_unless_the_operator_allows_it(settings: Set
         ("POST", f"{TOMBSTONES}/{UUID(int=7)}/lift", {Right.REVIEW, Right.ADMIN}),
         ("DELETE", f"{WORKING}/g/{UUID(int=7)}", {Right.REVIEW, Right.ADMIN}),
         ("POST", f"{QUARANTINE}/{UUID(int=7)}/requeue", {Right.ADMIN}),
+        ("POST", f"{QUARANTINE}/requeue", {Right.ADMIN}),
         ("GET", "/metrics", {Right.ADMIN}),
     ],
 )
@@ -141,6 +147,8 @@ async def test_each_route_has_its_scope(module_api: Api, method: str, path: str,
         caller = await module_api.caller(right, groups=["g"])
         if path == CHECK:
             body = {"group_id": "g", "content": LONG}
+        if path == f"{QUARANTINE}/requeue":
+            body = {"group_id": "g", "refused_by": "length"}
         if method == "POST":
             answer = await caller.post(path, json=body)
         else:

@@ -27,6 +27,7 @@ async def judged(settings: Settings, offline_embedder: OfflineEmbedder, api: Cha
             "judge_api_key": SecretStr("k"),
             "judge_timeout_seconds": 0.3,
             "judge_attempts": 3,
+            "judge_retry_seconds": 0.2,
             "wait_seconds": 5.0,
         }
     )
@@ -88,6 +89,8 @@ async def test_after_the_last_try_it_is_refused_and_can_be_put_back(judged: Clea
     row = await judged.memory.quarantine_row("g", receipt.id, by=PERSON)
     assert [one.check for one in row.verdicts] == list(judged.settings.filter_checks)
     assert row.verdicts[-1].outcome is Outcome.FAIL
+    assert row.attempts == 3
+    assert row.next_try_at is None
     assert any("did not answer in 3 tries" in one.explanation("en") for one in row.verdicts)
     await judged.memory.requeue("g", receipt.id, by=PERSON)
     await judged.queue.drained()
@@ -122,3 +125,17 @@ async def test_a_dry_run_does_not_ask_the_judge(judged: Clearwell, api: ChatApi)
     told = await judged.memory.check(said(), by=AGENT)
     assert (told.admission, told.verdicts[-1].outcome) == (Admission.ADMITTED, Outcome.NOT_CHECKED)
     assert api.requests == []
+
+
+async def test_a_spent_budget_is_no_try_and_says_so(
+    settings: Settings, offline_embedder: OfflineEmbedder, api: ChatApi
+) -> None:
+    poor = {"judge_base_url": api.base_url, "judge_model": "m", "judge_budget_per_hour": 1}
+    async with opened(settings.model_copy(update=poor), offline_embedder) as judged:
+        await judged.memory.capture(said(), by=AGENT, wait=True)
+        receipt = await judged.memory.capture(said(OTHER), by=AGENT, wait=True)
+        row = await judged.memory.quarantine_row("g", receipt.id, by=PERSON)
+    assert last(receipt).explanation("en").startswith("The judge has not been asked yet: ")
+    assert "try 0" not in last(receipt).explanation("en")
+    assert row.attempts == 0
+    assert row.next_try_at is not None

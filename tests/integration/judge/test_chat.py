@@ -62,6 +62,24 @@ async def test_a_server_without_any_form_is_asked_for_yes_or_no(
     assert ("YES" if content == TEXT else "“是”") in asked(api.requests[2])
 
 
+@pytest.mark.parametrize(
+    ("content", "said", "consistent"), [(TEXT, "NO", False), (TEXT, "Yes.", True), (CHINESE, "否", False)]
+)
+async def test_a_word_to_the_question_in_json_is_asked_for_in_words(
+    api: ChatApi, judge: LLMJudge, time: Time, content: str, said: str, consistent: bool
+) -> None:
+    api.usually = says(said)
+    assert (await judge.judge(content)).consistent is consistent
+    assert (await judge.judge(content)).consistent is consistent
+    assert [way(request) for request in api.requests] == ["json_schema", "text", "text"], "and it is remembered"
+    asked_for = "Is the output consistent" if content == TEXT else "是否前后一致"
+    assert all(asked_for in asked(request) for request in api.requests), "a word means the same either way"
+    api.usually = sound
+    time.now += 6 * 3600
+    await judge.judge(content)
+    assert way(api.requests[-1]) == "json_schema"
+
+
 async def test_a_schema_is_asked_for_again_after_hours(api: ChatApi, judge: LLMJudge, time: Time) -> None:
     api.usually = only("json_object", otherwise=NO_SCHEMA["vllm"])
     await judge.judge(TEXT)
@@ -84,7 +102,7 @@ async def test_a_refusal_from_a_server_that_knows_schemas_is_about_the_request(a
     api.script.append(reply(400, {"error": {"message": "maximum context length is 4096 tokens"}}))
     error = await failure(judge)
     assert error.code == "judge_refused"
-    assert "maximum context length" in error.text()
+    assert "maximum context length" in error.detail["said"]
     assert len(api.requests) == 2
 
 
@@ -98,24 +116,45 @@ async def test_newer_models_are_asked_without_what_they_refuse(api: ChatApi, jud
     assert way(api.requests[-1]) == "json_schema"
 
 
-@pytest.mark.parametrize(("value", "wait"), [("7", 7.0), ("1.5", 1.5), ("999999999", 3600.0), ("soon", None)])
+@pytest.mark.parametrize(("value", "wait"), [("7", 7.0), ("1.5", 1.5), ("999999999", 900.0), ("soon", None)])
 async def test_retry_after_is_handed_on(api: ChatApi, judge: LLMJudge, value: str, wait: float | None) -> None:
     api.script.append(reply(429, Retry_After=value))
     assert (await failure(judge)).retry_after == wait
 
 
+async def test_a_wait_that_is_cut_short_is_said(api: ChatApi, judge: LLMJudge) -> None:
+    api.script.append(reply(429, Retry_After="86400"))
+    error = await failure(judge)
+    assert error.code == "judge_asks_to_wait"
+    assert "86400 s" in error.text("en")
+    assert "900 秒后再次询问" in error.text("zh")
+
+
 async def test_the_servers_words_are_cut_and_the_key_taken_out(api: ChatApi, judge: LLMJudge) -> None:
-    api.script.append(reply(401, {"error": {"message": f"{KEY} is wrong\n" + "x" * 10_000}}))
-    said = (await failure(judge)).params["said"]
-    assert isinstance(said, str)
-    assert said.startswith("*** is wrong xxx")
+    api.script.append(reply(401, {"error": {"message": f"{KEY} is wrong, so is sk-other\n" + "x " * 10_000}}))
+    said = (await failure(judge)).detail["said"]
+    assert said.startswith("*** is wrong, so is *** x x")
     assert len(said) == 200
+
+
+async def test_what_a_capture_caller_may_read_has_neither_the_address_nor_the_servers_words(
+    api: ChatApi, judge: LLMJudge
+) -> None:
+    api.script.extend([reply(401, "bad key sk-SECRET"), reply(500, "oops"), reply(429, "slow"), reply(404, "gone")])
+    for words in ("bad key", "oops", "slow", "gone"):
+        error = await failure(judge)
+        told = error.text("en") + error.text("zh") + str(error.params)
+        assert words not in told
+        assert "127.0.0.1" not in told
+        assert words in error.detail["said"]
+        assert "SECRET" not in error.detail["said"]
+        assert "127.0.0.1" in error.detail["where"]
 
 
 @pytest.mark.parametrize("blanks", range(760, 800, 7))
 async def test_no_cut_leaves_half_of_the_key(api: ChatApi, judge: LLMJudge, blanks: int) -> None:
     api.script.append(reply(500, " " * blanks + KEY))
-    assert KEY[:6] not in (await failure(judge)).text()
+    assert KEY[:6] not in (await failure(judge)).detail["said"]
 
 
 async def test_a_server_that_hangs_is_left(api: ChatApi) -> None:
@@ -219,7 +258,7 @@ async def test_the_chat_can_be_asked_without_a_form(api: ChatApi) -> None:
     messages = [ChatMessage("system", "Summarise."), ChatMessage("user", "text \ud800")]
     assert await chat.complete(messages) == "a digest"
     api.script.append(BARE_400)
-    with pytest.raises(JudgeUnavailable, match="Bad Request"):
+    with pytest.raises(JudgeUnavailable, match="400"):
         await chat.complete(messages)
     await chat.close()
     assert "response_format" not in api.requests[0].body
@@ -248,4 +287,4 @@ def test_there_is_no_judge_unless_an_address_is_set() -> None:
     settings = Settings(judge_base_url="")
     assert settings.judge_base_url is None
     assert (settings.judge_timeout_seconds, settings.judge_concurrency, settings.judge_budget_per_hour) == (20, 2, 600)
-    assert (settings.judge_max_chars, settings.judge_max_tokens, settings.judge_attempts) == (8000, 1000, 5)
+    assert (settings.judge_max_chars, settings.judge_max_tokens, settings.judge_attempts) == (8000, 1000, 24)

@@ -36,7 +36,7 @@ def doctor(
     else:
         findings.show()
         terminal.line()
-        terminal.tell("doctor_all_well" if findings.healthy else "doctor_not_well")
+        terminal.tell(findings.summary)
     if not findings.healthy:
         raise typer.Exit(1)
 

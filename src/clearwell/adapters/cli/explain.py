@@ -57,6 +57,8 @@ def _standing(fate: Fate, settings: Settings, terminal: Terminal) -> list[tuple[
     row = fate.row
     settled = terminal.words("cli_explain_not_yet") if row.settled_at is None else _when(row.settled_at, terminal)
     rows = [("cli_explain_settled", terminal.words("cli_explain_tries", when=settled, tries=row.attempts))]
+    if row.next_try_at is not None:
+        rows.append(("cli_explain_next_try", _next_try(row.next_try_at, terminal)))
     rows.append(("cli_tier_2", _place(fate, settings, terminal)))
     if row.removed_at is not None:
         rows.append(("cli_explain_removed", _when(row.removed_at, terminal)))
@@ -101,6 +103,12 @@ def _when(moment: datetime, terminal: Terminal) -> str:
     return f"{terminal.moment(moment)} ({terminal.age(moment)})"
 
 
+def _next_try(moment: datetime, terminal: Terminal) -> str:
+    if moment <= datetime.now(UTC):
+        return terminal.words("cli_next_try_now")
+    return terminal.words("cli_next_try_in", when=terminal.moment(moment), left=terminal.left(moment))
+
+
 def _show_sightings(fate: Fate, terminal: Terminal) -> None:
     again = fate.row.sightings or ()
     if not again:
@@ -138,6 +146,7 @@ def _json(fate: Fate, terminal: Terminal) -> Json:
         "captured_by": capture.captured_by,
         "admission": row.admission.value,
         "attempts": row.attempts,
+        "next_try_at": _time(row.next_try_at),
         "settled_at": _time(row.settled_at),
         "removed_at": _time(row.removed_at),
         "working": _working_json(fate),

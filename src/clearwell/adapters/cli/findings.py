@@ -50,6 +50,13 @@ class Findings:
     def healthy(self) -> bool:
         return all(finding.mark is not Mark.BAD for finding in self.found)
 
+    @property
+    def summary(self) -> str:
+        """The code of the last sentence. Refused rows that wait for somebody are no problem of a part, and no peace."""
+        if not self.healthy:
+            return "doctor_not_well"
+        return "doctor_rows_wait" if any(one.check == "judge_gave_up" for one in self.found) else "doctor_all_well"
+
     def show(self) -> None:
         for finding in self.found:
             sign, color = SIGNS[finding.mark]

@@ -20,6 +20,7 @@ NodeType = Annotated[str, typer.Option("--node-type", help="agent, fact_check, â
 Confidence = Annotated[float | None, typer.Option("--confidence", help="The agent's confidence, 0 to 1.")]
 Happened = Annotated[str | None, typer.Option("--occurred-at", help="When, such as 2026-11-15T09:00:00+08:00.")]
 Extra = Annotated[str, typer.Option("--metadata", help="A JSON object.")]
+MaybeRowId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id that the capture answered with.")]
 RowId = Annotated[str, typer.Argument(metavar="ID", help="The id that the capture answered with.")]
 
 

@@ -1,13 +1,17 @@
 """``check``, ``requeue`` and ``counts``: the ingress filter by itself."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import typer
 
 from clearwell.adapters.cli.given import (
     Agent,
     Confidence,
     Extra,
+    MaybeRowId,
     NodeType,
-    RowId,
     Words,
     given_metadata,
     given_text,
@@ -15,7 +19,8 @@ from clearwell.adapters.cli.given import (
 )
 from clearwell.adapters.cli.memory import receipt_json, show_receipt
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.settling import awaited, lacks_the_judge, settles_here, was_given_up
 from clearwell.adapters.cli.verdicts import (
     check_name,
     flags_json,
@@ -27,7 +32,7 @@ from clearwell.adapters.cli.verdicts import (
 from clearwell.flow.admit import DryRun
 from clearwell.flow.hidden import escaped
 from clearwell.records import Admission, CaptureReceipt, IngressCount, Json, NewCapture, Outcome
-from clearwell.settings import FILTER_STAGES
+from clearwell.settings import FILTER_STAGES, Settings
 
 BY_PATH = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
 """The checks in the order in which a text meets them."""
@@ -63,23 +68,75 @@ def check(
         _show_said(said, terminal)
 
 
-def requeue(group: Group, row_id: RowId, as_json: AsJson = False) -> None:
-    """Put a refused output through the filter again, and say what became of it."""
+def requeue(
+    group: Group,
+    row_id: MaybeRowId = None,
+    refused_by: Annotated[
+        str | None, typer.Option("--refused-by", help="Put back everything that this check refused, or judge_gave_up.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put refused outputs through the filter again, and say what became of one."""
     settings, terminal = start()
-    log_id = wanted_id(row_id, "row_not_refused", group=group)
+    if (row_id is None) is (refused_by is None):
+        raise UsageProblem("cli_requeue_what", field="ID")
+    if refused_by is not None:
+        _requeue_many(group, refused_by, settings, terminal, as_json=as_json)
+        return
+    log_id = wanted_id(str(row_id), "row_not_refused", group=group)
 
-    async def work() -> CaptureReceipt:
+    async def work() -> tuple[CaptureReceipt, str | None]:
         async with opened(settings) as clearwell:
-            await clearwell.memory.requeue(group, log_id, by=person())
-            await clearwell.queue.drained()
             row = await clearwell.memory.quarantine_row(group, log_id, by=person())
-            return CaptureReceipt(id=log_id, group_id=group, admission=row.admission, verdicts=row.verdicts)
+            judge_wanted = was_given_up(row) and settings.judge_base_url is None
+            here = await settles_here(clearwell)
+            await clearwell.memory.requeue(group, log_id, by=person(), settle=here and not judge_wanted)
+            await clearwell.queue.drained()
+            note = _note(here=here, judge_wanted=judge_wanted)
+            if not here:
+                return await awaited(clearwell, group, log_id), note
+            row = await clearwell.memory.quarantine_row(group, log_id, by=person())
+            receipt = CaptureReceipt(id=log_id, group_id=group, admission=row.admission, verdicts=row.verdicts)
+            return replace(receipt, verdicts=()) if judge_wanted else receipt, note
 
-    receipt = run(work())
+    receipt, note = run(work())
     if as_json:
         terminal.json(receipt_json(receipt, terminal))
-    else:
-        show_receipt(receipt, terminal)
+        return
+    show_receipt(receipt, terminal)
+    if note is not None:
+        terminal.warn(note)
+
+
+def _requeue_many(group: str, refused_by: str, settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
+    judge_wanted = lacks_the_judge(refused_by, settings)
+
+    async def work() -> tuple[int, str | None]:
+        async with opened(settings) as clearwell:
+            here = await settles_here(clearwell)
+            rows = 0
+            while True:
+                done = await clearwell.memory.requeue_refused(
+                    group, refused_by, by=person(), settle=here and not judge_wanted
+                )
+                rows += done.rows
+                if not done.more:
+                    await clearwell.queue.drained()
+                    return rows, _note(here=here, judge_wanted=judge_wanted) if rows else None
+
+    rows, note = run(work())
+    if as_json:
+        terminal.json({"requeued": rows})
+        return
+    terminal.tell("cli_requeued_many", rows=rows, group=group)
+    if note is not None:
+        terminal.warn(note)
+
+
+def _note(*, here: bool, judge_wanted: bool) -> str | None:
+    if not here:
+        return "cli_left_to_server"
+    return "cli_left_to_judge" if judge_wanted else None
 
 
 def counts(group: Group, as_json: AsJson = False) -> None:

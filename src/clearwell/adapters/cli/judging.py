@@ -8,7 +8,7 @@ from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.inside import Inside
 from clearwell.adapters.cli.running import program
 from clearwell.app import make_chat
-from clearwell.errors import ClearwellError
+from clearwell.errors import ClearwellError, JudgeUnavailable
 from clearwell.flow.ingress import SELF_CONSISTENCY
 from clearwell.models import LLMJudge
 from clearwell.settings import Settings
@@ -31,6 +31,8 @@ async def check_judge(settings: Settings, findings: Findings) -> None:
         await _ask(LLMJudge(chat, max_chars=settings.judge_max_chars), settings, findings)
     except ClearwellError as error:
         findings.error("judge", error)
+        if isinstance(error, JudgeUnavailable) and error.detail:
+            findings.mind("judge_words", "judge_detail", **error.detail)
     finally:
         await chat.close()
 

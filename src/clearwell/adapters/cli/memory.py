@@ -20,6 +20,7 @@ from clearwell.adapters.cli.given import (
 )
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.settling import captured
 from clearwell.adapters.cli.verdicts import refusal, show_verdicts, verdict_json
 from clearwell.records import Admission, CaptureReceipt, Json, NewCapture, Promoted
 
@@ -51,7 +52,7 @@ def capture(
 
     async def work() -> CaptureReceipt:
         async with opened(settings) as clearwell:
-            return await clearwell.memory.capture(new, by=person(), wait=True)
+            return await captured(clearwell, new)
 
     receipt = run(work())
     if as_json:

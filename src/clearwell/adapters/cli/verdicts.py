@@ -49,7 +49,7 @@ def shown(value: Json) -> str:
         return "–"
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else escaped(str(value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else escaped(str(value))
 
 
 def refusal(verdicts: Sequence[Verdict], terminal: Terminal) -> str:

@@ -145,6 +145,7 @@ def quarantine_row(one: QuarantineRow, language: Language) -> Object:
         "captured_by": capture.captured_by,
         "admission": one.admission,
         "attempts": one.attempts,
+        "next_try_at": one.next_try_at,
         "settled_at": one.settled_at,
         "flags": one.flags,
         "verdicts": [verdict(each, language) for each in one.verdicts],

@@ -280,6 +280,12 @@ class RowInput(Grouped):
     group_needed: ClassVar[bool] = False
 
 
+class RequeueInput(Grouped):
+    """Which refused rows to put back."""
+
+    refused_by: str = Field(description="a check, or judge_gave_up")
+
+
 class TombstoneInput(Grouped):
     """A value that must not come back."""
 

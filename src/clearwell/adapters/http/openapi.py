@@ -22,6 +22,7 @@ MODELS: Sequence[type[BaseModel]] = (
     inputs.QueryInput,
     inputs.CheckInput,
     inputs.RowInput,
+    inputs.RequeueInput,
     inputs.TombstoneInput,
     inputs.GroupInput,
     inputs.AgentInput,
@@ -47,6 +48,8 @@ MODELS: Sequence[type[BaseModel]] = (
     schemas.AgentsAnswer,
     schemas.ContextAnswer,
     schemas.NodeAnswer,
+    schemas.RequeueAnswer,
+    schemas.RequeuedAnswer,
     schemas.AliveAnswer,
     schemas.ReadyAnswer,
 )

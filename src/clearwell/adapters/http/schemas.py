@@ -110,6 +110,20 @@ class IdAnswer(BaseModel):
     id: UUID
 
 
+class RequeueAnswer(BaseModel):
+    """A row that is to go through the filter again, and what it was."""
+
+    id: UUID
+    was: Admission
+
+
+class RequeuedAnswer(BaseModel):
+    """How many rows are pending again, and whether there are more to put back."""
+
+    requeued: int
+    more: bool
+
+
 class CaptureBatchAnswer(BaseModel):
     """One result for each capture, in order."""
 
@@ -219,6 +233,7 @@ class RowAnswer(BaseModel):
     captured_by: str
     admission: Admission
     attempts: int
+    next_try_at: datetime | None = Field(None, description="when it is tried again, while it is pending")
     settled_at: datetime | None
     flags: list[str]
     verdicts: list[VerdictAnswer]

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
-from clearwell.ports import AdmissionBatch, Clock, Pending, Settled
+from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, Settled
 from clearwell.records import Admission, AuditEvent, Capture, IngressCount, Outcome, Verdict, WorkingEntry
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Exchange, Statement
@@ -19,10 +19,13 @@ FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 
 
 class PostgresAdmissions:
-    def __init__(self, database: Database, clock: Clock, *, ttl: timedelta) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, *, ttl: timedelta, judge_back_off: BackOff | None = None
+    ) -> None:
         self._database = database
         self._clock = clock
         self._ttl = ttl
+        self._judge_back_off = judge_back_off or BackOff()
 
     async def pending(self, *, limit: int) -> list[Pending]:
         params = {"now": self._clock.now(), "limit": limit}
@@ -68,16 +71,22 @@ class PostgresAdmissions:
             "log_id": log_id,
             "tries": tries,
             "now": self._clock.now(),
-            "wait": wait,
-            "first": FIRST_RETRY,
-            "longest": LONGEST_RETRY,
+            "wait": self._judge_back_off.after(tries) if wait is None else wait,
         }
         statements = [(query("hold"), held), (query("add_verdict"), verdict_params(group_id, log_id, verdict, 0))]
         await self._database.run_all(Role.WORKER, group_id, statements)
 
-    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
+    async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}
-        return await self._audited(Role.WORKER, group_id, (query("requeue"), params), event)
+        if await self._audited(Role.WORKER, group_id, (query("requeue"), params), event):
+            return Admission.REFUSED
+        hurried = await self._audited(Role.WORKER, group_id, (query("hurry"), params), event)
+        return Admission.PENDING if hurried else None
+
+    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+        params = {"group_id": group_id, "by": by, "limit": limit}
+        rows = await self._database.run(Role.WORKER, group_id, query("refused"), params)
+        return [row["log_id"] for row in rows]
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         params = {"group_id": group_id, "log_id": log_id, "by": event.actor, "at": event.at}

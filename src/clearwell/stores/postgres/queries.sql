@@ -89,13 +89,27 @@ WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
 SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(log_id)s
 
 -- name: hold
-UPDATE admissions SET judge_tries = %(tries)s, next_try_at = %(now)s + coalesce(%(wait)s::interval,
-    least(%(longest)s, %(first)s * 2 ^ least(%(tries)s, 10)))
+-- A spent budget is no try.
+UPDATE admissions SET judge_tries = %(tries)s, attempts = attempts + (%(tries)s > judge_tries)::int,
+    next_try_at = %(now)s + %(wait)s
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
 
 -- name: requeue
 UPDATE admissions SET state = 'pending', settled_at = NULL, attempts = 0, judge_tries = 0, next_try_at = %(now)s
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'refused'
+
+-- name: hurry
+UPDATE admissions SET next_try_at = %(now)s
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
+
+-- name: refused
+-- What a check refused, by its name or by the reason that it gave, the oldest first.
+SELECT a.log_id FROM admissions a
+WHERE a.group_id = %(group_id)s AND a.state = 'refused' AND EXISTS (
+    SELECT FROM ingress_verdicts v
+    WHERE v.group_id = a.group_id AND v.log_id = a.log_id AND v.at = a.settled_at AND v.outcome = 'fail'
+        AND %(by)s IN (v."check", substr(v.reason, length('verdict_') + 1)))
+ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: note_working_group
 INSERT INTO working_groups (group_id, last_admitted_at) VALUES (%(group_id)s, %(at)s)
@@ -142,7 +156,7 @@ WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state = 'admit
 -- A page of a group's quarantine, newest first, or one row.
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
     q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
-    (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
+    a.next_try_at, (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
 FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
 WHERE q.group_id = %(group_id)s
     AND (%(id)s::uuid IS NULL OR q.id = %(id)s)

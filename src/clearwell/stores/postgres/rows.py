@@ -39,6 +39,7 @@ def quarantine_row_of(row: DictRow, verdicts: Sequence[Verdict]) -> QuarantineRo
         verdicts=tuple(verdicts),
         removed_at=row["removed_at"],
         sighting_of=row["sighting_of"],
+        next_try_at=row["next_try_at"] if row["state"] == Admission.PENDING else None,
     )
 
 

@@ -46,9 +46,15 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
 
 
 @lru_cache(maxsize=2000)
-def decode(element: bytes) -> WorkingEntry:
-    """An element never changes, and the same ones are read again and again."""
-    record = json.loads(element)
+def decode(element: bytes) -> WorkingEntry | None:
+    """The entry; None where it is none of ours, or of another version. An element never changes, and is read often."""
+    try:
+        return _entry(json.loads(element))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def _entry(record: Any) -> WorkingEntry:
     return WorkingEntry(
         id=UUID(record["id"]),
         group_id=record["group_id"],

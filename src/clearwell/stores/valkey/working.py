@@ -5,12 +5,14 @@ from importlib.resources import files
 from uuid import UUID
 
 import redis.asyncio as redis
+import structlog
 
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.element import decode, encode, head, to_ms
 from clearwell.stores.valkey.errors import translated_errors
 
+log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
 
 
@@ -22,6 +24,7 @@ class ValkeyWorking:
         self._clock = clock
         self._size = size
         self._content_bytes = content_bytes
+        self._damaged: set[str] = set()
         self._push = client.register_script(_script("push"))
         self._remove = client.register_script(_script("remove"))
         self._cleanup = client.register_script(_script("cleanup"))
@@ -39,8 +42,20 @@ class ValkeyWorking:
         with translated_errors():
             elements = await self._client.lrange(KEYS + group_id, 0, -1)
         now = self._clock.now()
-        found = [decode(element) for element in elements]
+        found = [entry for element in elements if (entry := decode(element)) is not None]
+        self._note_damage(group_id, len(elements) - len(found))
         return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
+
+    def is_damaged(self, group_id: str) -> bool:
+        """Whether the last look at a group met elements that are no entries."""
+        return group_id in self._damaged
+
+    def _note_damage(self, group_id: str, unreadable: int) -> None:
+        if not unreadable:
+            self._damaged.discard(group_id)
+        elif group_id not in self._damaged:
+            self._damaged.add(group_id)
+            log.warning("working memory holds elements that are no entries", elements=unreadable)
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool:
         with translated_errors():

@@ -9,8 +9,9 @@ from starlette.responses import Response
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_of_row, running
-from clearwell.adapters.http.inputs import QuarantineParameters, RowInput, RowParameters
+from clearwell.adapters.http.inputs import QuarantineParameters, RequeueInput, RowInput, RowParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.records import Admission
 
 router = APIRouter(tags=["quarantine"])
 
@@ -51,14 +52,39 @@ async def row(
 @router.post(
     "/api/v1/quarantine/{id}/requeue",
     summary="Put a refused output through the filter again",
-    description="The scope admin is needed. group_id may be left out with a key of exactly one group.",
+    description="One that is pending is tried now. The scope admin is needed. group_id may be left out with a key of "
+    "exactly one group.",
     status_code=202,
-    responses=openapi.responses({202: ("It is pending again.", [schemas.IdAnswer])}, (*openapi.WRITES, 404)),
+    responses=openapi.responses(
+        {
+            202: ("It is pending again.", [schemas.RequeueAnswer]),
+            200: ("It was pending already, and is tried now.", [schemas.RequeueAnswer]),
+        },
+        (*openapi.WRITES, 404),
+    ),
     openapi_extra=openapi.body(RowInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path(alias="id")]) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     group_id = group_of_row(fitted(RowInput, parse_object(body)).named_group, caller)
     key = idempotency_key(request, caller, body)
-    await running(request).memory.requeue(group_id, row_id, by=caller, request=key)
-    return answers.answer({"id": row_id}, 202)
+    was = await running(request).memory.requeue(group_id, row_id, by=caller, request=key)
+    return answers.answer({"id": row_id, "was": was}, 202 if was is Admission.REFUSED else 200)
+
+
+@router.post(
+    "/api/v1/quarantine/requeue",
+    summary="Put everything that a check refused through the filter again",
+    description="Up to 500 rows at a time, the oldest first; more says whether there are more. refused_by is the name "
+    "of a check, or judge_gave_up for what was refused because the judge never answered. The scope admin is needed.",
+    status_code=202,
+    responses=openapi.responses({202: ("They are pending again.", [schemas.RequeuedAnswer])}, openapi.WRITES),
+    openapi_extra=openapi.body(RequeueInput, examples={"one": {"group_id": "grp-123", "refused_by": "judge_gave_up"}}),
+)
+async def requeue_refused(request: Request, caller: Caller) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    wanted = fitted(RequeueInput, parse_object(body))
+    done = await running(request).memory.requeue_refused(
+        wanted.group, wanted.refused_by, by=caller, request=idempotency_key(request, caller, body)
+    )
+    return answers.answer({"requeued": done.rows, "more": done.more}, 202)

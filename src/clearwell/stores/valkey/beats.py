@@ -1,0 +1,43 @@
+"""Which workers are alive, and how they decide: one sorted set, by when each is to be taken for dead."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import redis.asyncio as redis
+
+from clearwell.ports import Clock
+from clearwell.stores.valkey.element import to_ms
+from clearwell.stores.valkey.errors import translated_errors
+
+KEY = "clearwell:workers"
+
+
+class ValkeyBeats:
+    """``me`` tells this process from others, ``decides`` how it decides."""
+
+    def __init__(self, client: redis.Redis, clock: Clock, *, me: UUID, decides: str) -> None:
+        self._client = client
+        self._clock = clock
+        self._decides = decides
+        self._member = f"{me} {decides}"
+
+    async def beat(self, *, lasts: timedelta) -> None:
+        """Be known as a worker for so long."""
+        now = self._clock.now()
+        with translated_errors():
+            async with self._client.pipeline(transaction=True) as pipeline:
+                pipeline.zadd(KEY, {self._member: to_ms(now + lasts)})
+                pipeline.zremrangebyscore(KEY, "-inf", to_ms(now))
+                pipeline.pexpire(KEY, lasts)
+                await pipeline.execute()
+
+    async def stop(self) -> None:
+        with translated_errors():
+            await self._client.zrem(KEY, self._member)
+
+    async def leaves_to_others(self) -> bool:
+        """Whether workers are alive and none of them decides as this process would."""
+        with translated_errors():
+            members = await self._client.zrangebyscore(KEY, f"({to_ms(self._clock.now())}", "+inf")
+        alive = {str(member, "utf-8").partition(" ")[2] for member in members if isinstance(member, bytes)}
+        return bool(alive) and self._decides not in alive
