@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import http, paths, purify, retrieval, sameness, scale, start, tokens
+from bench import digest, http, paths, purify, retrieval, sameness, scale, start, tokens
 
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "paths": paths.measure,
@@ -19,6 +19,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "retrieval": retrieval.measure,
     "scale": scale.measure,
     "tokens": tokens.measure,
+    "digest": digest.measure,
 }
 ONLY_BY_NAME = {"tokens"}
 """It needs packages that Clearwell does not."""

@@ -42,7 +42,7 @@ _PERIODS: Final = {
 _MONTH: Final = rf"(?:{'|'.join(_MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _YEAR: Final = r"(?:19|20)\d\d"
 _DAY: Final = r"(?:3[01]|[12]\d|0?[1-9])"
-_ZH_YEAR: Final = r"(?<!\d)(?:\d{4}|[一二][零〇一二三四五六七八九]{3})年"
+_ZH_YEAR: Final = r"(?<!\d)(?:\d{4} ?|[一二][零〇一二三四五六七八九]{3})年"
 _DAYPART: Final = "(?:凌晨|清晨|早上|早晨|早|上午|中午|下午|傍晚|晚上|晚间|晚|夜里|夜间|半夜|午夜|深夜)"
 _AMPM: Final = r"(?: ?[ap]\.?m\b\.?| in the (?:morning|afternoon|evening)| at night)"
 _HOUR: Final = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -69,12 +69,12 @@ def _iso(found: Found) -> Value:
 
 def _zh_date(found: Found) -> Value:
     year, month, day = found.groups
-    shown_year = f"{number(year.rstrip('年')):.0f}" if year else None
+    shown_year = f"{number(year.rstrip(' 年')):.0f}" if year else None
     return _date(shown_year, int(number(month or "")), int(number(day)) if day else None)
 
 
 def _zh_year(found: Found) -> Value:
-    year = f"{number((found.groups[0] or '').rstrip('年')):.0f}"
+    year = f"{number((found.groups[0] or '').rstrip(' 年')):.0f}"
     return Value("count", year, number=float(year))
 
 
@@ -172,8 +172,8 @@ RULES: Final[Sequence[Rule]] = (
     Rule("d", rf"({_YEAR})[-/.](1[0-2]|0?[1-9])[-/.]({_DAY})(?!\d|\.\d)t?", _iso),
     Rule(
         "dz",
-        rf"({_ZH_YEAR})?(1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月"
-        r"(?:份|([0-3]?\d|[一二三四五六七八九十]{1,3})[日号](?!线))?",
+        rf"(?:({_ZH_YEAR}) ?)?(1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]) ?月"
+        r"(?:份| ?([0-3]?\d|[一二三四五六七八九十]{1,3}) ?[日号](?!线))?",
         _zh_date,
     ),
     Rule("dz", rf"({_ZH_YEAR})(?!级)度?", _zh_year),

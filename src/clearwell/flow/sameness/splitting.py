@@ -30,6 +30,7 @@ _SIGN_FORMS: Final = {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒":
 _TAG: Final = re.compile(r"</?[a-z][^<>]{0,80}>")
 _IDENTIFIER: Final = re.compile(r"[\d_@#/:&+]|\w\.\w")
 _SHORT_FORM: Final = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
 _HAN_NAMES: Final = frozenset({"nr", "nrt", "nrfg", "ns", "nt"})
 _OPENS_SENTENCE: Final = "opens"
@@ -77,7 +78,9 @@ def tokens_in(cased: str, lower: str, words: Lexicon, *, han: bool) -> Iterator[
 
 
 def _shouted(cased: str) -> bool:
-    """Whether capitals mark nothing here, as in headlines."""
+    """Whether capitals mark nothing here, as in headlines. In Chinese the few words that have them are names."""
+    if _HAN.search(cased):
+        return False
     longer: list[str] = _LONGER_WORD.findall(cased)
     return sum(word[0].isupper() for word in longer) > 0.6 * len(longer)
 

@@ -1,0 +1,169 @@
+"""A synthetic month of quarantine, the same for the same seed: what was planted in it is known.
+
+Twenty agents, five sessions a day. Twelve topics, each said by several agents in Chinese and in English, in words of
+their own; one agent floods a topic that nobody else speaks of with near-copies; some topics are contradicted by a few
+agents (a number, a date, a time, a name, a negation); three rows in five are noise. Four styles, that share no
+sentence: ``ops`` (short notes; the digest was tuned on it), ``field`` (longer notes about other things),
+``facts`` (many subjects in the same few frames) and ``close`` (one team, one system). None is held out: the
+digest's misses on each were looked at.
+"""
+
+import random
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from clearwell.records import Admission, DigestCandidate
+
+DATA: Final = Path(__file__).parent / "data"
+STYLES: Final = ("ops", "field", "facts", "close")
+AGENTS: Final = 20
+DAYS: Final = 28
+SESSIONS_A_DAY: Final = 5
+NOISE: Final = 0.6
+START: Final = datetime(2026, 3, 2, 8, tzinfo=UTC)
+LANGUAGES: Final = ("en", "zh")
+FLOOD: Final = "flood"
+_OPENINGS: Final[Mapping[str, Sequence[str]]] = {
+    "en": ("", "", "", "Note: ", "For the record: ", "Observation: ", "Update: ", "As discussed, "),
+    "zh": ("", "", "", "备注：", "记录一下：", "观察：", "更新：", "如前所述，"),
+}
+
+_Line: TypeAlias = tuple[str | None, bool, str, str]
+"""Topic, whether against it, agent, content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What several agents say, in both languages, and what a few say against it."""
+
+    name: str
+    says: Mapping[str, Sequence[str]]
+    against: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    topics: Sequence[Topic]
+    flood: Mapping[str, Sequence[str]]
+    noise: Mapping[str, Sequence[str]]
+    words: Mapping[str, Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planted:
+    """A row and what it is: of which topic, none for noise, and whether it speaks against the topic."""
+
+    row: DigestCandidate
+    topic: str | None
+    against: bool = False
+
+
+def month(style: str, seed: int) -> list[Planted]:
+    """The rows of a month, in order of time."""
+    chance = random.Random(f"{style} {seed}")
+    made = read(style)
+    said: list[_Line] = [one for topic in made.topics for one in _spoken(topic, chance)]
+    said += _flooded(made, chance)
+    missing = round(len(said) * NOISE / (1 - NOISE))
+    said += [(None, False, f"agent-{chance.randrange(AGENTS):02}", _noise(made, chance)) for _ in range(missing)]
+    chance.shuffle(said)
+    rows = [_row(*one, number, chance) for number, one in enumerate(said)]
+    return sorted(rows, key=lambda one: one.row.occurred_at)
+
+
+def _spoken(topic: Topic, chance: random.Random) -> Iterator[_Line]:
+    """Three to nine agents, each once or a few times; against them one or two others, or twice as many."""
+    agents = chance.sample(range(AGENTS), chance.randint(3, 9))
+    rest = [agent for agent in range(AGENTS) if agent not in agents]
+    for agent in agents:
+        for _ in range(chance.randint(1, 4)):
+            yield topic.name, False, f"agent-{agent:02}", _worded(topic.says, chance)
+    for agent in chance.sample(rest, chance.randint(1, 3)) if topic.against else ():
+        yield topic.name, True, f"agent-{agent:02}", _worded(topic.against, chance)
+
+
+def _flooded(made: Style, chance: random.Random) -> list[_Line]:
+    agent = f"agent-{chance.randrange(AGENTS):02}"
+    return [(FLOOD, False, agent, _worded(made.flood, chance)) for _ in range(chance.randint(40, 60))]
+
+
+def _worded(says: Mapping[str, Sequence[str]], chance: random.Random) -> str:
+    language = chance.choice(LANGUAGES)
+    return chance.choice(_OPENINGS[language]) + chance.choice(says[language])
+
+
+def _noise(made: Style, chance: random.Random) -> str:
+    language = chance.choice(LANGUAGES)
+    words = {name: chance.choice(some) for name, some in made.words[language].items()}
+    text = chance.choice(made.noise[language]).format(n=chance.randint(2, 60), m=chance.randint(60, 90), **words)
+    return text[0].upper() + text[1:]
+
+
+def _row(topic: str | None, against: bool, agent: str, content: str, number: int, chance: random.Random) -> Planted:
+    day = chance.randrange(DAYS)
+    session = chance.randrange(SESSIONS_A_DAY)
+    confidence = None if chance.random() < 0.1 else round(chance.uniform(0.6, 1.0), 2)
+    row = DigestCandidate(
+        log_id=UUID(int=chance.getrandbits(128), version=4),
+        content=content,
+        agent_id=agent,
+        session_id=f"day-{day:02}-session-{session}",
+        node_id=f"node-{number % 7}",
+        node_type="agent",
+        occurred_at=START + timedelta(days=day, hours=2 * session, seconds=chance.randrange(6000)),
+        confidence=confidence,
+        admission=Admission.REFUSED if confidence is not None and confidence < 0.8 else Admission.ADMITTED,
+    )
+    return Planted(row=row, topic=topic, against=against)
+
+
+def read(style: str) -> Style:
+    told = tomllib.loads((DATA / f"month_{style}.toml").read_text(encoding="utf-8"))
+    topics = _framed(told) if "frames" in told else [_topic(one) for one in told["topics"]]
+    noise = told["noise"]
+    return Style(
+        topics=topics,
+        flood=told["flood"],
+        noise={language: noise[language] for language in LANGUAGES},
+        words={language: noise[f"{language}_words"] for language in LANGUAGES},
+    )
+
+
+def _topic(told: Mapping[str, object]) -> Topic:
+    says = {language: _texts(told[language]) for language in LANGUAGES}
+    against = {language: _texts(told[f"against_{language}"]) for language in LANGUAGES if f"against_{language}" in told}
+    return Topic(name=str(told["name"]), says=says, against=against, kind=str(told.get("kind", "")))
+
+
+def _framed(told: Mapping[str, object]) -> list[Topic]:
+    """Each fact in every frame."""
+    frames, facts = told["frames"], told["facts"]
+    assert isinstance(frames, dict)
+    assert isinstance(facts, list)
+    return [_in_frames(fact, frames) for fact in facts]
+
+
+def _in_frames(fact: Mapping[str, Mapping[str, str]], frames: Mapping[str, Sequence[str]]) -> Topic:
+    def filled(language: str, value: str) -> list[str]:
+        words = dict(fact[language])
+        words["value"] = words.pop(value)
+        return [frame.format(**words) for frame in frames[language]]
+
+    opposed = "other" in fact["en"]
+    return Topic(
+        name=str(fact["en"]["subject"]),
+        says={language: filled(language, "value") for language in LANGUAGES},
+        against={language: filled(language, "other") for language in LANGUAGES} if opposed else {},
+        kind=str(fact.get("kind", "")),
+    )
+
+
+def _texts(told: object) -> Sequence[str]:
+    assert isinstance(told, list)
+    return [str(one) for one in told]

@@ -1,0 +1,44 @@
+"""Which clusters become insights: the best that differ from each other, and no agent fills a digest."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from clearwell.flow.digest.drafts import DraftLimits
+from clearwell.flow.digest.weighing import Weighed
+
+ALIKE: Final = 0.5
+"""Similarity of two clusters from which the second tells less that is new."""
+_LEAST_LEFT: Final = 0.2
+
+
+@dataclass(slots=True)
+class Choice:
+    """The clusters chosen, best first, and whose were left out."""
+
+    taken: list[Weighed] = field(default_factory=list)
+    capped: Counter[str] = field(default_factory=Counter)
+
+
+def choose(weighed: Sequence[Weighed], most: int, similarity: Callable[[float], float], limits: DraftLimits) -> Choice:
+    """Greedily the best of what is left; what comes near a rejected value comes last."""
+    choice = Choice()
+    cap = max(1, int(limits.agent_share * limits.max_insights))
+    left = sorted(weighed, key=lambda one: (-one.score, one.cluster.members[0]))
+    of_agent: Counter[str] = Counter()
+    while left and len(choice.taken) < most:
+        best = max(left, key=lambda one: (one.near_rejected is None, _worth(one, choice.taken, similarity)))
+        left.remove(best)
+        main = best.standing.main
+        if main is not None and of_agent[main] >= cap:
+            choice.capped[main] += 1
+            continue
+        of_agent.update([main] if main is not None else [])
+        choice.taken.append(best)
+    return choice
+
+
+def _worth(one: Weighed, taken: Sequence[Weighed], similarity: Callable[[float], float]) -> float:
+    nearest = max((similarity(float(one.middle @ other.middle)) for other in taken), default=0.0)
+    return one.score * (1 - min(1 - _LEAST_LEFT, max(0.0, (nearest - ALIKE) / (1 - ALIKE))))

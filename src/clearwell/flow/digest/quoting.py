@@ -1,0 +1,64 @@
+"""The extractive summary: the most central sentences that do not repeat each other, as they stand in their sources."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from clearwell.flow.digest.drafts import Quote
+from clearwell.flow.hidden import escaped
+from clearwell.flow.terms import PAIR, terms
+from clearwell.records import DigestCandidate
+
+LONGEST: Final = 240
+"""Characters of one quote; what is longer is cut at a word and marked."""
+REPEATS: Final = 0.6
+"""Share of a sentence's terms that quotes before it have, from which it says nothing new."""
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*|\n+")
+_SPACE: Final = re.compile(r"\s+")
+
+
+def quotes(
+    sides: Sequence[Sequence[DigestCandidate]], *, chars: int, disputed: Mapping[UUID, str] = MappingProxyType({})
+) -> tuple[Quote, ...]:
+    """Sentences of the sources, most central first, side by side: each side is heard before one is heard again.
+
+    ``disputed`` are words of a row that another contradicts: the sentence that has them is quoted first.
+    """
+    streams = [_fresh(rows, disputed) for rows in sides if rows]
+    taken: list[Quote] = []
+    left = chars
+    while streams:
+        for stream in list(streams):
+            quote = next(stream, None)
+            if quote is None or (taken and len(quote.text) > left):
+                streams.remove(stream)
+            else:
+                taken.append(quote)
+                left -= len(quote.text)
+    return tuple(taken)
+
+
+def _fresh(rows: Sequence[DigestCandidate], disputed: Mapping[UUID, str]) -> Iterator[Quote]:
+    said: set[str] = set()
+    for row in rows:
+        word = disputed.get(row.log_id, "")
+        for sentence in sorted(sentences(row.content), key=lambda one: word not in one):
+            words = {term for term in terms(sentence) if not term.startswith(PAIR)}
+            if words and len(words & said) < REPEATS * len(words):
+                said |= words
+                yield Quote(log_id=row.log_id, text=_cut(escaped(sentence)))
+
+
+def sentences(content: str) -> list[str]:
+    """One line each, nothing else changed."""
+    parts = (_SPACE.sub(" ", part).strip() for part in _SENTENCE.split(content))
+    return [part for part in parts if part]
+
+
+def _cut(sentence: str) -> str:
+    if len(sentence) <= LONGEST:
+        return sentence
+    kept = sentence[:LONGEST]
+    return f"{kept[: kept.rfind(' ')] if ' ' in kept[LONGEST // 2 :] else kept}…"
