@@ -6,6 +6,7 @@ from datetime import timedelta
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder
+from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
 from clearwell.flow.node import MemoryRetrieving
@@ -17,13 +18,15 @@ from clearwell.flow.retrieve import Retrieving
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
-from clearwell.ports import Embedder, Judge, LongTermSearch, WorkingStore
+from clearwell.ports import Embedder, InsightWriter, Judge, LongTermSearch, WorkingStore
 from clearwell.records import NewCapture, Principal, Right
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryDigestQueue,
+    MemoryDigests,
     MemoryGroups,
     MemoryIdempotency,
     MemoryLongTerm,
@@ -51,6 +54,7 @@ class Path:
     search: LongTermSearch | None = None
     judge: Judge | None = None
     groups: MemoryGroups = field(default_factory=MemoryGroups)
+    writer: InsightWriter | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -69,6 +73,14 @@ class Path:
         self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
         self.retrieving = Retrieving(working, search, self.recalls, self.embedder, self.clock, self.settings)
         self.history = MemoryRetrieving(self.retrieving, self.clock, self.settings)
+        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones)
+        self.digest_queue = MemoryDigestQueue()
+        reading = Reading(self.digests, knowledge, self.embedder, self.settings)
+        writing = Writing(self.writer, reading, self.embedder, self.ids)
+        self.digesting = Digesting(
+            self.digests, self.digests, reading, writing, self.embedder, self.clock, self.ids, self.settings
+        )
+        self.scheduling = Scheduling(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
             admitting=self.admitting,
@@ -81,6 +93,7 @@ class Path:
             idempotency=self.idempotency,
             promoting=Promoting(self.longterm, self.idempotency, self.embedder, self.clock, self.ids, self.settings),
             retrieving=self.retrieving,
+            digests=DigestDesk(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
             profiles=Profiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
             contexts=ContextBuilder(self.groups, self.retrieving, EstimatedTokens(), self.settings),
             history=self.history,

@@ -10,12 +10,13 @@ from uuid import UUID
 import structlog
 import uuid_utils.compat
 
-from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.errors import ConfigurationError, ModelMismatch, Unavailable
 from clearwell.flow import sameness
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder
 from clearwell.flow.deciding import fingerprint
+from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
@@ -29,8 +30,18 @@ from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.logs import configure_logs_if_nobody_has
-from clearwell.models import LLMJudge, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
-from clearwell.ports import AdmissionStore, BackOff, Clock, Embedder, Judge, PromotionStore
+from clearwell.models import LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
+from clearwell.ports import (
+    AdmissionStore,
+    BackOff,
+    Clock,
+    Embedder,
+    IdempotencyStore,
+    Ids,
+    InsightWriter,
+    Judge,
+    PromotionStore,
+)
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -39,8 +50,12 @@ from clearwell.stores.postgres import (
     PostgresAdmissions,
     PostgresAudit,
     PostgresCaptures,
+    PostgresDigestMaterial,
+    PostgresDigestRuns,
+    PostgresDigests,
     PostgresGroups,
     PostgresIdempotency,
+    PostgresJobs,
     PostgresKeys,
     PostgresLongTerm,
     PostgresPromotions,
@@ -77,6 +92,17 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class Digests:
+    """What asks for digests, finds those that are due, and makes them."""
+
+    desk: DigestDesk
+    scheduling: Scheduling
+    digesting: Digesting
+    runs: PostgresDigestRuns
+    jobs: PostgresJobs
+
+
+@dataclass(frozen=True, slots=True)
 class Clearwell:
     """Everything that runs, for the ways in."""
 
@@ -88,6 +114,7 @@ class Clearwell:
     retrieving: Retrieving
     admissions: AdmissionStore
     rebuilding: Rebuilding
+    digests: Digests
     tally: Tally
     audit: PostgresAudit
     idempotency: PostgresIdempotency
@@ -149,6 +176,30 @@ def make_chat(settings: Settings) -> OpenAIChat | None:
     )
 
 
+WRITER_CODES = {
+    "judge_address_invalid": "writer_address_invalid",
+    "judge_key_invalid": "writer_key_invalid",
+    "judge_model_missing": "writer_model_missing",
+}
+
+
+def make_writing_chat(settings: Settings) -> OpenAIChat | None:
+    """The language model that writes insights, where one is configured."""
+    if settings.digest_llm_base_url is None:
+        return None
+    key = settings.digest_llm_api_key
+    try:
+        return OpenAIChat(
+            base_url=settings.digest_llm_base_url,
+            model=settings.digest_llm_model,
+            api_key=key.get_secret_value() if key else None,
+            timeout_seconds=settings.digest_llm_timeout_seconds,
+            max_tokens=settings.digest_llm_max_tokens,
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(WRITER_CODES[error.code]) from error
+
+
 @asynccontextmanager
 async def open_clearwell(
     settings: Settings, servers: Servers, *, embedder: Embedder | None = None
@@ -164,7 +215,13 @@ async def open_clearwell(
         if chat is not None:
             stack.push_async_callback(chat.close)
         judge = None if chat is None else LLMJudge(chat, max_chars=settings.judge_max_chars)
-        clearwell = assemble(settings, database, servers.redis_url, embedder, judge)
+        writing = make_writing_chat(settings)
+        if writing is not None:
+            stack.push_async_callback(writing.close)
+        writer = None if writing is None else LLMWriter(writing, max_chars=settings.digest_llm_max_chars)
+        clearwell = assemble(settings, database, servers.redis_url, embedder, judge, writer=writer)
+        await clearwell.digests.jobs.open()
+        stack.push_async_callback(clearwell.digests.jobs.close)
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.retrieving.noted)
@@ -222,6 +279,8 @@ def assemble(
     embedder: Embedder,
     judge: Judge | None = None,
     clock: Clock | None = None,
+    *,
+    writer: InsightWriter | None = None,
 ) -> Clearwell:
     """Wire the path to these stores and this model."""
     clock, ids = clock or SystemClock(), TimeOrderedIds()
@@ -246,6 +305,7 @@ def assemble(
     rebuilding = Rebuilding(admissions, working, knowledge, clock, settings)
     retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, clock, settings)
     groups = PostgresGroups(database)
+    digests = make_digests(settings, database, knowledge, embedder, writer, idempotency, clock, ids)
     memory = MemoryManager(
         capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
         admitting=admitting,
@@ -257,6 +317,7 @@ def assemble(
         tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
         idempotency=idempotency,
         promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings),
+        digests=digests.desk,
         retrieving=retrieving,
         profiles=Profiles(groups, idempotency, clock, ids, settings),
         contexts=ContextBuilder(groups, retrieving, EstimatedTokens(), settings),
@@ -274,6 +335,7 @@ def assemble(
         retrieving=retrieving,
         admissions=admissions,
         rebuilding=rebuilding,
+        digests=digests,
         tally=tally,
         audit=PostgresAudit(database),
         idempotency=idempotency,
@@ -281,6 +343,35 @@ def assemble(
         working=working,
         beats=ValkeyBeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
         embedder=embedder,
+    )
+
+
+def make_digests(
+    settings: Settings,
+    database: Database,
+    knowledge: Knowledge,
+    embedder: Embedder,
+    writer: InsightWriter | None,
+    idempotency: IdempotencyStore,
+    clock: Clock,
+    ids: Ids,
+) -> Digests:
+    """The parts of the digest on this database. Its queue has connections of its own, made when they are needed."""
+    runs, material = PostgresDigestRuns(database), PostgresDigestMaterial(database)
+    jobs = PostgresJobs(
+        database.url,
+        connect_seconds=settings.postgres_connect_seconds,
+        statement_seconds=settings.postgres_statement_seconds,
+        stalled_seconds=settings.digest_stalled_seconds,
+    )
+    reading = Reading(material, knowledge, embedder, settings)
+    writing = Writing(writer, reading, embedder, ids)
+    return Digests(
+        desk=DigestDesk(PostgresDigests(database), jobs, idempotency, clock, ids),
+        scheduling=Scheduling(runs, jobs, clock, ids, settings),
+        digesting=Digesting(runs, material, reading, writing, embedder, clock, ids, settings),
+        runs=runs,
+        jobs=jobs,
     )
 
 

@@ -14,7 +14,8 @@
     │   ├── DatabaseUnavailable
     │   ├── WorkingMemoryUnavailable
     │   ├── EmbedderUnavailable
-    │   └── JudgeUnavailable    of the language model: what it did, and when to ask again
+    │   ├── JudgeUnavailable    of the language model: what it did, and when to ask again
+    │   └── WriterUnavailable   of the language model that writes insights
     └── ConfigurationError      something must be changed by the operator before this can run
         ├── SchemaError         the database's schema is not the one this program needs
         ├── ModelMismatch       the database holds vectors of another model
@@ -110,6 +111,10 @@ class JudgeUnavailable(Unavailable):
         super().__init__(code, **params)
         self.retry_after = retry_after
         self.detail = dict(detail or {})
+
+
+class WriterUnavailable(Unavailable):
+    """The language model did not answer, or wrote nothing that can be shown."""
 
 
 class ConfigurationError(ClearwellError):

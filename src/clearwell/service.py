@@ -15,6 +15,7 @@ from clearwell.flow.access import agent_for, require_group_covered, require_righ
 from clearwell.flow.admit import Admitting, DryRun
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder, ContextRequest
+from clearwell.flow.digesting import DigestDesk
 from clearwell.flow.node import MemoryRetrievalNode, MemoryRetrieving, NodeOptions, OnEvent
 from clearwell.flow.normal import normalised, values_of
 from clearwell.flow.once import once
@@ -45,6 +46,8 @@ from clearwell.records import (
     BuiltContext,
     Capture,
     CaptureReceipt,
+    Digest,
+    DigestStatus,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -86,6 +89,7 @@ class MemoryManager:
         tombstoning: Tombstoning,
         idempotency: IdempotencyStore,
         promoting: Promoting,
+        digests: DigestDesk,
         retrieving: Retrieving,
         profiles: Profiles,
         contexts: ContextBuilder,
@@ -104,6 +108,7 @@ class MemoryManager:
         self._tombstoning = tombstoning
         self._idempotency = idempotency
         self._promoting = promoting
+        self._digests = digests
         self._retrieving = retrieving
         self._profiles = profiles
         self._contexts = contexts
@@ -495,6 +500,22 @@ class MemoryManager:
         self._require_review(group_id, by)
         where = _checked(where or QuarantineFilter())
         return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
+
+    async def request_digest(
+        self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> tuple[UUID, DigestStatus]:
+        """Have a digest of the group's quarantine made; the one that is being made, where there is one."""
+        return await self._digests.request(group_id, by=by, request=request)
+
+    async def digest(self, digest_id: UUID, *, by: Principal, group_id: str | None = None) -> Digest:
+        """One digest, and once it is done, its insights."""
+        return await self._digests.get(digest_id, by=by, group_id=group_id)
+
+    async def digests(
+        self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Digest]:
+        """A page of a group's digests, newest first, without their insights."""
+        return await self._digests.page(group_id, by=by, before=before, limit=limit)
 
     # inside
 

@@ -7,7 +7,9 @@ folder, or where ``CLEARWELL_CONFIG`` points). ``DATABASE_URL`` and ``REDIS_URL`
 import os
 from pathlib import Path
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from croniter import croniter
 from platformdirs import user_data_path
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
@@ -133,7 +135,26 @@ class Settings(BaseSettings):
     fusion_dates: Weight = Field(1.0, description="weight of the query's dates among its words; 0: off")
 
     # digest
-    digest_cron: str = Field("0 6 * * 1", description="when the digest is made")
+    digest_cron: str = Field(
+        "0 6 * * 1", description="when the digest is made, where a group does not say; empty: only when asked for"
+    )
+    digest_zone: str = Field("UTC", description="time zone of digest_cron, such as Asia/Shanghai")
+    digest_looks: Count = Field(4, description="digests that look at a row which does not make it into an insight")
+    digest_attempts: Count = Field(5, description="tries at a digest before it is given up")
+    digest_retry_seconds: Seconds = Field(30.0, description="pause after the first try that failed; then twice as long")
+    digest_stalled_seconds: Annotated[float, Field(ge=1)] = Field(
+        30.0, description="a worker without a sign of life for so long is gone, and its digest is taken up again"
+    )
+    digest_llm_base_url: str | None = Field(
+        None, description="address of the chat API that writes insights; empty: they are quoted from their sources"
+    )
+    digest_llm_model: str = Field("", description="model name at that API; needed where there is one")
+    digest_llm_api_key: SecretStr | None = Field(None, description="key of that API")
+    digest_llm_timeout_seconds: Seconds = Field(60.0, description="longest wait for one answer of that API")
+    digest_llm_max_chars: Annotated[int, Field(ge=200)] = Field(
+        12000, description="characters of an insight's sources that the model is shown"
+    )
+    digest_llm_max_tokens: Count = Field(2000, description="longest answer of that API, its thinking included")
     digest_min_insights: Count = Field(5, description="fewest insights in a digest, where there is material")
     digest_max_insights: Count = Field(10, description="most insights in a digest")
 
@@ -210,7 +231,23 @@ class Settings(BaseSettings):
         given = {variable.upper() for variable in os.environ}
         return "environment" if given.intersection(self.variables(name)) else "file"
 
-    @field_validator("database_url", "redis_url", "judge_base_url", mode="before")
+    @field_validator("digest_cron")
+    @classmethod
+    def _cron_can_be_read(cls, cron: str) -> str:
+        if cron.strip() and (len(cron.split()) != 5 or not croniter.is_valid(cron)):
+            raise ValueError("five fields as cron has them, such as 0 6 * * 1 (Mondays at six), or nothing")
+        return cron
+
+    @field_validator("digest_zone")
+    @classmethod
+    def _zone_is_known(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError("the name of a time zone, such as UTC or Asia/Shanghai") from error
+        return zone
+
+    @field_validator("database_url", "redis_url", "judge_base_url", "digest_llm_base_url", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         """A variable that a Makefile or a container passes on without a value."""

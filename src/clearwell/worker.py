@@ -1,8 +1,8 @@
-"""What runs beside the callers: the sweep for admissions left behind, tidying up, and indexing anew."""
+"""What runs beside the callers: admissions left behind, tidying up, indexing anew, and the digests."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 
 import structlog
@@ -18,6 +18,8 @@ SWEEP_LIMIT = 500
 TIDY_EVERY = 60
 INDEX_LIMIT = 10
 BEAT_SECONDS, BEAT_LASTS = 5, timedelta(seconds=20)
+SCHEDULE_SECONDS = 60.0
+"""As often as a schedule of cron can name a time."""
 
 
 async def sweep(clearwell: Clearwell) -> int:
@@ -43,28 +45,76 @@ async def index(clearwell: Clearwell) -> int:
     return len(groups)
 
 
+async def look_after_digests(clearwell: Clearwell) -> int:
+    """Every digest that has not ended has a job that somebody does; how many were found without."""
+    digests = clearwell.digests
+    taken_up = await digests.jobs.take_up()
+    waiting = await digests.jobs.queued()
+    lost = [one for one in await digests.runs.open_runs() if one.digest_id not in waiting]
+    for one in lost:
+        await digests.jobs.put(one.group_id, one.digest_id)
+    return taken_up + len(lost)
+
+
+async def _sweep_round(clearwell: Clearwell, number: int) -> None:
+    found = await sweep(clearwell)
+    if found:
+        log.info("admissions taken up again", rows=found)
+    rebuilt = await clearwell.rebuilding.after_a_loss()
+    if rebuilt:
+        log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
+    if number % TIDY_EVERY == 0:
+        await tidy(clearwell)
+    await index(clearwell)
+
+
+async def _digest_round(clearwell: Clearwell, _: int) -> None:
+    found = await look_after_digests(clearwell)
+    if found:
+        log.info("digests taken up again", digests=found)
+
+
+async def _schedule_round(clearwell: Clearwell, _: int) -> None:
+    made = await clearwell.digests.scheduling.make_due()
+    if made:
+        log.info("digests are due", digests=len(made))
+
+
 async def work(clearwell: Clearwell) -> None:
     """Sweep for ever."""
-    rounds = 0
-    while True:
-        try:
-            found = await sweep(clearwell)
-            if found:
-                log.info("admissions taken up again", rows=found)
-            rebuilt = await clearwell.rebuilding.after_a_loss()
-            if rebuilt:
-                log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
-            if rounds % TIDY_EVERY == 0:
-                await tidy(clearwell)
-            await index(clearwell)
-        except Unavailable as error:
-            log.warning("sweep put off", reason=error.code)
-        except Exception:
-            # The worker's loop must outlive a bad round.
-            log.exception("sweep failed")
-        rounds += 1
+
+    async def pause() -> None:
         await clearwell.queue.drained()
         await asyncio.sleep(clearwell.settings.sweep_seconds)
+
+    await _rounds("sweep", lambda number: _sweep_round(clearwell, number), pause)
+
+
+async def work_at_digests(clearwell: Clearwell, *, scheduled: bool) -> None:
+    """Look after digests for ever; the jobs themselves run beside this."""
+    seconds = clearwell.settings.sweep_seconds
+    every = max(1, round(SCHEDULE_SECONDS / seconds))
+
+    async def one_round(number: int) -> None:
+        await _digest_round(clearwell, number)
+        if scheduled and number % every == 0:
+            await _schedule_round(clearwell, number)
+
+    await _rounds("digests", one_round, lambda: asyncio.sleep(seconds))
+
+
+async def _rounds(what: str, act: Callable[[int], Awaitable[None]], pause: Callable[[], Awaitable[None]]) -> None:
+    number = 0
+    while True:
+        try:
+            await act(number)
+        except Unavailable as error:
+            log.warning("a round is put off", of=what, reason=error.code)
+        except Exception:
+            # The worker's loop must outlive a bad round.
+            log.exception("a round failed", of=what)
+        number += 1
+        await pause()
 
 
 async def beat(clearwell: Clearwell) -> None:
@@ -80,17 +130,35 @@ async def beat(clearwell: Clearwell) -> None:
 @asynccontextmanager
 async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
     """The worker, as long as this lasts."""
-    tasks = [
-        asyncio.create_task(work(clearwell), name="worker"),
-        asyncio.create_task(beat(clearwell), name="worker's beat"),
-    ]
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_as_long(work(clearwell), "worker"))
+        stack.push_async_callback(_stop_beating, clearwell)
+        await stack.enter_async_context(_as_long(beat(clearwell), "worker's beat"))
+        await stack.enter_async_context(digest_worker(clearwell))
+        yield
+
+
+async def _stop_beating(clearwell: Clearwell) -> None:
+    with suppress(Unavailable):
+        await clearwell.beats.stop()
+
+
+@asynccontextmanager
+async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> AsyncIterator[None]:
+    """The part of the worker that makes digests: those that somebody asks for, and those that are due."""
+    digests = clearwell.digests
+    looking = work_at_digests(clearwell, scheduled=scheduled)
+    async with digests.jobs.working(digests.digesting.run), _as_long(looking, "digests"):
+        yield
+
+
+@asynccontextmanager
+async def _as_long(work: Coroutine[object, object, None], name: str) -> AsyncIterator[None]:
+    task = asyncio.create_task(work, name=name)
     try:
         yield
     finally:
         # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
-        while running := [task for task in tasks if not task.done()]:
-            for task in running:
-                task.cancel()
-            await asyncio.wait(running, timeout=0.1)
-        with suppress(Unavailable):
-            await clearwell.beats.stop()
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=0.1)

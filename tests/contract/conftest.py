@@ -11,6 +11,9 @@ from clearwell.stores.postgres import (
     Database,
     PostgresAdmissions,
     PostgresCaptures,
+    PostgresDigestMaterial,
+    PostgresDigestRuns,
+    PostgresDigests,
     PostgresGroups,
     PostgresIdempotency,
     PostgresKeys,
@@ -24,6 +27,7 @@ from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryDigests,
     MemoryGroups,
     MemoryIdempotency,
     MemoryKeys,
@@ -66,6 +70,8 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
 def twins(clock: ManualClock) -> Stores:
     quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
     longterm = MemoryLongTerm(Bm25(), idempotency)
+    tombstones = MemoryTombstones()
+    digests = MemoryDigests(quarantine, longterm, tombstones)
     return Stores(
         captures=quarantine,
         quarantine=quarantine,
@@ -75,8 +81,11 @@ def twins(clock: ManualClock) -> Stores:
         promotions=longterm,
         idempotency=idempotency,
         keys=MemoryKeys(),
-        tombstones=MemoryTombstones(),
+        tombstones=tombstones,
         recalls=MemoryRecalls(clock),
+        digests=digests,
+        runs=digests,
+        material=digests,
         groups=MemoryGroups(),
     )
 
@@ -93,5 +102,8 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         keys=PostgresKeys(database),
         tombstones=PostgresTombstones(database),
         recalls=recalls,
+        digests=PostgresDigests(database),
+        runs=PostgresDigestRuns(database),
+        material=PostgresDigestMaterial(database),
         groups=PostgresGroups(database),
     )

@@ -9,6 +9,9 @@ import numpy as np
 from clearwell.ports import (
     AdmissionStore,
     CaptureStore,
+    DigestMaterial,
+    DigestRuns,
+    DigestStore,
     GroupStore,
     IdempotencyStore,
     KeyStore,
@@ -50,6 +53,9 @@ class Stores:
     keys: KeyStore
     tombstones: TombstoneStore
     recalls: RecallStore
+    digests: DigestStore
+    runs: DigestRuns
+    material: DigestMaterial
     groups: GroupStore
 
 

@@ -14,6 +14,8 @@
 ``queue``      admissions under way in this process, off the caller's path
 ``rebuild``    working memory made anew after a loss
 ``tombstones`` values that must not come back
+``digest``     rows of quarantine become drafts of insights, by arithmetic alone
+``digesting``  when a digest is due, what it looks at, who writes it, who may read it
 ``split``      text into chunks
 ``promote``    a person's decision becomes verified chunks with vectors
 ``retrieve``   working and long-term memory together, labelled and ordered

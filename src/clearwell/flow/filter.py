@@ -47,7 +47,8 @@ class Filter:
 
     async def _own(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
-        own = await self._knowledge.unfenced(candidate.capture)
+        capture = candidate.capture
+        own = await self._knowledge.unfenced(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
         flags = (*candidate.flags, ingress.CITES_FLAG) if own.cited else candidate.flags
         return replace(candidate, own=replace(own, text=undisguised(own.text)), flags=flags)
 

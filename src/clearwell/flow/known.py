@@ -19,7 +19,7 @@ from clearwell.ports import (
     TombstoneStore,
     WorkingStore,
 )
-from clearwell.records import Found, Layer, Memory, MemoryEntry, Sighting, WorkingEntry
+from clearwell.records import Found, Layer, Memory, Sighting, WorkingEntry
 
 MEMORIES_COMPARED = 5
 MOST_COMPARED = 4
@@ -55,7 +55,7 @@ class Knowledge:
         found = await self._memories(candidate)
         whole = await self._whole(candidate, found)
         neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found, whole)]
-        values = await self._digests(capture.group_id, capture.content, candidate.own.text)
+        values = await self.digests(capture.group_id, capture.content, candidate.own.text)
         standing, near = await self._tombstones.look(
             capture.group_id, values, embedding=candidate.vector, model=self._embedder.model
         )
@@ -72,14 +72,16 @@ class Knowledge:
             self._secrets[group_id] = await self._tombstones.secret(group_id)
         return digest(value, self._secrets[group_id])
 
-    async def unfenced(self, said: MemoryEntry) -> Unfenced:
-        """A text without the memories that stand between its fences."""
-        ids = fenced_ids(said.content)
+    async def unfenced(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
+        """What a row says itself: its text without the memories that stand between its fences."""
+        ids = [one for one in fenced_ids(content) if one != row_id]
         if not ids:
-            return Unfenced(said.content)
-        return unfenced(said.content, await self._texts(said, ids, await self._working.entries(said.group_id)))
+            return Unfenced(content)
+        live = await self._working.entries(group_id)
+        return unfenced(content, await self._texts(group_id, ids, live, agent_id=agent_id))
 
-    async def _digests(self, group_id: str, *texts: str) -> list[bytes]:
+    async def digests(self, group_id: str, *texts: str) -> list[bytes]:
+        """The digests of everything that texts say."""
         values = dict.fromkeys(value for text in texts for value in values_of(text))
         return [await self.digest(group_id, value) for value in values]
 
@@ -135,17 +137,17 @@ class Knowledge:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
         capture = candidate.capture
         ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
-        return await self._texts(capture, sorted(ids), others)
+        return await self._texts(capture.group_id, sorted(ids - {capture.id}), others, agent_id=capture.agent_id)
 
-    async def _texts(self, said: MemoryEntry, ids: Sequence[UUID], live: Sequence[WorkingEntry]) -> dict[UUID, str]:
+    async def _texts(
+        self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
+    ) -> dict[UUID, str]:
         """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
-        wanted = set(ids) - {said.id}
-        texts = {entry.id: entry.content for entry in live if entry.id in wanted}
-        if missing := [one for one in ids if one in wanted and one not in texts]:
-            memories = await self._longterm.get(said.group_id, missing, agent_id=said.agent_id)
-            texts |= _by_memory(memories)
+        texts = {entry.id: entry.content for entry in live if entry.id in ids}
+        if missing := [one for one in ids if one not in texts]:
+            texts |= _by_memory(await self._longterm.get(group_id, missing, agent_id=agent_id))
         if missing := [one for one in missing if one not in texts]:
-            texts |= await self._admissions.texts(said.group_id, missing)
+            texts |= await self._admissions.texts(group_id, missing)
         return texts
 
 

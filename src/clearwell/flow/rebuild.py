@@ -35,7 +35,7 @@ class Rebuilding:
 
     async def _as_admitted(self, entry: WorkingEntry) -> WorkingEntry:
         """With a mark in the place of each memory that it cited."""
-        own = await self._knowledge.unfenced(entry)
+        own = await self._knowledge.unfenced(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
         return replace(entry, content=own.shown or entry.content)
 
     async def all(self) -> dict[str, int]:

@@ -5,5 +5,6 @@ from clearwell.models.chat import OpenAIChat
 from clearwell.models.judge import LLMJudge
 from clearwell.models.offline import OfflineEmbedder
 from clearwell.models.openai import OpenAIEmbedder
+from clearwell.models.writer import LLMWriter
 
-__all__ = ["Calibration", "Curve", "LLMJudge", "OfflineEmbedder", "OpenAIChat", "OpenAIEmbedder"]
+__all__ = ["Calibration", "Curve", "LLMJudge", "LLMWriter", "OfflineEmbedder", "OpenAIChat", "OpenAIEmbedder"]

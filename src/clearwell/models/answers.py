@@ -90,6 +90,13 @@ def is_yes_or_no(answer: str) -> bool:
     return "{" not in text and yes_no(text) is not None
 
 
+def only_object(answer: str) -> str:
+    """The one JSON object of an answer, in prose or in a code fence; an answer with none or many as it is."""
+    text = _aloud(answer)
+    objects = list(_objects(text))
+    return objects[0] if len(objects) == 1 else text
+
+
 def _aloud(answer: str) -> str:
     """Without the thoughts of models that think aloud, on servers that do not take them out."""
     return answer.rpartition("</think>")[2].strip()

@@ -18,8 +18,11 @@ from clearwell.records.digest import (
     Insight,
     InsightSource,
     InsightState,
+    Note,
+    Sentence,
     Support,
     Writer,
+    Written,
 )
 from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
 from clearwell.records.filters import EVERYTHING, Condition, Operator, Where
@@ -99,6 +102,7 @@ __all__ = [
     "NodeEvent",
     "NodeEventType",
     "NodeRun",
+    "Note",
     "Operator",
     "Origin",
     "Outcome",
@@ -116,6 +120,7 @@ __all__ = [
     "Section",
     "SectionReport",
     "SeenAgain",
+    "Sentence",
     "Sighting",
     "Source",
     "Support",
@@ -126,4 +131,5 @@ __all__ = [
     "Where",
     "WorkingEntry",
     "Writer",
+    "Written",
 ]

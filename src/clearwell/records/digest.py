@@ -1,12 +1,13 @@
 """What a digest is made of and what it shows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from clearwell.messages import Language, say
+from clearwell.records.ingress import Verdict
 from clearwell.records.values import Admission, Layer, Metadata, Vector
 
 
@@ -67,7 +68,46 @@ class Contradiction:
 
     def explanation(self, language: Language = "en") -> str:
         """The reason in words."""
-        return say(self.reason, language, **self.params)
+        return said(self.reason, self.params, language)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Something to be said of how an insight came to be, by its code."""
+
+    code: str
+    params: Metadata = field(default_factory=dict)
+
+    def text(self, language: Language = "en") -> str:
+        return said(self.code, self.params, language)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence of a summary, and the rows that it rests on."""
+
+    text: str
+    sources: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a writer made of the sources of an insight."""
+
+    sentences: tuple[Sentence, ...]
+    statements: Mapping[UUID, str] = field(default_factory=dict)
+    contradictions: tuple[Contradiction, ...] = ()
+    dropped: int = 0
+    """Sentences that named no source of the insight."""
+
+
+def said(code: str, params: Metadata, language: Language) -> str:
+    """A stored sentence. One within it is stored as its code, so that it can be said in either language."""
+    for name in ("problem", "differs"):
+        inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
+        if isinstance(inner, str):
+            params = {**params, name: say(inner, language, **(of if isinstance(of, dict) else {}))}
+    return say(code, language, **params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +135,8 @@ class InsightSource:
     content: str
     flags: tuple[str, ...] = ()
     statement: str | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +161,8 @@ class Insight:
     merged_into: UUID | None = None
     embedding: Vector | None = field(default=None, compare=False, repr=False)
     embedding_model: str | None = None
+    sentences: tuple[Sentence, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +183,11 @@ class Digest:
     note_params: Metadata = field(default_factory=dict)
     report: Metadata = field(default_factory=dict)
     insights: Sequence[Insight] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.status in (DigestStatus.DONE, DigestStatus.FAILED)
+
+    def explanation(self, language: Language = "en") -> str | None:
+        """The note in words: the stage it is in, why it waits or failed, what is to be known of its result."""
+        return None if self.note is None else said(self.note, self.note_params, language)

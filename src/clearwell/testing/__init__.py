@@ -4,6 +4,7 @@ They pass the contract tests of the real ones.
 """
 
 from clearwell.testing.access import MemoryIdempotency, MemoryKeys
+from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine
@@ -13,6 +14,8 @@ from clearwell.testing.working import MemoryRecalls, MemoryWorking
 __all__ = [
     "CountedIds",
     "ManualClock",
+    "MemoryDigestQueue",
+    "MemoryDigests",
     "MemoryGroups",
     "MemoryIdempotency",
     "MemoryKeys",

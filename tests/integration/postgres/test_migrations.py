@@ -3,8 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import procrastinate
 import psycopg
 import pytest
+from procrastinate.schema import SchemaManager
 
 from clearwell.errors import DatabaseUnavailable, SchemaError
 from clearwell.stores.postgres import migrate, migrations, open_database, require_schema
@@ -129,3 +131,14 @@ async def test_groups_from_before_there_was_a_list_are_indexed_anew(empty_databa
         assert connection.execute("SELECT reader, chunks FROM group_terms").fetchall() == [("", 1)]
         forced = "SELECT relforcerowsecurity FROM pg_class WHERE relname = 'memories'"
         assert connection.execute(forced).fetchall() == [(True,)]
+
+
+def test_the_queue_of_jobs_has_the_schema_of_the_procrastinate_that_is_installed() -> None:
+    """Another version needs a migration of ours first: its own are not applied by anybody."""
+    (ours,) = [one.sql for one in migrations() if one.name == "digest_jobs"]
+    begin, end = (
+        f"-- begin: procrastinate {procrastinate.__version__}\n",
+        f"-- end: procrastinate {procrastinate.__version__}\n",
+    )
+    theirs = SchemaManager.get_schema()
+    assert ours.partition(begin)[2].partition(end)[0].strip() == theirs[theirs.index("-- Enums") :].strip()

@@ -225,3 +225,48 @@ def test_only_the_operator_says_what_groups_and_agents_are_told(connection: psyc
     with connection.transaction():
         enter(connection, "clearwell_agent", "other")
         assert connection.execute("SELECT count(*) FROM groups").fetchone() == (0,)
+
+
+DIGEST: LiteralString = """
+    INSERT INTO digests (group_id, id, status, requested_by, created_at)
+    VALUES ('g', '00000000-0000-0000-0000-000000000009', 'queued', 'me', now())"""
+JOB: LiteralString = """
+    INSERT INTO procrastinate.procrastinate_jobs (queue_name, task_name, args) VALUES ('digests', 'digest', '{}')"""
+
+
+def test_only_the_worker_queues_jobs(connection: psycopg.Connection) -> None:
+    for role in ("clearwell_app", "clearwell_agent", "clearwell_reviewer", "clearwell_operator", "clearwell_eraser"):
+        for statement in (JOB, "SELECT count(*) FROM procrastinate.procrastinate_jobs"):
+            with pytest.raises(InsufficientPrivilege), connection.transaction():
+                enter(connection, role)
+                connection.execute(statement)
+    with connection.transaction():
+        enter(connection, "clearwell_worker")
+        connection.execute("SET LOCAL search_path = procrastinate")
+        connection.execute(JOB)
+
+
+def test_an_agent_can_neither_ask_for_a_digest_nor_see_one(connection: psycopg.Connection) -> None:
+    for statement in (DIGEST, "SELECT count(*) FROM digests", "SELECT count(*) FROM insights"):
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, "clearwell_agent")
+            connection.execute(statement)
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(DIGEST)
+
+
+def test_a_digest_is_found_without_its_group_only_by_its_name(connection: psycopg.Connection) -> None:
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(DIGEST)
+    for named, seen in (
+        ("", 0),
+        ("00000000-0000-0000-0000-000000000008", 0),
+        ("00000000-0000-0000-0000-000000000009", 1),
+    ):
+        with connection.transaction():
+            enter(connection, "clearwell_reviewer", "")
+            connection.execute("SELECT set_config('clearwell.digest', %s, true)", (named,))
+            assert connection.execute("SELECT count(*) FROM digests").fetchone() == (seen,)
+            assert connection.execute("SELECT count(*) FROM insights").fetchone() == (0,)

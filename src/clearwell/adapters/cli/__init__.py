@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from clearwell.adapters.cli import asking, context, doctor, explain, ingress, memory, operate, problems, serve, status
+from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.printing import prepare_streams
@@ -43,6 +44,7 @@ def _start(
 
 for command in (
     serve.serve,
+    serve.worker,
     operate.migrate,
     memory.capture,
     asking.query,
@@ -60,6 +62,7 @@ for command in (
     app.command()(command)
 app.add_typer(working, name="working")
 app.add_typer(tombstones, name="tombstone")
+app.add_typer(digests, name="digest")
 app.add_typer(groups, name="group")
 app.add_typer(agents, name="agent")
 app.add_typer(keys, name="keys")

@@ -1,4 +1,4 @@
-"""``serve``: the bundled servers, the API and the worker, until a signal asks it to stop."""
+"""``serve``: the bundled servers, the API and the worker, until a signal asks to stop. ``worker``: without the API."""
 
 import asyncio
 import logging
@@ -15,10 +15,11 @@ from clearwell.adapters.cli.port import is_loopback, listen, take_port
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
 from clearwell.adapters.cli.welcome import Served, welcome
-from clearwell.app import Clearwell
+from clearwell.app import Clearwell, open_clearwell
 from clearwell.logs import configure_logs
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
+from clearwell.worker import worker as run_worker
 
 CREATE_APP = "clearwell.adapters.http.app:create_app"
 DRAIN_SECONDS = 10
@@ -83,6 +84,27 @@ def serve(
             for one in sockets:
                 one.close()
         terminal.tell("cli_serve_stopped")
+
+
+def worker() -> None:
+    """Run a worker without the API: admissions left behind, digests, retries. As many of them as wanted."""
+    settings = Settings()
+    terminal = Terminal(settings.spoken)
+    configure_logs(settings.spoken, level=logging.INFO, colors=terminal.err.is_terminal and not terminal.err.no_color)
+
+    async def work() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        with on_stop_signal(lambda: loop.call_soon_threadsafe(stop.set), even_if_ignored=True):
+            async with (
+                running_servers(settings) as servers,
+                open_clearwell(settings, servers) as clearwell,
+                run_worker(clearwell),
+            ):
+                terminal.tell("cli_worker_ready")
+                await stop.wait()
+
+    asyncio.run(work())
+    terminal.tell("cli_worker_stopped")
 
 
 async def _serve(

@@ -15,6 +15,7 @@ from clearwell.adapters.http.problems import Refused, answer_to, shown
 from clearwell.adapters.http.routes import (
     captures,
     context,
+    digests,
     groups,
     health,
     ingress,
@@ -53,7 +54,20 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    for module in (captures, ingress, working, memory, context, quarantine, tombstones, groups, health, metrics, docs):
+    for module in (
+        captures,
+        ingress,
+        working,
+        memory,
+        context,
+        quarantine,
+        tombstones,
+        digests,
+        groups,
+        health,
+        metrics,
+        docs,
+    ):
         app.include_router(module.router)
     app.openapi = lambda: openapi.complete(app)  # type: ignore[method-assign]
     app.add_exception_handler(ClearwellError, _clearwell_error)

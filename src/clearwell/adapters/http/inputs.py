@@ -341,3 +341,16 @@ class QuarantineParameters(Grouped):
             since=self.since,
             until=self.until,
         )
+
+
+class DigestInput(Grouped):
+    """The group whose quarantine is to be digested."""
+
+
+class DigestsParameters(Grouped):
+    """Which digests to list."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+    limit: int = Field(50, ge=1, le=MAX_PAGE)
+    before: UUID | None = Field(None, description="the field next of the page before")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clearwell.flow.sameness import Features
-from clearwell.flow.sameness.reading import Kind, Token
+from clearwell.flow.sameness.splitting import Kind, Token
 
 MOST_SAY: Final = 0.6
 LEAST_SPEAKERS: Final = 2

@@ -3,10 +3,13 @@
 from clearwell.stores.postgres.admissions import PostgresAdmissions
 from clearwell.stores.postgres.captures import PostgresCaptures
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
+from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
+from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
+from clearwell.stores.postgres.material import PostgresDigestMaterial
 from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
 from clearwell.stores.postgres.tombstones import PostgresTombstones
@@ -16,8 +19,12 @@ __all__ = [
     "PostgresAdmissions",
     "PostgresAudit",
     "PostgresCaptures",
+    "PostgresDigestMaterial",
+    "PostgresDigestRuns",
+    "PostgresDigests",
     "PostgresGroups",
     "PostgresIdempotency",
+    "PostgresJobs",
     "PostgresKeys",
     "PostgresLongTerm",
     "PostgresPromotions",

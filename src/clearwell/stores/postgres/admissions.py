@@ -180,6 +180,8 @@ class PostgresAdmissionBatch:
         admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
         if admitted:
             yield query("note_working_group"), {"group_id": self._group_id, "at": max(admitted)}
+        elif settled:
+            yield query("note_settled_group"), {"group_id": self._group_id, "at": min(one.at for one in settled)}
 
     def _statements(self, one: Settled) -> Iterator[Statement]:
         keys = {"group_id": self._group_id, "log_id": one.log_id}

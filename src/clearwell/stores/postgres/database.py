@@ -64,7 +64,8 @@ def database_address(url: str) -> str:
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], *, prepare: bool) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], *, url: str, prepare: bool) -> None:
+        self.url = url
         self._pool = pool
         self._prepare = prepare
         self._exchanges: WeakKeyDictionary[Connection, Exchange] = WeakKeyDictionary()
@@ -144,7 +145,7 @@ async def open_database(
     with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool, prepare=prepare)
+    return Database(pool, url=url, prepare=prepare)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:

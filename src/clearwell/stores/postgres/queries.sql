@@ -112,8 +112,15 @@ WHERE a.group_id = %(group_id)s AND a.state = 'refused' AND EXISTS (
 ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: note_working_group
-INSERT INTO working_groups (group_id, last_admitted_at) VALUES (%(group_id)s, %(at)s)
-ON CONFLICT (group_id) DO UPDATE SET last_admitted_at = greatest(working_groups.last_admitted_at, excluded.last_admitted_at)
+INSERT INTO working_groups (group_id, last_admitted_at, first_settled_at) VALUES (%(group_id)s, %(at)s, %(at)s)
+ON CONFLICT (group_id) DO UPDATE SET last_admitted_at = greatest(working_groups.last_admitted_at, excluded.last_admitted_at),
+    first_settled_at = coalesce(working_groups.first_settled_at, excluded.first_settled_at)
+
+-- name: note_settled_group
+-- A group in which nothing was admitted yet has something to digest all the same.
+INSERT INTO working_groups (group_id, first_settled_at) VALUES (%(group_id)s, %(at)s)
+ON CONFLICT (group_id) DO UPDATE SET first_settled_at = excluded.first_settled_at
+WHERE working_groups.first_settled_at IS NULL
 
 -- name: working_groups
 SELECT group_id FROM working_groups WHERE last_admitted_at > %(since)s ORDER BY group_id
@@ -491,6 +498,161 @@ WHERE group_id = %(group_id)s AND id = %(id)s AND kind = 'rejected' AND lifted_a
 -- name: list_tombstones
 SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
 WHERE group_id = %(group_id)s ORDER BY id DESC
+
+-- name: start_jobs
+-- A connection of the queue of jobs is the worker's, and sees nothing but the queue.
+SELECT set_config('role', 'clearwell_worker', false), set_config('search_path', 'procrastinate', false),
+    set_config('statement_timeout', %(milliseconds)s, false)
+
+-- name: add_digest
+-- One of a tick, and one open in a group: a second one adds nothing.
+INSERT INTO digests (group_id, id, status, due_at, requested_by, created_at)
+VALUES (%(group_id)s, %(id)s, 'queued', %(due_at)s, %(requested_by)s, %(created_at)s)
+ON CONFLICT DO NOTHING
+
+-- name: open_digest
+SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
+    note_params, report
+FROM digests WHERE group_id = %(group_id)s AND status IN ('queued', 'running')
+
+-- name: get_digest
+SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
+    note_params, report
+FROM digests WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: list_digests
+SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
+    note_params, report
+FROM digests WHERE group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR id < %(before)s)
+ORDER BY id DESC LIMIT %(limit)s
+
+-- name: name_digest
+-- Until the transaction ends the digest by this id can be found without its group.
+SELECT set_config('clearwell.digest', %(id)s, true)
+
+-- name: group_of_digest
+SELECT group_id FROM digests WHERE id = %(id)s
+
+-- name: insights_of_digest
+SELECT id, group_id, digest_id, version, state, summary, written_by, flags, contradictions, support, score, model,
+    snoozed_until, merged_into, created_at, changed_at, sentences, notes
+FROM insights WHERE group_id = %(group_id)s AND digest_id = %(digest_id)s ORDER BY position
+
+-- name: sources_of_insights
+SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
+    left(q.content, %(chars)s) AS content, length(q.content) > %(chars)s AS cut,
+    q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
+    a.state, a.flags
+FROM insight_sources s
+JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
+JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id
+WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(ids)s)
+ORDER BY s.insight_id, s.position
+
+-- name: digest_schedules
+SELECT w.group_id, w.first_settled_at, g.digest_cron, g.digest_zone
+FROM working_groups w LEFT JOIN groups g ON g.group_id = w.group_id
+WHERE w.first_settled_at IS NOT NULL ORDER BY w.group_id
+
+-- name: digest_of_tick
+SELECT id FROM digests WHERE group_id = %(group_id)s AND due_at = %(due_at)s
+
+-- name: open_digests
+SELECT group_id, id FROM digests WHERE status IN ('queued', 'running') ORDER BY created_at, id
+
+-- name: take_digest
+UPDATE digests SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, %(at)s), progress = 0
+WHERE group_id = %(group_id)s AND id = %(id)s AND status IN ('queued', 'running')
+RETURNING id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
+    note_params, report
+
+-- name: tell_digest
+UPDATE digests SET progress = %(progress)s, note = %(note)s, note_params = %(params)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
+
+-- name: put_off_digest
+UPDATE digests SET status = 'queued', progress = 0, note = %(note)s, note_params = %(params)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
+
+-- name: end_digest
+UPDATE digests SET status = %(status)s, progress = %(progress)s, finished_at = %(at)s, note = %(note)s,
+    note_params = %(params)s, report = %(report)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
+
+-- name: add_insight
+INSERT INTO insights (group_id, id, digest_id, position, summary, written_by, flags, contradictions, support, score,
+    model, embedding, created_at, changed_at, sentences, notes)
+VALUES (%(group_id)s, %(id)s, %(digest_id)s, %(position)s, %(summary)s, %(written_by)s, %(flags)s,
+    %(contradictions)s, %(support)s, %(score)s, %(model)s, %(embedding)s, %(at)s, %(at)s, %(sentences)s, %(notes)s)
+
+-- name: add_insight_sources
+INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement)
+SELECT %(group_id)s, %(insight_id)s, * FROM unnest(%(log_ids)s::uuid[], %(positions)s::integer[], %(statements)s::text[])
+
+-- name: mark_considered
+INSERT INTO digest_marks (group_id, log_id, considered)
+SELECT %(group_id)s, log_id, 1 FROM unnest(%(ids)s::uuid[]) AS log_id
+ON CONFLICT (group_id, log_id) DO UPDATE SET considered = digest_marks.considered + 1
+
+-- name: mark_shown
+UPDATE digest_marks SET shown_in = %(insight_id)s
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND shown_in IS NULL
+
+-- name: unsettled_rows
+SELECT count(*) AS rows FROM admissions
+WHERE group_id = %(group_id)s AND state = 'pending' AND judge_tries = 0
+
+-- name: count_digest_candidates
+SELECT count(*) AS rows FROM admissions a
+LEFT JOIN digest_marks d ON d.group_id = a.group_id AND d.log_id = a.log_id
+WHERE a.group_id = %(group_id)s AND a.state <> 'pending'
+    AND (d.log_id IS NULL OR (d.shown_in IS NULL AND d.judged_by IS NULL AND d.considered < %(most_considered)s))
+
+-- name: plan_by_id
+-- A page is read along the index and stops when it is full: sorting all that is left for each page costs a hundredfold.
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+    set_config('enable_sort', 'off', true)
+
+-- name: digest_candidates
+-- What was settled and is no echo, and no digest has shown, no one has judged and no four have looked at.
+SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
+    q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
+    a.state, a.flags, coalesce(d.considered, 0) AS considered, v.embedding
+FROM admissions a
+JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+LEFT JOIN digest_marks d ON d.group_id = a.group_id AND d.log_id = a.log_id
+LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_id AND v.model = %(model)s
+WHERE a.group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR a.log_id > %(after)s) AND a.state <> 'pending'
+    AND q.node_type <> ALL(%(without_types)s)
+    AND (d.log_id IS NULL OR (d.shown_in IS NULL AND d.judged_by IS NULL AND d.considered < %(most_considered)s))
+    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = a.group_id AND e.log_id = a.log_id
+        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail')
+ORDER BY a.log_id LIMIT %(limit)s
+
+-- name: add_quarantine_vectors
+INSERT INTO quarantine_vectors (group_id, log_id, model, embedding)
+SELECT %(group_id)s, log_id, %(model)s, embedding::halfvec
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[]) AS given (log_id, embedding)
+ON CONFLICT DO NOTHING
+
+-- name: verified_texts
+SELECT id, content, embedding FROM memories
+WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NULL AND agent_id IS NULL
+ORDER BY id, chunk_no
+
+-- name: undecided_insights
+SELECT id, summary AS content, embedding FROM insights
+WHERE group_id = %(group_id)s AND model = %(model)s AND state IN ('pending', 'snoozed') AND embedding IS NOT NULL
+ORDER BY id
+
+-- name: rejected_vectors
+SELECT reason, made_at, embedding FROM tombstones
+WHERE group_id = %(group_id)s AND model = %(model)s AND embedding IS NOT NULL AND lifted_at IS NULL
+ORDER BY id
+
+-- name: refused_values
+SELECT digest FROM tombstones WHERE group_id = %(group_id)s AND lifted_at IS NULL
 
 -- name: get_group
 SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at FROM groups

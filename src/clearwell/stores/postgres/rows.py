@@ -96,3 +96,11 @@ def to_column(vector: Vector) -> HalfVector:
 
 def from_column(value: HalfVector | None) -> Vector | None:
     return None if value is None else np.asarray(value.to_numpy(), dtype=np.float32)
+
+
+def stated_confidence(row: DictRow) -> float | None:
+    """The confidence that an agent stated, where it is one."""
+    stated = row["confidence"] if row["confidence"] is not None else row["confidence_score"]
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+        return None
+    return float(stated)

@@ -1,0 +1,195 @@
+"""A writer of insights: one question to a language model about some outputs, which are shown to it as data.
+
+What it writes is kept sentence by sentence, and only where a sentence names an output that it was shown.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clearwell.errors import JudgeUnavailable, WriterUnavailable
+from clearwell.messages import Language
+from clearwell.models.answers import only_object
+from clearwell.models.fence import fenced, visible
+from clearwell.models.judge import language_of
+from clearwell.models.prompts import prompt
+from clearwell.ports import AnswerForm, ChatMessage, ChatModel
+from clearwell.records import Contradiction, DigestCandidate, Json, Layer, Sentence, Written
+
+NAME: Final = "insight"
+MOST_SOURCES: Final = 20
+"""More outputs of the same matter say nothing new; the first are the most central."""
+LEAST_CHARS: Final = 200
+MOST_SENTENCES, SENTENCE_CHARS, STATEMENT_CHARS = 8, 600, 300
+MOST_CONTRADICTIONS: Final = 10
+
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "sentences": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "sources": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["text", "sources"],
+                "additionalProperties": False,
+            },
+        },
+        "statements": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"source": {"type": "integer"}, "says": {"type": "string"}},
+                "required": ["source", "says"],
+                "additionalProperties": False,
+            },
+        },
+        "contradictions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "sources": {"type": "array", "items": {"type": "integer"}},
+                    "why": {"type": "string"},
+                },
+                "required": ["sources", "why"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["sentences", "statements", "contradictions"],
+    "additionalProperties": False,
+}
+
+CODES: Final = {
+    "judge_timeout": "writer_timeout",
+    "judge_unreachable": "writer_unreachable",
+    "judge_rate_limited": "writer_rate_limited",
+    "judge_key_refused": "writer_not_accepted",
+    "judge_not_found": "writer_not_accepted",
+    "judge_refused": "writer_not_accepted",
+    "judge_declined": "writer_declined",
+    "judge_answer_cut": "writer_cut",
+    "judge_answer_empty": "writer_nonsense",
+    "judge_budget_spent": "writer_budget_spent",
+}
+"""The chat model speaks of the judge, for which it was made; here the same faults are a writer's."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Sentence(_Part):
+    text: str
+    sources: list[int] = Field(default_factory=list)
+
+
+class _Statement(_Part):
+    source: int
+    says: str
+
+
+class _Contradiction(_Part):
+    sources: list[int] = Field(default_factory=list)
+    why: str = ""
+
+
+class _Answer(_Part):
+    sentences: list[_Sentence]
+    statements: list[_Statement] = Field(default_factory=list)
+    contradictions: list[_Contradiction] = Field(default_factory=list)
+
+
+class LLMWriter:
+    """Asks a chat model to say in a few cited sentences what several outputs say together."""
+
+    def __init__(self, chat: ChatModel, *, max_chars: int = 12000) -> None:
+        self._chat = chat
+        self._max_chars = max_chars
+
+    @property
+    def model(self) -> str:
+        return self._chat.model
+
+    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+        shown = sources[: min(MOST_SOURCES, max(1, self._max_chars // LEAST_CHARS))]
+        language = majority_language([one.content for one in shown])
+        try:
+            answer = await self._chat.complete(self._messages(shown, language), form=_form(language))
+        except JudgeUnavailable as error:
+            code = CODES.get(error.code, "writer_server_error")
+            told = {"where": "?", "status": "?", "said": "", "seconds": "?", **error.params, "model": self.model}
+            raise WriterUnavailable(code, **told) from error
+        return self._read(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
+
+    def _messages(self, shown: Sequence[DigestCandidate], language: Language) -> list[ChatMessage]:
+        parts, nonce = prompt(NAME, language), secrets.token_hex(8)
+        room = max(LEAST_CHARS, self._max_chars // len(shown))
+        outputs = [
+            parts["source"].substitute(number=number, output=fenced(one.content, nonce=nonce, max_chars=room).text)
+            for number, one in enumerate(shown, start=1)
+        ]
+        question = parts["question"].substitute(output="\n\n".join(outputs), id=nonce)
+        return [ChatMessage("system", parts["system"].substitute()), ChatMessage("user", question)]
+
+    def _read(self, answer: str, ids: Mapping[int, UUID]) -> Written:
+        try:
+            found = _Answer.model_validate(json.loads(only_object(answer)))
+        except (ValidationError, ValueError, RecursionError) as error:
+            # Without the answer's words: they may be an agent's, and errors are logged.
+            raise WriterUnavailable("writer_nonsense", model=self.model, chars=len(answer)) from error
+        sentences = tuple(_sentences(found, ids))
+        if not sentences:
+            raise WriterUnavailable("writer_uncited", model=self.model, count=len(found.sentences))
+        return Written(
+            sentences=sentences,
+            statements={
+                ids[one.source]: visible(one.says)[:STATEMENT_CHARS] for one in found.statements if one.source in ids
+            },
+            contradictions=tuple(_contradictions(found, ids)),
+            dropped=len(found.sentences) - len(sentences),
+        )
+
+
+def majority_language(texts: Sequence[str]) -> Language:
+    chinese = sum(language_of(text) == "zh" for text in texts)
+    return "zh" if 2 * chinese > len(texts) else "en"
+
+
+def _form(language: Language) -> AnswerForm:
+    parts = prompt(NAME, language)
+    in_json, in_words = parts["in_json"].substitute(), parts["in_words"].substitute()
+    return AnswerForm(name=NAME, schema=SCHEMA, in_json=in_json, in_words=in_words)
+
+
+def _sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
+    """Those that rest on something that was shown. One wrong number makes the whole sentence doubtful."""
+    for one in found.sentences[:MOST_SENTENCES]:
+        text = re.sub(r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", visible(one.text))
+        if text and len(text) <= SENTENCE_CHARS and one.sources and all(number in ids for number in one.sources):
+            yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in one.sources)))
+
+
+def _contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
+    for one in found.contradictions[:MOST_CONTRADICTIONS]:
+        named = list(dict.fromkeys(ids[number] for number in one.sources if number in ids))
+        why = visible(one.why)[:STATEMENT_CHARS]
+        for first, second in combinations(named[:3], 2):
+            if why:
+                yield Contradiction(
+                    of=first,
+                    against=second,
+                    layer=Layer.QUARANTINE,
+                    reason="contradiction_by_model",
+                    params={"why": why},
+                )

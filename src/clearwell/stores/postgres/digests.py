@@ -1,0 +1,214 @@
+"""Digests: the reader's side and the worker's, over the same rows."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from clearwell.ports import Due, OpenDigest, Run, Schedule
+from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, InsightSource, Metadata, Verdict
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Statement
+from clearwell.stores.postgres.insights import insight_of, insight_params, source_of
+from clearwell.stores.postgres.longterm import event_params
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import verdict_of
+
+SOURCE_CHARS = 4000
+"""So much of a source is shown beside an insight; the whole row can be read by its id."""
+
+
+class PostgresDigests:
+    """The reader's side, in the reviewer's role."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def request(self, digest: Digest, *, event: AuditEvent) -> Digest:
+        group = {"group_id": digest.group_id}
+        async with self._database.transaction(Role.REVIEWER, digest.group_id) as transaction:
+            added, found = await transaction.run([_add(digest), (query("open_digest"), group)])
+            if added[0]["rowcount"]:
+                await transaction.run([(query("add_event"), event_params(event))])
+        # Without a row the open one has ended between the two statements: what it made is the answer to now.
+        return _digest_of(found[0]) if found else (await self.page(digest.group_id, limit=1))[0]
+
+    async def get(self, group_id: str, digest_id: UUID) -> Digest | None:
+        keys = {"group_id": group_id, "id": digest_id}
+        insights = {"group_id": group_id, "digest_id": digest_id}
+        statements = [(query("get_digest"), keys), (query("insights_of_digest"), insights)]
+        rows, found = await self._database.run_all(Role.REVIEWER, group_id, statements)
+        if not rows:
+            return None
+        sources = await self._sources(group_id, [row["id"] for row in found])
+        return _digest_of(rows[0], [insight_of(row, sources.get(row["id"], ())) for row in found])
+
+    async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
+        params = {"group_id": group_id, "before": before, "limit": limit}
+        rows = await self._database.run(Role.REVIEWER, group_id, query("list_digests"), params)
+        return [_digest_of(row) for row in rows]
+
+    async def group_of(self, digest_id: UUID) -> str | None:
+        statements: list[Statement] = [
+            (query("name_digest"), {"id": str(digest_id)}),
+            (query("group_of_digest"), {"id": digest_id}),
+        ]
+        _, rows = await self._database.run_all(Role.REVIEWER, None, statements)
+        return str(rows[0]["group_id"]) if rows else None
+
+    async def _sources(self, group_id: str, ids: Sequence[UUID]) -> dict[UUID, tuple[InsightSource, ...]]:
+        params = {"group_id": group_id, "ids": list(ids), "chars": SOURCE_CHARS}
+        rows = await self._database.run(Role.REVIEWER, group_id, query("sources_of_insights"), params)
+        verdicts = await self._verdicts(group_id, [row["log_id"] for row in rows])
+        by_insight = groupby(rows, key=lambda row: row["insight_id"])
+        return {
+            insight_id: tuple(source_of(row, verdicts.get(row["log_id"], ())) for row in found)
+            for insight_id, found in by_insight
+        }
+
+    async def _verdicts(self, group_id: str, log_ids: Sequence[UUID]) -> dict[UUID, tuple[Verdict, ...]]:
+        params = {"group_id": group_id, "ids": list(log_ids)}
+        found = await self._database.run(Role.REVIEWER, group_id, query("receipts"), params)
+        by_row = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
+        return {log_id: tuple(verdict_of(row) for row in rows) for log_id, rows in by_row}
+
+
+class PostgresDigestRuns:
+    """The worker's side: it makes digests and decides nothing."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def schedules(self) -> Sequence[Schedule]:
+        rows = await self._database.run(Role.WORKER, None, query("digest_schedules"))
+        return [
+            Schedule(
+                group_id=row["group_id"],
+                since=row["first_settled_at"],
+                cron=row["digest_cron"],
+                zone=row["digest_zone"],
+            )
+            for row in rows
+        ]
+
+    async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
+        tick = {"group_id": digest.group_id, "due_at": digest.due_at}
+        async with self._database.transaction(Role.WORKER, digest.group_id) as transaction:
+            added, had = await transaction.run([_add(digest), (query("digest_of_tick"), tick)])
+            if not added[0]["rowcount"]:
+                return Due.HAD if had else Due.BUSY
+            await transaction.run([(query("add_event"), event_params(event))])
+            return Due.ADDED
+
+    async def open_runs(self) -> Sequence[OpenDigest]:
+        rows = await self._database.run(Role.WORKER, None, query("open_digests"))
+        return [OpenDigest(group_id=row["group_id"], digest_id=row["id"]) for row in rows]
+
+    async def take(self, group_id: str, digest_id: UUID, *, at: datetime) -> Digest | None:
+        params = {"group_id": group_id, "id": digest_id, "at": at}
+        rows = await self._database.run(Role.WORKER, group_id, query("take_digest"), params)
+        return _digest_of(rows[0]) if rows else None
+
+    async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+        return await self._changed(run, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
+
+    async def put_off(self, run: Run, *, note: str, params: Metadata) -> bool:
+        return await self._changed(run, "put_off_digest", note=note, params=Jsonb(dict(params)))
+
+    async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
+        end = _end(run, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})
+        return await self._ended(run, end, [], event)
+
+    async def finish(
+        self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
+    ) -> bool:
+        end = _end(
+            run,
+            status=DigestStatus.DONE,
+            at=digest.finished_at,
+            note=digest.note,
+            params=digest.note_params,
+            report=digest.report,
+        )
+        # In one order, so that a reviewer who judges rows at the same time waits and never deadlocks.
+        marks = {"group_id": run.group_id, "ids": sorted(considered)}
+        kept = [statement for place, one in enumerate(insights) for statement in _kept(one, place)]
+        return await self._ended(run, end, [(query("mark_considered"), marks), *kept], event)
+
+    async def _ended(self, run: Run, end: Statement, more: Sequence[Statement], event: AuditEvent) -> bool:
+        async with self._database.transaction(Role.WORKER, run.group_id) as transaction:
+            (ended,) = await transaction.run([end])
+            if ended[0]["rowcount"]:
+                await transaction.run([*more, (query("add_event"), event_params(event))])
+            return bool(ended[0]["rowcount"])
+
+    async def _changed(self, run: Run, name: str, **values: object) -> bool:
+        rows = await self._database.run(Role.WORKER, run.group_id, query(name), {**_keys(run), **values})
+        return bool(rows[0]["rowcount"])
+
+
+def _add(digest: Digest) -> Statement:
+    return query("add_digest"), {
+        "group_id": digest.group_id,
+        "id": digest.id,
+        "due_at": digest.due_at,
+        "requested_by": digest.requested_by,
+        "created_at": digest.created_at,
+    }
+
+
+def _keys(run: Run) -> dict[str, Any]:
+    return {"group_id": run.group_id, "id": run.digest_id, "attempt": run.attempt}
+
+
+def _end(
+    run: Run, *, status: DigestStatus, at: datetime | None, note: str | None, params: Metadata, report: Metadata
+) -> Statement:
+    return query("end_digest"), {
+        **_keys(run),
+        "status": status,
+        "progress": 1.0 if status is DigestStatus.DONE else 0.0,
+        "at": at,
+        "note": note,
+        "params": Jsonb(dict(params)),
+        "report": Jsonb(dict(report)),
+    }
+
+
+def _kept(insight: Insight, place: int) -> list[Statement]:
+    keys = {"group_id": insight.group_id, "insight_id": insight.id}
+    ids = [source.log_id for source in insight.sources]
+    sources = {
+        **keys,
+        "log_ids": ids,
+        "positions": list(range(len(ids))),
+        "statements": [source.statement for source in insight.sources],
+    }
+    return [
+        (query("add_insight"), insight_params(insight, place)),
+        (query("add_insight_sources"), sources),
+        (query("mark_shown"), {**keys, "ids": ids}),
+    ]
+
+
+def _digest_of(row: DictRow, insights: Sequence[Insight] = ()) -> Digest:
+    return Digest(
+        id=row["id"],
+        group_id=row["group_id"],
+        status=DigestStatus(row["status"]),
+        requested_by=row["requested_by"],
+        created_at=row["created_at"],
+        due_at=row["due_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        attempts=row["attempts"],
+        progress=row["progress"],
+        note=row["note"],
+        note_params=row["note_params"],
+        report=row["report"],
+        insights=tuple(insights),
+    )

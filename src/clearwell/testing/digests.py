@@ -1,0 +1,277 @@
+"""Digests in dicts, over the rows of the quarantine twin."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.ports import (
+    CandidateFilter,
+    Due,
+    KnownVector,
+    OpenDigest,
+    RejectedVector,
+    Run,
+    Schedule,
+)
+from clearwell.records import (
+    Admission,
+    AuditEvent,
+    Digest,
+    DigestCandidate,
+    DigestStatus,
+    Insight,
+    InsightState,
+    Metadata,
+    Outcome,
+    Vector,
+)
+from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.quarantine import MemoryQuarantine, _Row
+
+OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
+
+
+@dataclass
+class _Mark:
+    considered: int = 0
+    shown_in: UUID | None = None
+    judged_by: UUID | None = None
+
+
+class MemoryDigests:
+    """The digest's ports over the twins of quarantine, long-term memory and tombstones."""
+
+    def __init__(self, quarantine: MemoryQuarantine, longterm: MemoryLongTerm, tombstones: MemoryTombstones) -> None:
+        self._quarantine = quarantine
+        self._longterm = longterm
+        self._tombstones = tombstones
+        self._digests: dict[UUID, Digest] = {}
+        self._marks: dict[tuple[str, UUID], _Mark] = {}
+        self._vectors: dict[tuple[str, UUID, str], Vector] = {}
+        self.schedules_of: dict[str, tuple[str | None, str | None]] = {}
+        self.events: list[AuditEvent] = []
+
+    # the reader's side
+
+    async def request(self, digest: Digest, *, event: AuditEvent) -> Digest:
+        standing = self._open_in(digest.group_id)
+        if standing is not None:
+            return standing
+        self._add(digest, event)
+        return digest
+
+    async def get(self, group_id: str, digest_id: UUID) -> Digest | None:
+        found = self._digests.get(digest_id)
+        return None if found is None or found.group_id != group_id else found
+
+    async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
+        mine = [one for one in self._digests.values() if one.group_id == group_id]
+        newest = sorted(mine, key=lambda one: one.id, reverse=True)
+        return [replace(one, insights=()) for one in newest if before is None or one.id < before][:limit]
+
+    async def group_of(self, digest_id: UUID) -> str | None:
+        found = self._digests.get(digest_id)
+        return None if found is None else found.group_id
+
+    # the worker's side
+
+    async def schedules(self) -> Sequence[Schedule]:
+        settled = {group: self._settled_in(group) for group in sorted(self._quarantine._rows)}
+        return [
+            Schedule(
+                group_id=group,
+                since=min(row.settled_at for row in rows if row.settled_at is not None),
+                cron=self.schedules_of.get(group, (None, None))[0],
+                zone=self.schedules_of.get(group, (None, None))[1],
+            )
+            for group, rows in settled.items()
+            if rows and group != "unassigned"
+        ]
+
+    async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
+        mine = [one for one in self._digests.values() if one.group_id == digest.group_id]
+        if any(one.due_at == digest.due_at for one in mine):
+            return Due.HAD
+        if self._open_in(digest.group_id) is not None:
+            return Due.BUSY
+        self._add(digest, event)
+        return Due.ADDED
+
+    async def open_runs(self) -> Sequence[OpenDigest]:
+        standing = [one for one in self._digests.values() if one.status in OPEN]
+        standing.sort(key=lambda one: (one.created_at, one.id))
+        return [OpenDigest(group_id=one.group_id, digest_id=one.id) for one in standing]
+
+    async def take(self, group_id: str, digest_id: UUID, *, at: datetime) -> Digest | None:
+        found = await self.get(group_id, digest_id)
+        if found is None or found.status not in OPEN:
+            return None
+        taken = replace(
+            found,
+            status=DigestStatus.RUNNING,
+            attempts=found.attempts + 1,
+            started_at=found.started_at or at,
+            progress=0.0,
+        )
+        self._digests[digest_id] = taken
+        return taken
+
+    async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+        return self._change(run, progress=progress, note=note, note_params=dict(params))
+
+    async def put_off(self, run: Run, *, note: str, params: Metadata) -> bool:
+        return self._change(run, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params))
+
+    async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
+        failed = {"status": DigestStatus.FAILED, "progress": 0.0, "finished_at": at, "note": note}
+        return self._change(run, event, **failed, note_params=dict(params))
+
+    async def finish(
+        self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
+    ) -> bool:
+        done = {
+            "status": DigestStatus.DONE,
+            "progress": 1.0,
+            "finished_at": digest.finished_at,
+            "note": digest.note,
+            "note_params": dict(digest.note_params),
+            "report": dict(digest.report),
+            "insights": tuple(insights),
+        }
+        if not self._change(run, event, **done):
+            return False
+        for log_id in considered:
+            self._mark(run.group_id, log_id).considered += 1
+        for insight in insights:
+            for source in insight.sources:
+                mark = self._mark(run.group_id, source.log_id)
+                mark.shown_in = mark.shown_in or insight.id
+        return True
+
+    # what it is made of
+
+    async def unsettled(self, group_id: str) -> int:
+        rows = self._quarantine._rows[group_id].values()
+        return sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
+
+    async def count(self, where: CandidateFilter) -> int:
+        return len(self._candidates(where))
+
+    async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
+        rows = [row for row in self._candidates(where) if after is None or row.capture.id > after]
+        return [self._candidate(row, where.model) for row in rows[:limit]]
+
+    async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
+        self._vectors |= {(group_id, log_id, model): vector for log_id, vector in vectors.items()}
+
+    async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
+        return [
+            KnownVector(id=one.id, content=one.content, embedding=one.embedding)
+            for one in self._longterm._chunks
+            if one.group_id == group_id
+            and one.embedding_model == model
+            and one.agent_id is None
+            and one.embedding is not None
+        ]
+
+    async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
+        shown = [one for digest in self._digests.values() for one in digest.insights if one.group_id == group_id]
+        return [
+            KnownVector(id=one.id, content=one.summary, embedding=one.embedding)
+            for one in sorted(shown, key=lambda one: one.id)
+            if one.state in (InsightState.PENDING, InsightState.SNOOZED)
+            and one.embedding_model == model
+            and one.embedding is not None
+        ]
+
+    async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
+        return [
+            RejectedVector(reason=one.reason, at=one.made_at, embedding=vector)
+            for one, _, vector, made_with in self._tombstones._standing(group_id)
+            if vector is not None and made_with == model
+        ]
+
+    async def refused_values(self, group_id: str) -> frozenset[bytes]:
+        return frozenset(digest for _, digest, *_ in self._tombstones._standing(group_id))
+
+    def judge(self, group_id: str, log_id: UUID, decision: UUID) -> None:
+        """As a person's decision does it."""
+        self._mark(group_id, log_id).judged_by = decision
+
+    # inside
+
+    def _open_in(self, group_id: str) -> Digest | None:
+        mine = [one for one in self._digests.values() if one.group_id == group_id and one.status in OPEN]
+        return mine[0] if mine else None
+
+    def _add(self, digest: Digest, event: AuditEvent) -> None:
+        self._digests[digest.id] = digest
+        self.events.append(event)
+
+    def _change(self, run: Run, event: AuditEvent | None = None, **changes: object) -> bool:
+        found = self._digests.get(run.digest_id)
+        if found is None or found.status is not DigestStatus.RUNNING or found.attempts != run.attempt:
+            return False
+        self._digests[run.digest_id] = replace(found, **changes)  # type: ignore[arg-type]
+        if event is not None:
+            self.events.append(event)
+        return True
+
+    def _mark(self, group_id: str, log_id: UUID) -> _Mark:
+        return self._marks.setdefault((group_id, log_id), _Mark())
+
+    def _settled_in(self, group_id: str) -> list[_Row]:
+        rows = self._quarantine._rows[group_id].values()
+        return [row for row in rows if row.state is not Admission.PENDING]
+
+    def _candidates(self, where: CandidateFilter) -> list[_Row]:
+        found = [row for row in self._settled_in(where.group_id) if self._is_candidate(row, where)]
+        return sorted(found, key=lambda row: row.capture.id)
+
+    def _is_candidate(self, row: _Row, where: CandidateFilter) -> bool:
+        mark = self._marks.get((where.group_id, row.capture.id), _Mark())
+        echo = any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
+        return (
+            row.capture.node_type not in where.without_types
+            and not echo
+            and mark.shown_in is None
+            and mark.judged_by is None
+            and mark.considered < where.most_considered
+        )
+
+    def _candidate(self, row: _Row, model: str) -> DigestCandidate:
+        capture = row.capture
+        own = row.vector if row.model == model else None
+        return DigestCandidate(
+            log_id=capture.id,
+            content=capture.content,
+            agent_id=capture.agent_id,
+            session_id=capture.session_id,
+            node_id=capture.node_id,
+            node_type=capture.node_type,
+            occurred_at=capture.occurred_at or capture.created_at,
+            confidence=_confidence(capture.metadata),
+            admission=row.state,
+            flags=row.flags,
+            considered=self._marks.get((capture.group_id, capture.id), _Mark()).considered,
+            embedding=own if own is not None else self._vectors.get((capture.group_id, capture.id, model)),
+        )
+
+
+class MemoryDigestQueue:
+    """Remembers what is to be done, for a test to do it."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str, UUID]] = []
+
+    async def put(self, group_id: str, digest_id: UUID) -> None:
+        if (group_id, digest_id) not in self.waiting:
+            self.waiting.append((group_id, digest_id))
+
+
+def _confidence(metadata: Metadata) -> float | None:
+    stated = metadata.get("confidence", metadata.get("confidence_score"))
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+        return None
+    return float(stated)

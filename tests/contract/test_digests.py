@@ -1,0 +1,312 @@
+"""Digests: one at a time in a group, taken over but never done twice, and which rows they look at."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.ports import CandidateFilter, Due, Run, Settled
+from clearwell.records import (
+    Admission,
+    Contradiction,
+    Digest,
+    DigestStatus,
+    Insight,
+    InsightSource,
+    InsightState,
+    Json,
+    Layer,
+    Note,
+    Outcome,
+    Sentence,
+    Sighting,
+    Support,
+    Tombstone,
+    TombstoneKind,
+    Verdict,
+    Writer,
+)
+from tests.contract.ports import START, Stores, capture, event, promotion, settled, unit
+
+LATER = START + timedelta(hours=2)
+ALL = CandidateFilter(group_id="g", model="m", without_types=("fact_check",))
+
+
+def digest(number: int, group_id: str = "g", *, tick: int | None = None) -> Digest:
+    return Digest(
+        id=UUID(int=9000 + number),
+        group_id=group_id,
+        status=DigestStatus.QUEUED,
+        requested_by="ann",
+        created_at=START + timedelta(seconds=number),
+        due_at=None if tick is None else START + timedelta(days=tick),
+    )
+
+
+def insight(number: int, of: Digest, *sources: int) -> Insight:
+    return Insight(
+        id=UUID(int=7000 + number),
+        group_id=of.group_id,
+        digest_id=of.id,
+        version=1,
+        state=InsightState.PENDING,
+        summary="“output 1”",
+        written_by=Writer.EXTRACTIVE,
+        sources=tuple(source(one) for one in sources),
+        contradictions=(
+            Contradiction(
+                of=UUID(int=1),
+                against=UUID(int=2),
+                layer=Layer.QUARANTINE,
+                reason="contradiction_by_model",
+                params={"why": "五 / 7"},
+            ),
+        ),
+        flags=("single_author",),
+        support=Support(agents=1, sessions=1, days=1, rows=len(sources)),
+        score=0.5,
+        created_at=LATER,
+        changed_at=LATER,
+        embedding=unit(1),
+        embedding_model="m",
+        sentences=(Sentence(text="output 1", sources=(UUID(int=1),)),),
+        notes=(Note(code="insight_near_rejected", params={"at": "2026-01-01", "why": "wrong"}),),
+    )
+
+
+def source(number: int) -> InsightSource:
+    return InsightSource(
+        log_id=UUID(int=number),
+        agent_id="a1",
+        session_id="s1",
+        node_id="n1",
+        node_type="agent",
+        occurred_at=START - timedelta(days=1),
+        confidence=0.9,
+        admission=Admission.ADMITTED,
+        content=f"output {number}",
+        flags=("self_consistency_not_checked",),
+        statement="says one" if number == 1 else None,
+    )
+
+
+async def keep(stores: Stores, *numbers: int, group_id: str = "g", node_type: str = "agent") -> None:
+    await stores.captures.add([replace(capture(one, group_id), node_type=node_type) for one in numbers])
+
+
+async def settle(stores: Stores, *settlements: Settled, group_id: str = "g") -> None:
+    async with stores.admissions.open(group_id, [one.log_id for one in settlements]) as batch:
+        await batch.settle(settlements)
+
+
+async def candidates(stores: Stores, where: CandidateFilter = ALL) -> list[int]:
+    return [one.log_id.int for one in await stores.material.candidates(where, after=None, limit=100)]
+
+
+async def begun(stores: Stores, number: int = 1) -> tuple[Digest, Run]:
+    asked = await stores.digests.request(digest(number), event=event(100 + number))
+    taken = await stores.runs.take("g", asked.id, at=LATER)
+    assert taken is not None
+    return taken, Run(group_id="g", digest_id=taken.id, attempt=taken.attempts)
+
+
+def done(one: Digest) -> Digest:
+    return replace(one, note="digest_done", note_params={"insights": 1}, report={"rows": 2}, finished_at=LATER)
+
+
+async def test_a_second_request_is_answered_with_the_open_one(stores: Stores) -> None:
+    first = await stores.digests.request(digest(1), event=event(1))
+    assert (first.id, first.status, first.progress) == (digest(1).id, DigestStatus.QUEUED, 0.0)
+    assert (await stores.digests.request(digest(2), event=event(2))).id == first.id
+    assert (await stores.digests.request(digest(3, "other"), event=event(3, "other"))).id == digest(3).id
+    taken = await stores.runs.take("g", first.id, at=LATER)
+    assert taken is not None
+    assert (await stores.digests.request(digest(4), event=event(4))).status is DigestStatus.RUNNING
+    assert [(one.group_id, one.digest_id) for one in await stores.runs.open_runs()] == [
+        ("g", digest(1).id),
+        ("other", digest(3).id),
+    ]
+
+
+async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -> None:
+    asked, run = await begun(stores)
+    assert await stores.runs.add_due(digest(2, tick=7), event=event(2)) is Due.BUSY
+    assert await stores.runs.finish(run, done(asked), [], considered=[], event=event(3))
+    assert await stores.runs.add_due(digest(2, tick=7), event=event(4)) is Due.ADDED
+    assert await stores.runs.add_due(digest(3, tick=7), event=event(5)) is Due.HAD
+    assert await stores.runs.add_due(digest(4, tick=14), event=event(6)) is Due.BUSY
+    assert await stores.runs.add_due(digest(5, "other", tick=7), event=event(7, "other")) is Due.ADDED
+
+
+async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Stores) -> None:
+    await stores.digests.request(digest(1), event=event(1))
+    assert await stores.digests.group_of(digest(1).id) == "g"
+    assert await stores.digests.group_of(digest(2).id) is None
+    assert await stores.digests.get("other", digest(1).id) is None
+    found = await stores.digests.get("g", digest(1).id)
+    assert found is not None
+    assert (found.requested_by, found.created_at, found.insights) == ("ann", digest(1).created_at, ())
+
+
+async def test_pages_are_newest_first(stores: Stores) -> None:
+    for number in (1, 2, 3):
+        asked, run = await begun(stores, number)
+        await stores.runs.finish(run, done(asked), [], considered=[], event=event(number))
+    assert [one.id.int for one in await stores.digests.page("g")] == [9003, 9002, 9001]
+    assert [one.id.int for one in await stores.digests.page("g", before=UUID(int=9003), limit=1)] == [9002]
+    assert await stores.digests.page("other") == []
+
+
+async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stores: Stores) -> None:
+    await keep(stores, 1)
+    await settle(stores, settled(1, vector=unit(1)))
+    asked, first = await begun(stores)
+    assert await stores.runs.tell(first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2})
+    taken = await stores.runs.take("g", asked.id, at=LATER + timedelta(hours=1))
+    assert taken is not None
+    assert (taken.attempts, taken.progress, taken.started_at) == (2, 0.0, LATER)
+    shown = insight(1, asked, 1)
+    assert not await stores.runs.tell(first, progress=0.5, note="x", params={})
+    assert not await stores.runs.put_off(first, note="x", params={})
+    assert not await stores.runs.fail(first, at=LATER, note="x", params={}, event=event(2))
+    assert not await stores.runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
+    assert await candidates(stores) == [1]
+    second = replace(first, attempt=2)
+    assert await stores.runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
+    assert await stores.runs.take("g", asked.id, at=LATER) is None
+    assert await stores.runs.take("other", asked.id, at=LATER) is None
+
+
+async def test_a_try_that_is_put_off_waits_with_its_reason_and_one_that_fails_has_ended(stores: Stores) -> None:
+    asked, run = await begun(stores)
+    assert await stores.runs.put_off(run, note="digest_put_off", params={"attempt": 1})
+    found = await stores.digests.get("g", asked.id)
+    assert found is not None
+    assert (found.status, found.note, found.note_params) == (DigestStatus.QUEUED, "digest_put_off", {"attempt": 1})
+    await stores.runs.take("g", asked.id, at=LATER)
+    later = replace(run, attempt=2)
+    assert await stores.runs.fail(later, at=LATER, note="digest_failed", params={"attempts": 2}, event=event(2))
+    found = await stores.digests.get("g", asked.id)
+    assert found is not None
+    assert (found.status, found.finished_at, found.note) == (DigestStatus.FAILED, LATER, "digest_failed")
+    assert await stores.runs.open_runs() == []
+    assert (await stores.digests.request(digest(2), event=event(3))).id == digest(2).id
+
+
+async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    await settle(stores, settled(1, vector=unit(1)), settled(2, vector=unit(2)))
+    asked, run = await begun(stores)
+    first, second = insight(1, asked, 1), insight(2, asked, 2)
+    ids = [UUID(int=1), UUID(int=2)]
+    assert await stores.runs.finish(run, done(asked), [first, second], considered=ids, event=event(2))
+    found = await stores.digests.get("g", asked.id)
+    assert found is not None
+    assert (found.status, found.progress, found.finished_at) == (DigestStatus.DONE, 1.0, LATER)
+    assert (found.note, found.note_params, found.report) == ("digest_done", {"insights": 1}, {"rows": 2})
+    assert [one.id for one in found.insights] == [first.id, second.id]
+    shown = found.insights[0]
+    bare = tuple(replace(one, verdicts=()) for one in shown.sources)
+    assert replace(shown, sources=bare) == first
+    assert [one.id for one in await stores.material.undecided("g", "m")] == [first.id, second.id]
+    assert await stores.material.undecided("g", "another") == []
+    assert await stores.material.undecided("other", "m") == []
+
+
+async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Stores) -> None:
+    await keep(stores, 1, 2, 3, 4)
+    await keep(stores, 5, node_type="fact_check")
+    await keep(stores, 6, group_id="other")
+    await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3), settled(5))
+    assert await stores.material.unsettled("g") == 1
+    assert await candidates(stores) == [1, 2, 3]
+    assert await candidates(stores, replace(ALL, without_types=())) == [1, 2, 3, 5]
+    asked, run = await begun(stores)
+    ids = [UUID(int=one) for one in (1, 2, 3)]
+    await stores.runs.finish(run, done(asked), [insight(1, asked, 1)], considered=ids, event=event(2))
+    assert await candidates(stores) == [2, 3]
+
+
+async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
+    await keep(stores, 1)
+    await settle(stores, settled(1))
+    for number in range(1, 5):
+        (found,) = await stores.material.candidates(ALL, after=None, limit=10)
+        assert found.considered == number - 1
+        asked, run = await begun(stores, number)
+        await stores.runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
+    assert await candidates(stores) == []
+
+
+async def test_an_echo_is_no_candidate_and_a_repeat_is(stores: Stores) -> None:
+    await keep(stores, 1, 2, 3)
+    seen = replace(
+        settled(2, Admission.REFUSED, vector=unit(2)), sighting=Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
+    )
+    refused = settled(3, Admission.REFUSED)
+    echo = Verdict(check="echo", outcome=Outcome.FAIL, reason="verdict_echo", at=refused.at, params={"of": "x"})
+    await settle(stores, settled(1), seen, replace(refused, verdicts=[echo]))
+    assert await candidates(stores) == [1, 2]
+
+
+async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
+    odd: dict[str, Json] = {"confidence": "high", "confidence_score": 0.7}
+    await stores.captures.add([capture(1), replace(capture(2), metadata=odd), replace(capture(3), metadata={})])
+    await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3))
+    first, second, third = await stores.material.candidates(ALL, after=None, limit=10)
+    assert (first.content, first.agent_id, first.session_id, first.node_id) == ("output 1", "a1", "s1", "n1")
+    assert (first.occurred_at, first.confidence) == (START - timedelta(days=1), 0.9)
+    assert (first.admission, first.flags) == (Admission.ADMITTED, ("self_consistency_not_checked",))
+    assert first.embedding is not None
+    assert first.embedding[1] == pytest.approx(1.0)
+    assert (second.admission, second.confidence, second.embedding) == (Admission.REFUSED, None, None)
+    assert third.confidence is None
+    page = await stores.material.candidates(ALL, after=first.log_id, limit=1)
+    assert [one.log_id for one in page] == [second.log_id]
+    assert await stores.material.count(ALL) == 3
+
+
+async def test_vectors_are_kept_by_model(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    await settle(stores, settled(1, vector=unit(1)), settled(2))
+    await stores.material.add_vectors("g", "m", {UUID(int=2): unit(3)})
+    await stores.material.add_vectors("g", "m", {UUID(int=2): unit(3)})
+    found = await stores.material.candidates(ALL, after=None, limit=10)
+    assert [None if one.embedding is None else int(one.embedding.argmax()) for one in found] == [1, 3]
+    other = await stores.material.candidates(replace(ALL, model="another"), after=None, limit=10)
+    assert [one.embedding for one in other] == [None, None]
+
+
+async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
+    await stores.promotions.add("g", [promotion(1, vectors=[unit(1), unit(2)])], events=[event(1)])
+    await stores.promotions.add("g", [promotion(2, agent_id="a1")], events=[event(2)])
+    known = await stores.material.verified("g", "m")
+    assert [(one.id.int, one.content) for one in known] == [(1001, "memory 1 chunk 0"), (1001, "memory 1 chunk 1")]
+    assert await stores.material.verified("g", "another") == []
+    stone = Tombstone(
+        id=UUID(int=1), group_id="g", kind=TombstoneKind.REJECTED, reason="wrong", made_by="ann", made_at=START
+    )
+    await stores.tombstones.add(stone, b"1", embedding=unit(4), model="m", event=event(3))
+    forgotten = replace(stone, id=UUID(int=2), kind=TombstoneKind.FORGOTTEN)
+    await stores.tombstones.add(forgotten, b"2", embedding=None, model=None, event=event(4))
+    (rejected,) = await stores.material.rejected("g", "m")
+    assert (rejected.reason, rejected.at, int(rejected.embedding.argmax())) == ("wrong", START, 4)
+    assert await stores.material.refused_values("g") == {b"1", b"2"}
+    await stores.tombstones.lift("g", UUID(int=1), event=event(5))
+    assert await stores.material.refused_values("g") == {b"2"}
+    assert await stores.material.rejected("g", "m") == []
+
+
+async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothing_was_admitted(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    await keep(stores, 3, group_id="refused")
+    await keep(stores, 4, group_id="pending")
+    await settle(stores, settled(1))
+    await settle(stores, settled(2))
+    await settle(stores, settled(3, Admission.REFUSED), group_id="refused")
+    found = await stores.runs.schedules()
+    assert [(one.group_id, one.since, one.cron, one.zone) for one in found] == [
+        ("g", settled(1).at, None, None),
+        ("refused", settled(3).at, None, None),
+    ]

@@ -1,0 +1,113 @@
+"""``digest run``, ``show`` and ``list`` in both languages, for people and for programs; and ``worker``."""
+
+import os
+import pty
+import subprocess
+from collections.abc import Sequence
+
+from clearwell.app import Clearwell
+from clearwell.records import NewCapture
+from tests.integration.cli.program import Program, until
+from tests.path import PERSON
+
+SAID = (
+    ("a1", "Nightly backups of the billing database now take eleven minutes instead of forty minutes."),
+    ("a2", "Backups of the billing database finish in eleven minutes every night since the move."),
+    ("a3", "计费数据库的夜间备份现在只需十一分钟\u200b，而不是之前的四十分钟，备份方式没有改变。"),
+)
+
+
+async def keep(clearwell: Clearwell) -> list[str]:
+    kept = [
+        await clearwell.memory.capture(
+            NewCapture(content=content, group_id="g", agent_id=agent, session_id=f"s-{agent}", node_id="n"),
+            by=PERSON,
+            wait=True,
+        )
+        for agent, content in SAID
+    ]
+    return [str(one.id) for one in kept]
+
+
+async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Clearwell) -> None:
+    ids = await keep(clearwell)
+    made = program.good("digest", "run", "-g", "g")
+    assert made.err == ""
+    title, note, *_ = made.out.splitlines()
+    assert title.startswith("Digest ")
+    assert title.endswith(" of the group g: done")
+    assert "1 insights from 3 outputs" in note
+    assert "waits for a decision · quoted from its sources · agents: " in made.out
+    assert "Sources: " in made.out
+    assert f"        {ids[0]}\n" in made.out
+    assert "\u200b" not in made.out
+    digest_id = title.split()[1]
+
+    shown = program.chinese().good("digest", "show", digest_id).out
+    assert shown.startswith(f"群组 g 的简报 {digest_id}：已完成\n")
+    assert "待决定 · 引用来源原文 · " in shown
+    found = program.good("digest", "show", digest_id, "--json").json
+    assert (found["status"], found["insights"][0]["written_by"]) == ("done", "extractive")
+    assert {one["log_id"] for one in found["insights"][0]["sources"]} <= set(ids)
+
+    again = program.good("digest", "run", "-g", "g", "--json").json
+    assert (again["status"], again["insights"]) == ("done", [])
+    listed = program.good("digest", "list", "-g", "g").out
+    assert listed.index(again["id"]) < listed.index(digest_id)
+    assert [one["id"] for one in program.good("digest", "list", "-g", "g", "--json").json["digests"]] == [
+        again["id"],
+        digest_id,
+    ]
+
+
+def test_what_is_not_there_is_told(program: Program) -> None:
+    assert "has no digests yet" in program.good("digest", "list", "-g", "nobody").out
+    for wanted in ("nothing", "01234567-89ab-7cde-8f01-23456789abcd"):
+        ran = program.run("digest", "show", wanted)
+        assert ran.code == 1
+        assert f"There is no digest {wanted}" in ran.err
+    assert "没有简报" in program.chinese().run("digest", "show", "nothing").err
+    empty = program.chinese().good("digest", "run", "-g", "nobody").out
+    assert "隔离区没有新内容" in empty
+
+
+async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clearwell: Clearwell) -> None:
+    await keep(clearwell)
+    screen = on_a_terminal(program, ["digest", "run", "-g", "g"])
+    assert "━" in screen
+    assert "%" in screen
+    assert "insights from 3 outputs" in screen
+
+
+def test_a_worker_runs_until_it_is_asked_to_stop(program: Program) -> None:
+    with subprocess.Popen(
+        program.command("worker"), env=program._environment(), cwd=program.folder, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "The worker runs. Ctrl-C stops it.\n"
+        process.terminate()
+        assert process.wait(30) == 0
+        assert process.stdout.read() == "The worker has stopped.\n"
+
+
+def on_a_terminal(program: Program, words: Sequence[str]) -> str:
+    """What the program writes where somebody looks."""
+    ours, theirs = pty.openpty()
+    environment = {**program._environment(), "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        program.command(*words), env=environment, cwd=program.folder, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        parts: list[bytes] = []
+
+        def ended() -> bool:
+            try:
+                parts.append(os.read(ours, 65536))
+            except OSError:  # the other end is closed
+                return True
+            return not parts[-1]
+
+        until(ended)
+        assert process.wait(30) == 0
+    os.close(ours)
+    return b"".join(parts).decode()

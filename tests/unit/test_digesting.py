@@ -1,0 +1,331 @@
+"""The making of a digest on twins: what it looks at, who writes it, and what becomes of a try that fails."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
+from clearwell.flow.digesting import latest_tick
+from clearwell.records import (
+    Digest,
+    DigestCandidate,
+    DigestStatus,
+    NewCapture,
+    Sentence,
+    Vector,
+    Writer,
+    Written,
+)
+from clearwell.settings import NodePolicy, Settings
+from clearwell.testing import WordEmbedder
+from tests.path import AGENT, PERSON, Path
+
+GATEWAY = "The payment gateway times out above five hundred concurrent requests and must be scaled up before release."
+BACKUPS = "Nightly backups of the billing database now take eleven minutes instead of forty minutes since Monday."
+
+
+def says(content: str, agent: str, group_id: str = "g", node_type: str = "agent") -> NewCapture:
+    return NewCapture(
+        content=content, group_id=group_id, agent_id=agent, session_id=f"s-{agent}", node_id="n", node_type=node_type
+    )
+
+
+def agreed(content: str) -> tuple[NewCapture, NewCapture]:
+    """Two agents that say the same, not in the very same words."""
+    return says(content, "a1"), says(f"{content} Our own measurement confirms that.", "a2")
+
+
+async def keep(path: Path, *captures: NewCapture) -> list[UUID]:
+    kept = [await path.memory.capture(one, by=PERSON, wait=True) for one in captures]
+    return [one.id for one in kept]
+
+
+async def made(path: Path, group_id: str = "g") -> Digest:
+    """Ask for a digest, do it, and read it."""
+    asked, _ = await path.memory.request_digest(group_id, by=PERSON)
+    assert path.digest_queue.waiting.pop() == (group_id, asked)
+    assert await path.digesting.run(group_id, asked) is None
+    return await path.memory.digest(asked, by=PERSON)
+
+
+def shown(digest: Digest) -> set[UUID]:
+    return {source.log_id for insight in digest.insights for source in insight.sources}
+
+
+class FailingEmbedder(WordEmbedder):
+    """The model, which is down when it is told to be."""
+
+    def __init__(self) -> None:
+        self.down = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise EmbedderUnavailable("embedder_unavailable", problem="no route")
+        return await super().embed(texts)
+
+
+@dataclass
+class ScriptedWriter:
+    """Answers with what the test put in, the last again and again."""
+
+    answers: list[WriterUnavailable | str]
+    model: str = "scripted"
+    asked: list[Sequence[DigestCandidate]] = field(default_factory=list)
+
+    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+        self.asked.append(sources)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, WriterUnavailable):
+            raise answer
+        first = sources[0].log_id
+        return Written(sentences=(Sentence(text=answer, sources=(first,)),), statements={first: "it\u200b"})
+
+
+async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources() -> None:
+    path = Path()
+    first, again, short = await keep(path, *agreed(GATEWAY), says("ok", "a3"))
+    digest = await made(path)
+    assert digest.status is DigestStatus.DONE
+    insight = digest.insights[0]
+    assert {first, again} <= {source.log_id for source in insight.sources}
+    assert (insight.written_by, insight.support.agents) == (Writer.EXTRACTIVE, 2)
+    assert GATEWAY in insight.summary
+    assert insight.embedding_model == "words"
+    assert all(one.embedding is not None for one in await path.digests.undecided("g", "words"))
+    assert digest.report["without_vector"] == 0
+    assert (short in shown(digest)) or path.digests._marks[("g", short)].considered == 1
+
+
+async def test_what_was_shown_is_not_shown_again_and_a_digest_with_nothing_says_so() -> None:
+    path = Path()
+    await keep(path, *agreed(GATEWAY))
+    first = await made(path)
+    second = await made(path)
+    assert not shown(first) & shown(second)
+    nothing = await made(path, "empty")
+    assert (nothing.status, nothing.insights, nothing.note) == (DigestStatus.DONE, (), "digest_nothing_new")
+    assert "nothing new" in str(nothing.explanation("en"))
+    assert "没有新内容" in str(nothing.explanation("zh"))
+
+
+async def test_node_types_decide_what_is_digested() -> None:
+    path = Path(Settings(node_policies={"draft": NodePolicy(admit=True, digest=False)}))
+    kept = await keep(
+        path,
+        says(GATEWAY, "a1"),
+        says(BACKUPS, "a2", node_type="fact_check"),
+        says(BACKUPS + " It is a draft of somebody.", "a3", node_type="draft"),
+        says("Somebody else entirely reports other matters from the warehouse in the north.", "a4", node_type="own"),
+    )
+    await made(path)
+    assert {log_id for _, log_id in path.digests._marks} == {kept[0], kept[3]}
+
+
+async def test_a_refused_value_is_in_no_insight_even_where_it_came_before_its_tombstone() -> None:
+    path = Path()
+    kept = await keep(path, *agreed(GATEWAY), *agreed(BACKUPS))
+    await path.memory.add_tombstone("g", GATEWAY, reason="wrong", by=PERSON)
+    digest = await made(path)
+    assert shown(digest) == set(kept[2:])
+    assert "gateway" not in "".join(one.summary for one in digest.insights)
+
+
+async def test_memories_that_an_agent_cites_are_not_its_own_words() -> None:
+    path = Path()
+    moon = "The moon is made of cheese, they say."
+    memory = await path.memory.promote("g", moon, by=PERSON)
+    fence = f'<memory id="{memory.id}">{moon}</memory>'
+    await keep(path, says(f"{fence} {GATEWAY}", "a3"), *agreed(GATEWAY))
+    digest = await made(path)
+    assert digest.insights
+    assert "cheese" not in "".join(one.summary for one in digest.insights)
+
+
+async def test_a_model_writes_and_what_it_writes_is_shown_escaped() -> None:
+    writer = ScriptedWriter(["The gateway must\u200b be scaled up."])
+    path = Path(writer=writer)
+    await keep(path, *agreed(GATEWAY))
+    (insight, *_) = (await made(path)).insights
+    assert (insight.written_by, insight.summary) == (Writer.MODEL, "The gateway must⟦U+200B⟧ be scaled up.")
+    assert insight.sentences[0].sources == (insight.sources[0].log_id,)
+    assert insight.sources[0].statement == "it⟦U+200B⟧"
+    assert insight.notes == ()
+
+
+async def test_a_failing_model_is_replaced_by_quotation_with_the_reason() -> None:
+    down = WriterUnavailable("writer_unreachable", where="api", said="refused")
+    path = Path(writer=ScriptedWriter([down]))
+    await keep(path, *agreed(GATEWAY))
+    digest = await made(path)
+    (insight, *_) = digest.insights
+    assert (insight.written_by, insight.notes[0].code) == (Writer.EXTRACTIVE, "insight_quoted_instead")
+    assert "could not be reached (refused)" in insight.notes[0].text("en")
+    assert (digest.status, digest.note) == (DigestStatus.DONE, "digest_done_quoted")
+    assert "无法连接对话接口 api" in str(digest.explanation("zh"))
+
+
+async def test_a_model_that_is_down_is_not_asked_for_every_insight_and_one_bad_answer_changes_nothing() -> None:
+    topics = [
+        "warehouse north ships pallets tuesdays lorry seven drivers reported yesterday evening twice over",
+        "contract renewal vendor signed quarterly discount twelve percent legal department approved finally",
+        "office kitchen coffee machine repaired technician visited replaced pump water filter altogether",
+        "customer satisfaction survey answered hundred people scored eight average improved slightly again",
+        "database replication lag measured seconds dashboards alerting configured grafana panels everywhere",
+    ]
+    captures = [one for topic in topics for one in agreed(topic)]
+    down = ScriptedWriter([WriterUnavailable("writer_timeout", where="api", model="m", seconds=60)])
+    path = Path(writer=down)
+    await keep(path, *captures)
+    digest = await made(path)
+    assert len(digest.insights) >= 3
+    assert len(down.asked) == 2
+    assert {one.written_by for one in digest.insights} == {Writer.EXTRACTIVE}
+
+    bad = ScriptedWriter([WriterUnavailable("writer_nonsense", model="m"), "It is so."])
+    path = Path(writer=bad)
+    await keep(path, *captures)
+    digest = await made(path)
+    assert len(bad.asked) == len(digest.insights)
+    assert [one.written_by for one in digest.insights].count(Writer.EXTRACTIVE) == 1
+
+
+async def test_a_refused_value_in_the_words_of_a_model_is_dropped() -> None:
+    path = Path(writer=ScriptedWriter([BACKUPS]))
+    await keep(path, *agreed(GATEWAY))
+    await path.memory.add_tombstone("g", BACKUPS, reason="wrong", by=PERSON)
+    (insight, *_) = (await made(path)).insights
+    assert (insight.written_by, insight.notes[0].params["problem_code"]) == (Writer.EXTRACTIVE, "writer_refused_value")
+
+
+async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_last_goes_on_without() -> None:
+    embedder = FailingEmbedder()
+    path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), embedder=embedder)
+    kept = await keep(path, *agreed(GATEWAY), says("ok", "a3"))
+    embedder.down = True
+    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    now = path.clock.now()
+    assert await path.digesting.run("g", asked) == now + timedelta(seconds=10)
+    waiting = await path.memory.digest(asked, by=PERSON)
+    assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
+    assert "Try 1 of 3 failed" in str(waiting.explanation("en"))
+    assert await path.digesting.run("g", asked) == now + timedelta(seconds=20)
+    assert await path.digesting.run("g", asked) is None
+    done = await path.memory.digest(asked, by=PERSON)
+    assert (done.status, done.note, done.note_params["missing"]) == (DigestStatus.DONE, "digest_done_partly", 1)
+    assert shown(done) == set(kept[:2])
+    assert ("g", kept[2]) not in path.digests._marks, "what could not be looked at was not considered"
+
+
+async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to_do() -> None:
+    embedder = FailingEmbedder()
+    path = Path(Settings(digest_attempts=1), embedder=embedder)
+    await keep(path, says("ok", "a3"))
+    embedder.down = True
+    failed = await made(path)
+    assert (failed.status, failed.note) == (DigestStatus.FAILED, "digest_failed")
+    assert "ask for a digest again" in str(failed.explanation("en"))
+    assert [event.action for event in path.digests.events] == ["request digest", "give up digest"]
+
+
+async def test_a_digest_whose_tries_never_end_is_given_up() -> None:
+    path = Path(Settings(digest_attempts=2))
+    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    for _ in range(2):
+        await path.digests.take("g", asked, at=path.clock.now())  # and the process is killed
+    assert await path.digesting.run("g", asked) is None
+    found = await path.memory.digest(asked, by=PERSON)
+    assert (found.status, found.note) == (DigestStatus.FAILED, "digest_gave_up")
+    assert await path.digesting.run("g", asked) is None
+
+
+async def test_people_ask_for_digests_and_agents_do_not() -> None:
+    path = Path()
+    with pytest.raises(NotAllowed):
+        await path.memory.request_digest("g", by=AGENT)
+    first, _ = await path.memory.request_digest("g", by=PERSON)
+    assert await path.memory.request_digest("g", by=PERSON) == (first, DigestStatus.QUEUED)
+    for call in (
+        path.memory.digest(first, by=AGENT),
+        path.memory.digest(first, by=AGENT, group_id="g"),
+        path.memory.digests("g", by=AGENT),
+    ):
+        with pytest.raises(NotAllowed):
+            await call
+    elsewhere = replace(PERSON, groups=frozenset({"other"}))
+    with pytest.raises(NotFound):
+        await path.memory.digest(first, by=elsewhere)
+    assert [event.action for event in path.digests.events] == ["request digest"]
+
+
+# schedules
+
+MONDAY = datetime(2026, 1, 5, 6, tzinfo=UTC)
+
+
+async def test_a_missed_week_runs_once_and_no_week_before_there_was_anything() -> None:
+    path = Path()  # it is Thursday, 2026-01-01
+    await keep(path, says(GATEWAY, "a1"))
+    assert await path.scheduling.make_due() == []
+    path.clock.forward(timedelta(days=20))  # two Mondays were missed, and this is the Wednesday after the third
+    (only,) = await path.scheduling.make_due()
+    assert (await path.memory.digest(only, by=PERSON)).due_at == MONDAY + timedelta(days=14)
+    assert path.digest_queue.waiting == [("g", only)]
+    assert await path.scheduling.make_due() == []
+    await path.digesting.run("g", only)
+    assert await path.scheduling.make_due() == []
+    path.clock.forward(timedelta(days=7))
+    (following,) = await path.scheduling.make_due()
+    assert (await path.memory.digest(following, by=PERSON)).due_at == MONDAY + timedelta(days=21)
+
+
+async def test_a_tick_waits_for_an_open_digest_of_its_group() -> None:
+    path = Path()
+    await keep(path, says(GATEWAY, "a1"))
+    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    path.clock.forward(timedelta(days=5))
+    assert await path.scheduling.make_due() == []
+    await path.digesting.run("g", asked)
+    assert len(await path.scheduling.make_due()) == 1
+
+
+async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
+    path = Path()
+    await keep(path, says(GATEWAY, "a1"), says(GATEWAY, "a1", "off"), says(GATEWAY, "a1", "broken"))
+    path.digests.schedules_of = {
+        "g": ("30 8 * * *", "Asia/Shanghai"),
+        "off": ("", None),
+        "broken": ("no cron", "Nowhere/Land"),
+    }
+    path.clock.forward(timedelta(days=1, hours=1))
+    (only,) = await path.scheduling.make_due()
+    assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone", "now", "expected"),
+    [
+        ("0 6 * * 1", "UTC", "2026-01-05T06:00:00", "2026-01-05T06:00:00"),
+        ("0 6 * * 1", "UTC", "2026-01-05T05:59:59", "2025-12-29T06:00:00"),
+        ("0 6 * * 1", "Asia/Shanghai", "2026-01-05T00:00:00", "2026-01-04T22:00:00"),
+        ("30 2 * * *", "Europe/Berlin", "2026-07-01T12:00:00", "2026-07-01T00:30:00"),
+        ("30 2 * * *", "Europe/Berlin", "2026-12-01T12:00:00", "2026-12-01T01:30:00"),
+        ("0 12 * * *", "Europe/Berlin", "2026-03-29T12:00:00", "2026-03-29T10:00:00"),
+        ("", "UTC", "2026-01-05T06:00:00", None),
+        ("x", "UTC", "2026-01-05T06:00:00", None),
+        ("0 6 * * 1", "Nowhere/Land", "2026-01-05T06:00:00", None),
+        ("0 0 31 2 *", "UTC", "2026-01-05T06:00:00", None),
+    ],
+)
+def test_the_latest_tick(cron: str, zone: str, now: str, expected: str | None) -> None:
+    found = latest_tick(cron, zone, datetime.fromisoformat(now).replace(tzinfo=UTC))
+    assert found == (None if expected is None else datetime.fromisoformat(expected).replace(tzinfo=UTC))
+
+
+@pytest.mark.parametrize("settings", [{"digest_cron": "x"}, {"digest_cron": "* * * * * *"}, {"digest_zone": "Mars"}])
+def test_a_schedule_that_cannot_be_read_is_refused_at_start(settings: dict[str, str]) -> None:
+    with pytest.raises(ValueError):
+        Settings(**settings)  # type: ignore[arg-type]
+    assert Settings(digest_cron="").digest_cron == ""
