@@ -8,7 +8,20 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import digest, http, paths, purify, retrieval, sameness, scale, start, tokens
+from bench import (
+    clients,
+    digest,
+    growth,
+    http,
+    over_http,
+    paths,
+    purify,
+    retrieval,
+    sameness,
+    scale,
+    start,
+    tokens,
+)
 
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "paths": paths.measure,
@@ -17,9 +30,12 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "purify": purify.measure,
     "sameness": sameness.measure,
     "retrieval": retrieval.measure,
+    "over_http": over_http.measure,
     "scale": scale.measure,
     "tokens": tokens.measure,
     "digest": digest.measure,
+    "growth": growth.measure,
+    "clients": clients.measure,
 }
 ONLY_BY_NAME = {"tokens"}
 """It needs packages that Clearwell does not."""

@@ -54,6 +54,15 @@ def vectors(count: int, *, seed: int) -> list[Vector]:
     return list(made / np.linalg.norm(made, axis=1, keepdims=True))
 
 
+def alike_vectors(count: int, *, seed: int, topics: int = 200, latent: int = 48) -> list[Vector]:
+    """Vectors with the structure that a model's have: topics, and far fewer directions than dimensions."""
+    rng, shared = np.random.default_rng(seed), np.random.default_rng(99)
+    directions, centres = shared.normal(size=(latent, DIMENSIONS)), shared.normal(size=(topics, latent))
+    places = centres[rng.integers(0, topics, count)] + 0.7 * rng.normal(size=(count, latent))
+    made = (places @ directions + 2 * rng.normal(size=(count, DIMENSIONS))).astype(np.float32)
+    return list(made / np.linalg.norm(made, axis=1, keepdims=True))
+
+
 @asynccontextmanager
 async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearwell, Servers]]:
     """Clearwell on bundled servers that are removed afterwards."""

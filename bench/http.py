@@ -26,7 +26,7 @@ async def measure() -> list[str]:
     async with ground() as (clearwell, servers):
         await fill(clearwell, "g", 4000, live=10)
         await analyze(servers.database_url)
-        async with _serving(servers) as port:
+        async with serving(servers, "bench.http") as port:
             return await _compare(servers.database_url, port)
 
 
@@ -58,13 +58,13 @@ async def _compare(url: str, port: int) -> list[str]:
 
 
 @asynccontextmanager
-async def _serving(servers: Servers) -> AsyncIterator[int]:
+async def serving(servers: Servers, module: str, **more: str) -> AsyncIterator[int]:
     """The server in a process of its own, on a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    where = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url, "CLEARWELL_PORT": str(port)}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.http", env={**os.environ, **where})
+    where = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url, "CLEARWELL_PORT": str(port), **more}
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, env={**os.environ, **where})
     try:
         while not await asyncio.to_thread(_answers, port):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.05)

@@ -20,17 +20,19 @@ from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling,
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.moving import Models, MovingLongTerm
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.reembed import Reembedding
 from clearwell.flow.retrieve import Retrieving
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.logs import configure_logs_if_nobody_has
-from clearwell.models import LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
+from clearwell.models import OFFLINE_MODEL, LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
 from clearwell.ports import (
     AdmissionStore,
     BackOff,
@@ -40,13 +42,16 @@ from clearwell.ports import (
     Ids,
     InsightWriter,
     Judge,
-    PromotionStore,
+    MoveStore,
 )
+from clearwell.records import ModelChoice
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
 from clearwell.stores.postgres import (
     Database,
+    GroupIndexes,
+    LargeGroups,
     PostgresAdmissions,
     PostgresAudit,
     PostgresCaptures,
@@ -58,6 +63,7 @@ from clearwell.stores.postgres import (
     PostgresJobs,
     PostgresKeys,
     PostgresLongTerm,
+    PostgresMoves,
     PostgresPromotions,
     PostgresQuarantine,
     PostgresTombstones,
@@ -69,6 +75,8 @@ from clearwell.stores.postgres import (
 from clearwell.stores.valkey import ValkeyBeats, ValkeyRecalls, ValkeyWorking, open_client
 
 log = structlog.get_logger(__name__)
+LOADING_SECONDS = 5.0
+"""How long a model of this process takes to load, on a slow machine."""
 
 
 class SystemClock:
@@ -118,6 +126,9 @@ class Clearwell:
     tally: Tally
     audit: PostgresAudit
     idempotency: PostgresIdempotency
+    models: Models
+    large: LargeGroups
+    indexes: GroupIndexes
     database: Database
     working: ValkeyWorking
     beats: ValkeyBeats
@@ -146,14 +157,34 @@ class Clearwell:
         return None
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def configured_model(settings: Settings) -> ModelChoice:
     if settings.embedder == "offline":
-        return OfflineEmbedder()
-    return OpenAIEmbedder(
-        base_url=settings.embedding_base_url,
+        return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
+    return ModelChoice(
+        embedder="openai",
         model=settings.embedding_model,
-        api_key=settings.embedding_api_key.get_secret_value() if settings.embedding_api_key else None,
+        base_url=settings.embedding_base_url,
         dimensions=settings.embedding_dimensions,
+    )
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    return make_model(configured_model(settings), settings)
+
+
+def make_model(choice: ModelChoice, settings: Settings) -> Embedder:
+    """The configured model, or the other one of a move: that has a key of its own where its address is another."""
+    if choice.embedder == "offline":
+        return OfflineEmbedder()
+    base_url = choice.base_url or settings.embedding_base_url
+    key = settings.embedding_api_key if base_url == settings.embedding_base_url else None
+    if choice != configured_model(settings):
+        key = settings.other_embedding_api_key or key
+    return OpenAIEmbedder(
+        base_url=base_url,
+        model=choice.model,
+        api_key=key.get_secret_value() if key else None,
+        dimensions=choice.dimensions,
         timeout_seconds=settings.embedding_timeout_seconds,
         retries=settings.embedding_retries,
         batch=settings.embedding_batch,
@@ -225,8 +256,11 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.retrieving.noted)
-        await require_model(PostgresPromotions(database, Bm25()), embedder)
+        stack.push_async_callback(clearwell.models.close)
+        stack.push_async_callback(clearwell.large.close)
+        await require_model(PostgresMoves(database), embedder)
         await _loaded(embedder)
+        await _followed(clearwell)
         yield clearwell
 
 
@@ -244,6 +278,29 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
     """The keys alone: they need neither working memory nor a model."""
     async with _open_database(settings, database_url) as database:
         yield make_keys(settings, database)
+
+
+@asynccontextmanager
+async def open_reembedding(
+    settings: Settings, database_url: str, *, wait: float | None = None
+) -> AsyncIterator[Reembedding]:
+    """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
+    async with _open_database(settings, database_url) as database:
+        yield Reembedding(
+            PostgresMoves(database),
+            SystemClock(),
+            loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
+            search_seconds=settings.retrieve_timeout_seconds,
+        )
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexes, str]]:
+    """The indexes of large groups alone, and the model that they are for."""
+    async with _open_database(settings, database_url) as database:
+        move = await PostgresMoves(database).last()
+        model = make_embedder(settings).model if move is None else move.to_model
+        yield GroupIndexes(database, LargeGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
 
 
 @asynccontextmanager
@@ -284,6 +341,10 @@ def assemble(
 ) -> Clearwell:
     """Wire the path to these stores and this model."""
     clock, ids = clock or SystemClock(), TimeOrderedIds()
+    models = Models(embedder, PostgresMoves(database), lambda choice: make_model(choice, settings))
+    large = LargeGroups(database)
+    compared = MovingLongTerm(PostgresLongTerm(database, Role.WORKER, large=large), models)
+    longterm = MovingLongTerm(PostgresLongTerm(database, large=large), models)
     client = open_client(redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds)
     working = ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes)
     admissions = PostgresAdmissions(
@@ -298,12 +359,12 @@ def assemble(
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
     recalls = ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds))
     tombstones = PostgresTombstones(database)
-    knowledge = Knowledge(working, PostgresLongTerm(database, Role.WORKER), admissions, tombstones, recalls, embedder)
+    knowledge = Knowledge(working, compared, admissions, tombstones, recalls, embedder)
     tally = Tally()
     admitting = Admitting(admissions, working, knowledge, embedder, judge, tally, clock, settings)
     queue = AdmissionQueue(admitting, batch=settings.admission_batch)
     rebuilding = Rebuilding(admissions, working, knowledge, clock, settings)
-    retrieving = Retrieving(working, PostgresLongTerm(database), recalls, embedder, clock, settings)
+    retrieving = Retrieving(working, longterm, recalls, embedder, clock, settings)
     groups = PostgresGroups(database)
     digests = make_digests(settings, database, knowledge, embedder, writer, idempotency, clock, ids)
     memory = MemoryManager(
@@ -316,7 +377,7 @@ def assemble(
         rebuilding=rebuilding,
         tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
         idempotency=idempotency,
-        promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings),
+        promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings, models),
         digests=digests.desk,
         retrieving=retrieving,
         profiles=Profiles(groups, idempotency, clock, ids, settings),
@@ -339,6 +400,9 @@ def assemble(
         tally=tally,
         audit=PostgresAudit(database),
         idempotency=idempotency,
+        models=models,
+        large=large,
+        indexes=GroupIndexes(database, large, clock, rows=settings.exact_scan_rows),
         database=database,
         working=working,
         beats=ValkeyBeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
@@ -387,11 +451,21 @@ async def _loaded(embedder: Embedder) -> None:
         log.error("the model cannot be loaded", reason=str(error))
 
 
-async def require_model(promotions: PromotionStore, embedder: Embedder) -> None:
-    """Refuse to start on vectors of another model: their distances would mean nothing."""
-    stored = await promotions.models()
-    if stored and embedder.model not in stored:
-        raise ModelMismatch("model_mismatch", stored=", ".join(sorted(stored)), configured=embedder.model)
+async def _followed(clearwell: Clearwell) -> None:
+    """Know which groups have indexes and whether the database moves to another model, before anybody searches."""
+    await clearwell.large.look()
+    await clearwell.models.follow()
+    await clearwell.models.loaded()
+
+
+async def require_model(moves: MoveStore, embedder: Embedder) -> None:
+    """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
+    stored, move = await moves.models(), await moves.last()
+    usable = set(stored)
+    if move is not None:
+        usable = {move.to_model} if move.finished_at else {move.from_model, move.to_model}
+    if stored and embedder.model not in usable:
+        raise ModelMismatch("model_mismatch", stored=", ".join(sorted(usable)), configured=embedder.model)
     if embedder.model in stored:
         (vector,) = await embedder.embed(["dimensions?"])
         if len(vector) != stored[embedder.model]:
@@ -404,9 +478,13 @@ __all__ = [
     "Clearwell",
     "Health",
     "assemble",
+    "configured_model",
     "make_embedder",
+    "make_model",
     "open_clearwell",
+    "open_indexes",
     "open_keys",
     "open_memory",
+    "open_reembedding",
     "require_model",
 ]

@@ -12,6 +12,7 @@
     ├── StillRunning            the first request with this Idempotency-Key has not ended
     ├── Unavailable             a part that is needed did not answer
     │   ├── DatabaseUnavailable
+    │   ├── ModelsMoved         the database began to move to another embedding model
     │   ├── WorkingMemoryUnavailable
     │   ├── EmbedderUnavailable
     │   ├── JudgeUnavailable    of the language model: what it did, and when to ask again
@@ -83,6 +84,10 @@ class Unavailable(ClearwellError):
 
 class DatabaseUnavailable(Unavailable):
     """PostgreSQL did not answer."""
+
+
+class ModelsMoved(Unavailable):
+    """The database began to move to another embedding model that the asker did not know of."""
 
 
 class WorkingMemoryUnavailable(Unavailable):

@@ -175,6 +175,10 @@ class Settings(BaseSettings):
     embedding_retries: Annotated[int, Field(ge=0)] = Field(3, description="tries after the first at the embedding API")
     embedding_batch: Count = Field(64, description="texts in one request to the embedding API")
 
+    other_embedding_api_key: SecretStr | None = Field(
+        None, description="key of the other model's API while the database moves from one model to another"
+    )
+
     # judge
     judge_base_url: str | None = Field(None, description="address of the chat API that judges; empty: no judge")
     judge_model: str = Field("", description="model name at the chat API; needed where there is a judge")
@@ -197,6 +201,9 @@ class Settings(BaseSettings):
     postgres_pool_max: Count = Field(10, description="most connections to PostgreSQL")
     postgres_connect_seconds: Seconds = Field(5.0, description="longest wait for a connection to PostgreSQL")
     postgres_statement_seconds: Seconds = Field(30.0, description="longest run of one statement")
+    exact_scan_rows: Count = Field(
+        15_000, description="chunks of a group up to which every one is compared; above, the group gets indexes"
+    )
     postgres_prepare: bool = Field(True, description="prepare statements; off for a PgBouncer that cannot keep them")
     redis_pool_max: Count = Field(20, description="most connections to Redis or Valkey")
     redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")

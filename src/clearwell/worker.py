@@ -57,6 +57,7 @@ async def look_after_digests(clearwell: Clearwell) -> int:
 
 
 async def _sweep_round(clearwell: Clearwell, number: int) -> None:
+    await clearwell.models.follow()
     found = await sweep(clearwell)
     if found:
         log.info("admissions taken up again", rows=found)
@@ -88,6 +89,28 @@ async def work(clearwell: Clearwell) -> None:
         await asyncio.sleep(clearwell.settings.sweep_seconds)
 
     await _rounds("sweep", lambda number: _sweep_round(clearwell, number), pause)
+
+
+async def build_indexes(clearwell: Clearwell) -> None:
+    """Look for large groups for ever, beside the sweep: building an index can take minutes."""
+    told = False
+
+    async def one_round(_: int) -> None:
+        nonlocal told
+        if not clearwell.models.moving:
+            told = await _indexed(clearwell, told=told)
+
+    await _rounds("indexes", one_round, lambda: asyncio.sleep(clearwell.settings.sweep_seconds))
+
+
+async def _indexed(clearwell: Clearwell, *, told: bool) -> bool:
+    """One look; whether it was told that this login cannot build. Once is enough."""
+    changes = await clearwell.indexes.keep((await clearwell.models.to_write()).model)
+    if changes.not_owner and not told:
+        log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
+    for group_id in changes.built:
+        log.info("group indexed", group_id=group_id)
+    return told or changes.not_owner
 
 
 async def work_at_digests(clearwell: Clearwell, *, scheduled: bool) -> None:
@@ -132,6 +155,7 @@ async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
     """The worker, as long as this lasts."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_as_long(work(clearwell), "worker"))
+        await stack.enter_async_context(_as_long(build_indexes(clearwell), "indexes"))
         stack.push_async_callback(_stop_beating, clearwell)
         await stack.enter_async_context(_as_long(beat(clearwell), "worker's beat"))
         await stack.enter_async_context(digest_worker(clearwell))

@@ -16,6 +16,7 @@ from clearwell.ports import (
     IdempotencyStore,
     KeyStore,
     LongTermSearch,
+    MoveStore,
     PromotionStore,
     QuarantineStore,
     RecallStore,
@@ -49,6 +50,7 @@ class Stores:
     working: WorkingStore
     search: LongTermSearch
     promotions: PromotionStore
+    moves: MoveStore
     idempotency: IdempotencyStore
     keys: KeyStore
     tombstones: TombstoneStore

@@ -111,6 +111,7 @@ class Knowledge:
             model=self._embedder.model,
             limit=MEMORIES_COMPARED,
             agent_id=candidate.capture.agent_id,
+            text=candidate.own.text or candidate.capture.content,
         )
         return await self._longterm.search(query)
 

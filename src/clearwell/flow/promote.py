@@ -6,6 +6,7 @@ from dataclasses import replace
 from clearwell.errors import ClearwellError
 from clearwell.flow import limits
 from clearwell.flow.access import agent_for, require_group_covered, require_right
+from clearwell.flow.moving import Models
 from clearwell.flow.split import split
 from clearwell.ports import Claim, Clock, Embedder, IdempotencyStore, Ids, PromotionStore
 from clearwell.records import (
@@ -35,6 +36,7 @@ class Promoting:
         clock: Clock,
         ids: Ids,
         settings: Settings,
+        models: Models | None = None,
     ) -> None:
         self._promotions = promotions
         self._idempotency = idempotency
@@ -42,6 +44,7 @@ class Promoting:
         self._clock = clock
         self._ids = ids
         self._settings = settings
+        self._models = models
 
     async def promote(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
@@ -80,9 +83,10 @@ class Promoting:
     ) -> list[Promoted | ClearwellError]:
         good = [text for text in texts if not isinstance(text, ClearwellError)]
         chunked = [self._split(text) for text in good]
-        vectors = iter(await self._embedder.embed([chunk for chunks in chunked for chunk in chunks]) if good else [])
+        embedder = self._embedder if self._models is None else await self._models.to_write()
+        vectors = iter(await embedder.embed([chunk for chunks in chunked for chunk in chunks]) if good else [])
         made = [
-            self._memory(group_id, text, [(chunk, next(vectors)) for chunk in chunks], by)
+            self._memory(group_id, text, [(chunk, next(vectors)) for chunk in chunks], embedder.model, by)
             for text, chunks in zip(good, chunked, strict=True)
         ]
         results = _in_order(texts, [_promoted(promotion) for promotion, _ in made])
@@ -100,7 +104,7 @@ class Promoting:
         )
 
     def _memory(
-        self, group_id: str, text: NewMemory, chunks: Sequence[tuple[str, Vector]], by: Principal
+        self, group_id: str, text: NewMemory, chunks: Sequence[tuple[str, Vector]], model: str, by: Principal
     ) -> tuple[Promotion, list[Memory]]:
         promotion = Promotion(
             id=self._ids.new(),
@@ -111,9 +115,9 @@ class Promoting:
             text=text,
             chunks=len(chunks),
         )
-        return promotion, [self._chunk(promotion, number, *chunk) for number, chunk in enumerate(chunks)]
+        return promotion, [self._chunk(promotion, number, *chunk, model) for number, chunk in enumerate(chunks)]
 
-    def _chunk(self, promotion: Promotion, number: int, content: str, vector: Vector) -> Memory:
+    def _chunk(self, promotion: Promotion, number: int, content: str, vector: Vector, model: str) -> Memory:
         text = promotion.text
         return Memory(
             id=promotion.memory_id,
@@ -124,7 +128,7 @@ class Promoting:
             agent_id=text.agent_id,
             content=content,
             embedding=vector,
-            embedding_model=self._embedder.model,
+            embedding_model=model,
             session_id=text.session_id,
             author=text.author,
             occurred_at=text.occurred_at,

@@ -20,6 +20,7 @@ from clearwell.flow.lexical import asked, shares
 from clearwell.flow.normal import normalised
 from clearwell.flow.options import RetrieveOptions, Wanted, wanted
 from clearwell.flow.relevance import relevance
+from clearwell.flow.scale import scale_of
 from clearwell.flow.searching import Searching
 from clearwell.ports import Asked, Clock, Embedder, Fusion, LongTermSearch, RecallStore, SearchQuery, WorkingStore
 from clearwell.records import (
@@ -127,6 +128,7 @@ class Retrieving:
             asked=words,
             fusion=self._fusion,
             where=want.where,
+            text=query,
         )
         return await self._searching.search(query, search, degraded)
 
@@ -211,12 +213,9 @@ class Retrieving:
 
 def fusion_for(embedder: Embedder, settings: Settings) -> Fusion:
     """The weights, with that of the vectors put on the embedder's own scale: from where relevance leaves 0 to its 1."""
-    read = [(step / 200, embedder.relevance(step / 200)) for step in range(-200, 201)]
-    top = max(relevance for _, relevance in read)
-    low = max((cosine for cosine, relevance in read if relevance <= 0), default=0.0)
-    high = min(cosine for cosine, relevance in read if relevance >= top)
+    scale = scale_of(embedder)
     return Fusion(
-        dense=settings.fusion_dense / max(high - low, 0.05),
+        dense=settings.fusion_dense / (scale.high - scale.low),
         lexical=settings.fusion_lexical,
         author=settings.fusion_author,
         beside=settings.fusion_beside,

@@ -3,8 +3,18 @@
 from clearwell.models.calibration import Calibration, Curve
 from clearwell.models.chat import OpenAIChat
 from clearwell.models.judge import LLMJudge
+from clearwell.models.offline import MODEL as OFFLINE_MODEL
 from clearwell.models.offline import OfflineEmbedder
 from clearwell.models.openai import OpenAIEmbedder
 from clearwell.models.writer import LLMWriter
 
-__all__ = ["Calibration", "Curve", "LLMJudge", "LLMWriter", "OfflineEmbedder", "OpenAIChat", "OpenAIEmbedder"]
+__all__ = [
+    "OFFLINE_MODEL",
+    "Calibration",
+    "Curve",
+    "LLMJudge",
+    "LLMWriter",
+    "OfflineEmbedder",
+    "OpenAIChat",
+    "OpenAIEmbedder",
+]

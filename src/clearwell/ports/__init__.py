@@ -21,6 +21,7 @@ from clearwell.ports.digest import (
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, PromotionStore, SearchQuery
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
+from clearwell.ports.moving import MoveStore
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
@@ -65,6 +66,7 @@ __all__ = [
     "KnownVector",
     "Lexicon",
     "LongTermSearch",
+    "MoveStore",
     "OpenDigest",
     "Pending",
     "PromotionStore",

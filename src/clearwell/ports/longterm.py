@@ -59,6 +59,8 @@ class SearchQuery:
 
     Without a vector, words alone are searched, of every model's memories, and only what has one of them is found.
     ``fusion.dense`` is per unit of cosine. What ``where`` leaves out is left out before the best are taken.
+    ``text`` is what the vector was made of. ``move`` is the number of the last move to another model that the asker
+    knows of, 0 for none: a store that knows of a later one raises ModelsMoved, since rows may have left ``model``.
     """
 
     group_id: str
@@ -69,13 +71,15 @@ class SearchQuery:
     asked: Asked | None = None
     fusion: Fusion = Fusion()
     where: Where = EVERYTHING
+    text: str | None = None
+    move: int | None = None
 
 
 class LongTermSearch(Protocol):
     """What retrieval is given of long-term memory."""
 
     async def search(self, query: SearchQuery) -> list[Found]:
-        """The best memories, best first, one chunk each, exactly."""
+        """The best memories, best first, one chunk each: exactly, or nearly so in a group that has an index."""
         ...
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:

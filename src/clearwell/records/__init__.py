@@ -38,6 +38,7 @@ from clearwell.records.ingress import (
     Tombstone,
     Verdict,
 )
+from clearwell.records.moving import ModelChoice, Move, NewMove, StoredText
 from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
 from clearwell.records.promotion import Promoted, Promotion
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
@@ -97,8 +98,11 @@ __all__ = [
     "Memory",
     "MemoryEntry",
     "Metadata",
+    "ModelChoice",
+    "Move",
     "NewCapture",
     "NewMemory",
+    "NewMove",
     "NodeEvent",
     "NodeEventType",
     "NodeRun",
@@ -123,6 +127,7 @@ __all__ = [
     "Sentence",
     "Sighting",
     "Source",
+    "StoredText",
     "Support",
     "Tombstone",
     "TombstoneKind",

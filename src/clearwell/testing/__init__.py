@@ -7,6 +7,7 @@ from clearwell.testing.access import MemoryIdempotency, MemoryKeys
 from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
@@ -20,6 +21,7 @@ __all__ = [
     "MemoryIdempotency",
     "MemoryKeys",
     "MemoryLongTerm",
+    "MemoryMoves",
     "MemoryQuarantine",
     "MemoryRecalls",
     "MemoryTombstones",

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.errors import ModelsMoved
 from clearwell.flow.filters import meets
 from clearwell.ports import Claim, Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
@@ -23,8 +24,15 @@ class MemoryLongTerm:
         self._idempotency = idempotency
         self.promotions: list[Promotion] = []
         self.events: list[AuditEvent] = []
+        self.last_move = 0
+
+    @property
+    def chunks(self) -> list[Memory]:
+        return self._chunks
 
     async def search(self, query: SearchQuery) -> list[Found]:
+        if query.move not in (None, self.last_move) and query.embedding is not None:
+            raise ModelsMoved("models_moved")
         found = [
             Found(memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk))
             for chunk in self._chunks

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from clearwell.adapters.cli import asking, context, doctor, explain, ingress, memory, operate, problems, serve, status
+from clearwell.adapters.cli import (
+    asking,
+    context,
+    doctor,
+    explain,
+    ingress,
+    memory,
+    operate,
+    problems,
+    reembed,
+    serve,
+    status,
+)
 from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
@@ -46,6 +58,8 @@ for command in (
     serve.serve,
     serve.worker,
     operate.migrate,
+    reembed.reembed,
+    reembed.index,
     memory.capture,
     asking.query,
     context.context,

@@ -6,16 +6,22 @@ from clearwell.stores.postgres.database import Database, Role, database_address,
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
+from clearwell.stores.postgres.indexing import GroupIndexes, IndexChanges
 from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
+from clearwell.stores.postgres.large import LargeGroups
 from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
 from clearwell.stores.postgres.material import PostgresDigestMaterial
 from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
+from clearwell.stores.postgres.moves import PostgresMoves
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
 from clearwell.stores.postgres.tombstones import PostgresTombstones
 
 __all__ = [
     "Database",
+    "GroupIndexes",
+    "IndexChanges",
+    "LargeGroups",
     "PostgresAdmissions",
     "PostgresAudit",
     "PostgresCaptures",
@@ -27,6 +33,7 @@ __all__ = [
     "PostgresJobs",
     "PostgresKeys",
     "PostgresLongTerm",
+    "PostgresMoves",
     "PostgresPromotions",
     "PostgresQuarantine",
     "PostgresTombstones",

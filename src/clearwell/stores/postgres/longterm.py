@@ -6,12 +6,13 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from clearwell.errors import StillRunning
+from clearwell.errors import ModelsMoved, StillRunning
 from clearwell.ports import Claim, Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Scope
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.idempotency import claim_params
+from clearwell.stores.postgres.large import LargeGroups, search_by_index
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
 from clearwell.stores.postgres.searching import asked_params, found_of, where_params
@@ -24,9 +25,10 @@ SPARE_CHUNKS, MORE = 3, 4
 class PostgresLongTerm:
     """What retrieval and the duplicate check are given: search, and nothing else."""
 
-    def __init__(self, database: Database, role: Role = Role.AGENT) -> None:
+    def __init__(self, database: Database, role: Role = Role.AGENT, *, large: LargeGroups | None = None) -> None:
         self._database = database
         self._role = role
+        self._large = large
 
     async def search(self, query: SearchQuery) -> list[Found]:
         if query.limit == 0:
@@ -47,13 +49,22 @@ class PostgresLongTerm:
             "agent_id": wanted.agent_id,
             "limit": limit,
         }
-        if wanted.asked is None and wanted.where.everything:
-            rows = await self._database.run(self._role, wanted.group_id, query("search"), params)
-        else:
-            params |= asked_params(wanted, limit) | where_params(wanted.where)
-            statements = [(query("plan_by_group"), {}), (query("search_with_words"), params)]
-            _, rows = await self._database.run_all(self._role, wanted.group_id, statements)
+        (planned,), rows = await self._database.run_all(self._role, wanted.group_id, self._statements(wanted, params))
+        if wanted.move is not None and wanted.embedding is not None and planned["move"] != wanted.move:
+            raise ModelsMoved("models_moved")
         return [found_of(row, wanted) for row in rows]
+
+    def _statements(self, wanted: SearchQuery, params: dict[str, Any]) -> list[Statement]:
+        """How to plan, and the search: exact, or by the group's own index where it has one."""
+        indexed = None if self._large is None else self._large.dimensions_for(wanted, params["limit"])
+        if wanted.asked is None and wanted.where.everything:
+            if indexed is not None:
+                return search_by_index("search_large", params, indexed)
+            return [(query("last_move"), {}), (query("search"), params)]
+        params |= asked_params(wanted, params["limit"]) | where_params(wanted.where)
+        if indexed is not None:
+            return search_by_index("search_large_with_words", params, indexed)
+        return [(query("plan_by_group"), {}), (query("search_with_words"), params)]
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}

@@ -254,7 +254,8 @@ SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_versi
 
 -- name: plan_by_group
 -- One plan for every group, and always by the group's index: planning anew costs as much as scanning a small group.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
 
 -- name: search_with_words
 -- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
@@ -323,6 +324,151 @@ WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NU
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
 
+-- name: last_move
+-- The last move to another embedding model and how far it is, 0 where there was none.
+SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) AS move FROM reembeddings
+
+-- name: plan_by_index
+-- A partial index is used only where the planner knows the group, and an approximate one only instead of sorting.
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true),
+    set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', %(effort)s, true),
+    set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
+
+-- name: search_large_with_words
+-- As search_with_words, but only among the nearest by the group's own index and those with telling words of the query.
+WITH rarity AS (
+    SELECT q.dimension, term.chunks,
+        q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
+    FROM unnest(%(dimensions)s::integer[], %(weights)s::double precision[]) AS q (dimension, weight)
+    CROSS JOIN (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
+        WHERE group_id = %(group_id)s AND dimension = 0 AND reader IN ('', %(agent_id)s)) AS whole
+    CROSS JOIN LATERAL (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
+        WHERE group_id = %(group_id)s AND dimension = q.dimension AND reader IN ('', %(agent_id)s)) AS term
+), asked AS (
+    SELECT ('{' || coalesce(string_agg(dimension || ':' || (weight / most)::real, ',' ORDER BY dimension),
+        '') || '}/1048576')::sparsevec AS words
+    FROM rarity, (SELECT nullif(sum(weight), 0) * 2 AS most FROM rarity) AS best
+), telling AS (
+    SELECT coalesce(array_agg(dimension), '{}') AS terms
+    FROM (SELECT dimension, chunks, sum(chunks) OVER (ORDER BY chunks, dimension) AS total FROM rarity
+        WHERE chunks > 0) AS counted
+    WHERE total <= %(telling)s OR total = chunks
+), named AS (
+    SELECT CASE WHEN count(DISTINCT author) = 1 THEN min(author) END AS author FROM group_authors
+    WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
+), near AS MATERIALIZED (
+    SELECT m.ctid AS place FROM memories m
+    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    ORDER BY halfvec(m.embedding, %(size)s, true) <=> %(embedding)s LIMIT %(near)s
+), pool AS MATERIALIZED (
+    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
+        %(dense)s * (m.embedding <=> %(embedding)s) + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
+    FROM (SELECT place FROM near UNION SELECT clearwell_worded((SELECT terms FROM telling))) AS c
+    JOIN memories m ON m.ctid = c.place
+    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
+), lifted AS (
+    SELECT place, id, chunk_no, %(dense)s - away AS own,
+        session_id IS NOT NULL AS placed,
+        %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0) AS beside,
+        %(answer)s * coalesce(greatest(%(dense)s - min(away) FILTER (WHERE asks) OVER before, 0), 0) AS answer,
+        %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) AS session
+    FROM pool
+    WINDOW beside AS (PARTITION BY session_id, agent_id ORDER BY position
+            RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW),
+        before AS (PARTITION BY session_id, agent_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING)
+), ranked AS (
+    SELECT *, own + CASE WHEN placed THEN beside + answer + session ELSE 0 END AS rank FROM lifted
+    ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s
+)
+SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
+    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
+    -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
+    CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS named,
+    (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
+FROM ranked l JOIN memories m ON m.ctid = l.place
+ORDER BY l.rank DESC, m.id, m.chunk_no
+
+-- name: search_large
+-- The nearest chunks of the group by its own index, put in their exact order.
+WITH near AS MATERIALIZED (
+    SELECT m.ctid AS place FROM memories m
+    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    ORDER BY halfvec(m.embedding, %(size)s, true) <=> %(embedding)s LIMIT %(near)s
+)
+SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
+    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity
+FROM near JOIN memories m ON m.ctid = near.place
+ORDER BY (m.embedding <=> %(embedding)s) + 0, m.id, m.chunk_no LIMIT %(limit)s
+
+-- name: groups_with_indexes
+SELECT group_id, model, dimensions FROM group_indexes WHERE state = 'ready'
+
+-- name: groups_without_indexes
+-- Large groups whose indexes are missing, half built or broken. A build that failed is tried again later.
+SELECT t.group_id, t.chunks, e.dimensions
+FROM (SELECT group_id, sum(chunks)::integer AS chunks FROM group_terms WHERE dimension = 0 GROUP BY group_id) AS t
+JOIN embedding_models e ON e.model = %(model)s
+WHERE t.chunks > %(rows)s AND e.dimensions <= %(widest)s
+    AND NOT EXISTS (SELECT FROM group_indexes i WHERE i.group_id = t.group_id AND i.model = %(model)s
+        AND (i.state = 'failed' AND i.changed_at > %(failed_since)s
+            OR i.state = 'ready' AND 2 = (SELECT count(*) FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+                WHERE x.indrelid = 'memories'::regclass AND x.indisvalid AND c.relname IN (
+                    clearwell_index_name('near', t.group_id, %(model)s), clearwell_index_name('words', t.group_id, '')))))
+ORDER BY t.group_id
+
+-- name: groups_to_leave
+-- Groups that have become small, and indexes of a model that is no longer used.
+SELECT i.group_id, i.model FROM group_indexes i
+WHERE i.model <> %(model)s OR 2 * (SELECT coalesce(sum(t.chunks), 0) FROM group_terms t
+    WHERE t.group_id = i.group_id AND t.dimension = 0) < %(rows)s
+ORDER BY i.group_id, i.model
+
+-- name: note_index
+INSERT INTO group_indexes (group_id, model, dimensions, state, chunks, changed_at)
+VALUES (%(group_id)s, %(model)s, %(dimensions)s, %(state)s, %(chunks)s, %(at)s)
+ON CONFLICT (group_id, model) DO UPDATE SET dimensions = excluded.dimensions, state = excluded.state,
+    chunks = excluded.chunks, changed_at = excluded.changed_at
+
+-- name: forget_index
+DELETE FROM group_indexes WHERE group_id = %(group_id)s AND model = %(model)s
+
+-- name: may_index
+-- Only the table's owner can build, and one process at a time does; without a time limit, and on one core.
+SELECT pg_has_role(current_user, c.relowner, 'USAGE') AS owner,
+    pg_try_advisory_lock(hashtextextended('clearwell:indexes', 0)) AS alone,
+    set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
+    set_config('maintenance_work_mem', '256MB', false), set_config('max_parallel_maintenance_workers', '0', false)
+FROM pg_class c WHERE c.oid = 'memories'::regclass
+
+-- name: index_statements
+-- The statements that build a group's indexes, after those that remove what a build that was killed has left.
+SELECT statement FROM (
+    SELECT 1 AS step, format('DROP INDEX CONCURRENTLY IF EXISTS %%I', c.relname) AS statement
+    FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+    WHERE x.indrelid = 'memories'::regclass AND NOT x.indisvalid AND c.relname IN (
+        clearwell_index_name('near', %(group_id)s, %(model)s), clearwell_index_name('words', %(group_id)s, ''))
+    UNION ALL
+    SELECT 2, format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %%I ON memories USING gin (clearwell_dimensions(lexemes))'
+        ' WITH (fastupdate = off) WHERE group_id = %%L', clearwell_index_name('words', %(group_id)s, ''), %(group_id)s)
+    UNION ALL
+    SELECT 3, format('CREATE INDEX CONCURRENTLY IF NOT EXISTS %%I ON memories USING hnsw ((embedding::halfvec(%%s))'
+        ' halfvec_cosine_ops) WITH (m = 16, ef_construction = 128) WHERE group_id = %%L AND embedding_model = %%L',
+        clearwell_index_name('near', %(group_id)s, %(model)s), %(dimensions)s::integer, %(group_id)s, %(model)s)
+) AS steps ORDER BY step
+
+-- name: unindex_statements
+-- The words serve every model: they go with the last one.
+SELECT format('DROP INDEX CONCURRENTLY IF EXISTS %%I', name) AS statement FROM unnest(ARRAY[
+    clearwell_index_name('near', %(group_id)s, %(model)s),
+    CASE WHEN %(last)s THEN clearwell_index_name('words', %(group_id)s, '') END]) AS name
+WHERE name IS NOT NULL
+
 -- name: get_memories
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
     occurred_at, metadata, promoted_at, valid_to
@@ -337,6 +483,39 @@ SELECT model, dimensions FROM embedding_models
 -- name: note_embedding_model
 INSERT INTO embedding_models (model, dimensions, first_used_at) VALUES (%(model)s, %(dimensions)s, %(at)s)
 ON CONFLICT DO NOTHING
+
+-- name: last_reembedding
+SELECT id, from_model, from_choice, to_model, to_choice, moving_at, finished_at FROM reembeddings ORDER BY id DESC LIMIT 1
+
+-- name: give_up_reembedding
+UPDATE reembeddings SET finished_at = %(at)s WHERE finished_at IS NULL
+
+-- name: begin_reembedding
+INSERT INTO reembeddings (from_model, from_choice, to_model, to_choice, started_by, started_at, moving_at)
+VALUES (%(from_model)s, %(from_choice)s, %(to_model)s, %(to_choice)s, %(by)s, %(at)s, %(moving_at)s)
+RETURNING id, from_model, from_choice, to_model, to_choice, moving_at, finished_at
+
+-- name: set_off_reembedding
+UPDATE reembeddings SET moving_at = %(at)s WHERE id = %(id)s AND moving_at IS NULL
+
+-- name: finish_reembedding
+UPDATE reembeddings SET finished_at = %(at)s WHERE id = %(id)s AND finished_at IS NULL
+
+-- name: groups_with_memories
+SELECT group_id FROM indexed_groups ORDER BY group_id
+
+-- name: vectors_left
+SELECT count(*)::integer AS chunks FROM memories WHERE group_id = %(group_id)s AND embedding_model <> %(model)s
+
+-- name: texts_of_other_models
+SELECT id, chunk_no, content FROM memories
+WHERE group_id = %(group_id)s AND embedding_model <> %(model)s
+    AND (id, chunk_no) > (%(after_id)s, %(after_chunk)s::integer)
+ORDER BY id, chunk_no LIMIT %(limit)s
+
+-- name: put_vector
+UPDATE memories SET embedding = %(embedding)s, embedding_model = %(model)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND chunk_no = %(chunk_no)s AND embedding_model <> %(model)s
 
 -- name: find_key
 SELECT any_key_ever, id, name, rights, groups, agent_id, created_at FROM clearwell_find_key(%(hash)s)

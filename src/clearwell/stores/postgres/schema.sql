@@ -431,6 +431,9 @@ BEGIN
     WHERE id = worker_id;
 END;
 $$;
+CREATE FUNCTION public.clearwell_dimensions(lexemes public.sparsevec) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE STRICT COST 1000 PARALLEL SAFE
+    RETURN (split_part(regexp_replace((lexemes)::text, ':[^,}]+'::text, ''::text, 'g'::text), '/'::text, 1))::integer[];
 CREATE TABLE public.api_keys (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -469,6 +472,9 @@ BEGIN
             WITH CHECK (group_id = nullif(current_setting(''clearwell.group'', true), ''''))', path_table);
 END
 $$;
+CREATE FUNCTION public.clearwell_index_name(kind text, group_id text, model text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((('memories_'::text || kind) || '_'::text) || "left"(encode(sha256(convert_to((((length(group_id) || ':'::text) || group_id) || model), 'UTF8'::name)), 'hex'::text), 32));
 CREATE FUNCTION public.clearwell_meets(stored jsonb, operator text, wanted jsonb) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -497,6 +503,17 @@ BEGIN
     END;
 END
 $$;
+CREATE FUNCTION public.clearwell_worded(terms integer[]) RETURNS SETOF tid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 2000
+    SET search_path TO 'pg_catalog'
+    SET enable_seqscan TO 'off'
+    AS $_$
+BEGIN
+    RETURN QUERY EXECUTE
+        'SELECT ctid FROM public.memories WHERE group_id = $1 AND public.clearwell_dimensions(lexemes) && $2'
+        USING nullif(current_setting('clearwell.group', true), ''), terms;
+END
+$_$;
 CREATE TABLE procrastinate.procrastinate_events (
     id bigint NOT NULL,
     job_id bigint NOT NULL,
@@ -618,6 +635,16 @@ CREATE TABLE public.group_authors (
     CONSTRAINT group_authors_spoken_check CHECK ((spoken <> ''::text))
 );
 ALTER TABLE ONLY public.group_authors FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.group_indexes (
+    group_id text NOT NULL,
+    model text NOT NULL,
+    dimensions integer NOT NULL,
+    state text NOT NULL,
+    chunks integer NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT group_indexes_state_check CHECK ((state = ANY (ARRAY['building'::text, 'ready'::text, 'failed'::text])))
+);
+ALTER TABLE ONLY public.group_indexes FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.group_secrets (
     group_id text NOT NULL,
     secret bytea NOT NULL
@@ -791,6 +818,26 @@ CREATE TABLE public.quarantine_vectors (
 );
 ALTER TABLE ONLY public.quarantine_vectors ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE ONLY public.quarantine_vectors FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.reembeddings (
+    id integer NOT NULL,
+    from_model text NOT NULL,
+    from_choice jsonb NOT NULL,
+    to_model text NOT NULL,
+    to_choice jsonb NOT NULL,
+    started_by text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    moving_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT reembeddings_check CHECK ((from_model <> to_model))
+);
+ALTER TABLE public.reembeddings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.reembeddings_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -862,6 +909,8 @@ ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
 ALTER TABLE ONLY public.group_authors
     ADD CONSTRAINT group_authors_pkey PRIMARY KEY (group_id, author, reader);
+ALTER TABLE ONLY public.group_indexes
+    ADD CONSTRAINT group_indexes_pkey PRIMARY KEY (group_id, model);
 ALTER TABLE ONLY public.group_secrets
     ADD CONSTRAINT group_secrets_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.group_terms
@@ -888,6 +937,8 @@ ALTER TABLE ONLY public.quarantine_logs
     ADD CONSTRAINT quarantine_logs_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.quarantine_vectors
     ADD CONSTRAINT quarantine_vectors_pkey PRIMARY KEY (group_id, log_id, model);
+ALTER TABLE ONLY public.reembeddings
+    ADD CONSTRAINT reembeddings_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.sightings
@@ -911,6 +962,7 @@ CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id
 CREATE INDEX digests_id ON public.digests USING btree (id);
 CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE UNIQUE INDEX digests_tick ON public.digests USING btree (group_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX group_sizes ON public.group_terms USING btree (group_id, chunks) WHERE (dimension = 0);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX indexed_groups_version ON public.indexed_groups USING btree (tokenizer_version, group_id);
 CREATE INDEX insight_sources_log ON public.insight_sources USING btree (group_id, log_id);
@@ -919,6 +971,7 @@ CREATE INDEX insights_open ON public.insights USING btree (group_id, id) WHERE (
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
 CREATE INDEX memories_session ON public.memories USING btree (group_id, session_id, "position") WHERE (session_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
 CREATE TRIGGER procrastinate_jobs_notify_queue_job_aborted_v1 AFTER UPDATE OF abort_requested ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN (((old.abort_requested = false) AND (new.abort_requested = true) AND (new.status = 'doing'::procrastinate.procrastinate_job_status))) EXECUTE FUNCTION procrastinate.procrastinate_notify_queue_abort_job_v1();
@@ -957,7 +1010,9 @@ ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digest_marks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digests ENABLE ROW LEVEL SECURITY;
+CREATE POLICY finder_finds_places ON public.memories FOR SELECT TO clearwell_finder USING (true);
 ALTER TABLE public.group_authors ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.group_indexes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
@@ -975,6 +1030,7 @@ CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current
 CREATE POLICY own_group ON public.digest_marks USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digests USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.group_indexes USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -998,10 +1054,12 @@ ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
 CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
 CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
+CREATE POLICY worker_finds_groups ON public.group_terms FOR SELECT TO clearwell_worker USING ((dimension = 0));
 CREATE POLICY worker_finds_groups ON public.indexed_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_schedules ON public.groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
+CREATE POLICY worker_keeps_indexes ON public.group_indexes TO clearwell_worker USING (true) WITH CHECK (true);
 ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA procrastinate TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_app;
@@ -1010,6 +1068,7 @@ GRANT USAGE ON SCHEMA public TO clearwell_reviewer;
 GRANT USAGE ON SCHEMA public TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_eraser;
 GRANT USAGE ON SCHEMA public TO clearwell_operator;
+GRANT USAGE ON SCHEMA public TO clearwell_finder;
 REVOKE ALL ON FUNCTION procrastinate.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION procrastinate.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) TO clearwell_worker;
 REVOKE ALL ON FUNCTION procrastinate.procrastinate_defer_jobs_v1(jobs procrastinate.procrastinate_job_to_defer_v1[]) FROM PUBLIC;
@@ -1052,6 +1111,10 @@ GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.clearwell_worded(terms integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_agent;
+GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_reviewer;
+GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE procrastinate.procrastinate_events TO clearwell_worker;
 GRANT USAGE ON SEQUENCE procrastinate.procrastinate_events_id_seq TO clearwell_worker;
 GRANT USAGE ON SEQUENCE procrastinate.procrastinate_jobs_id_seq TO clearwell_worker;
@@ -1100,6 +1163,7 @@ GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_eraser;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_reviewer;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_worker;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_eraser;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.group_indexes TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.group_terms TO clearwell_agent;
@@ -1143,6 +1207,10 @@ GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
+GRANT SELECT(ctid) ON TABLE public.memories TO clearwell_finder;
+GRANT SELECT(group_id) ON TABLE public.memories TO clearwell_finder;
+GRANT UPDATE(embedding) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(embedding_model) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE("position") ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE("position") ON TABLE public.memories TO clearwell_worker;
@@ -1150,6 +1218,7 @@ GRANT UPDATE("position") ON TABLE public.memories TO clearwell_eraser;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
@@ -1168,6 +1237,12 @@ GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent
 GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_vectors TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.quarantine_vectors TO clearwell_worker;
+GRANT SELECT ON TABLE public.reembeddings TO clearwell_agent;
+GRANT SELECT ON TABLE public.reembeddings TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.reembeddings TO clearwell_worker;
+GRANT SELECT ON TABLE public.reembeddings TO clearwell_operator;
+GRANT UPDATE(moving_at) ON TABLE public.reembeddings TO clearwell_worker;
+GRANT UPDATE(finished_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT SELECT ON TABLE public.schema_migrations TO clearwell_app;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;

@@ -1,0 +1,152 @@
+"""``reembed`` and ``index``: what an operator does about vectors."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.running import AsJson, UsageProblem, person, run, start
+from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
+from clearwell.flow.reembed import Progress as Report
+from clearwell.flow.reembed import Reembedded
+from clearwell.models import OFFLINE_MODEL
+from clearwell.records import ModelChoice
+from clearwell.servers import running_postgres
+from clearwell.settings import Settings
+from clearwell.stores.postgres import IndexChanges
+
+OFFLINE = ("offline", OFFLINE_MODEL)
+STEPS = 10
+"""So many lines tell of progress where there is no terminal to draw a bar on."""
+
+
+def reembed(
+    model: Annotated[str, typer.Option("--model", "-m", help="The new model: its name at the API, or 'offline'.")],
+    base_url: Annotated[str | None, typer.Option(help="Address of its API; else the configured one.")] = None,
+    dimensions: Annotated[int | None, typer.Option(min=1, help="Dimensions to ask of it; else its own.")] = None,
+    wait: Annotated[
+        float | None, typer.Option(min=0, help="Seconds that running programs have to load the new model.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move long-term memory to another embedding model while everything runs. Can be stopped and run again."""
+    settings, terminal = start()
+    if model in OFFLINE and (base_url or dimensions):
+        raise UsageProblem("reembed_needs_model", field="model")
+    wanted = _choice(settings, model, base_url, dimensions)
+    done = run(_moved(settings, terminal, wanted, wait))
+    if as_json:
+        terminal.json({"model": _stored_name(wanted), "chunks": done.chunks, "settings": {**_settings_for(wanted)}})
+    elif done.move is None:
+        terminal.tell("cli_reembed_none", model=_stored_name(wanted))
+    else:
+        terminal.tell("cli_reembed_done", chunks=done.chunks, model=_stored_name(wanted))
+        terminal.line()
+        for name, value in _settings_for(wanted).items():
+            terminal.line(f"  {name}={value}", "bold")
+
+
+def index(as_json: AsJson = False) -> None:
+    """Build the indexes that large groups need, and drop those that none needs. A running serve does it by itself."""
+    settings, terminal = start()
+    changes = run(_indexed(settings))
+    if as_json:
+        terminal.json(
+            {
+                "built": [*changes.built],
+                "dropped": [*changes.dropped],
+                "failed": [*changes.failed],
+                "not_owner": changes.not_owner,
+            }
+        )
+    elif changes == IndexChanges():
+        terminal.tell("cli_index_none", rows=settings.exact_scan_rows)
+    elif not changes.not_owner:
+        terminal.tell("cli_index_done", built=len(changes.built), dropped=len(changes.dropped))
+    if changes.failed:
+        terminal.warn("cli_index_failed", count=len(changes.failed))
+    if changes.not_owner:
+        terminal.warn("cli_index_not_owner")
+    if changes.failed or changes.not_owner:
+        raise typer.Exit(1)
+
+
+async def _indexed(settings: Settings) -> IndexChanges:
+    async with (
+        running_postgres(settings) as postgres,
+        open_indexes(settings, postgres.url) as (indexes, model),
+    ):
+        return await indexes.keep(model)
+
+
+async def _moved(settings: Settings, terminal: Terminal, wanted: ModelChoice, wait: float | None) -> Reembedded:
+    embedder = make_model(wanted, settings)
+    configured = configured_model(settings)
+    try:
+        async with (
+            running_postgres(settings) as postgres,
+            open_reembedding(settings, postgres.url, wait=wait) as reembedding,
+        ):
+            known, new = (_stored_name(configured), configured), (embedder.model, wanted)
+            planned = await reembedding.plan(known, new, by=person().name)
+            if planned is not None:
+                terminal.err.print(
+                    terminal.words("cli_reembed_begin", from_model=planned.from_model, to_model=planned.to_model),
+                    soft_wrap=True,
+                )
+            with _progress(terminal) as report:
+                return await reembedding.run(planned, embedder, report)
+    finally:
+        await embedder.close()
+
+
+def _choice(settings: Settings, model: str, base_url: str | None, dimensions: int | None) -> ModelChoice:
+    if model in OFFLINE:
+        return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
+    return ModelChoice(
+        embedder="openai", model=model, base_url=base_url or settings.embedding_base_url, dimensions=dimensions
+    )
+
+
+def _stored_name(choice: ModelChoice) -> str:
+    return choice.model if choice.dimensions is None else f"{choice.model}@{choice.dimensions}"
+
+
+def _settings_for(choice: ModelChoice) -> dict[str, str]:
+    """What makes this the configured model."""
+    if choice.embedder == "offline":
+        return {"CLEARWELL_EMBEDDER": "offline"}
+    named = {
+        "CLEARWELL_EMBEDDER": "openai",
+        "CLEARWELL_EMBEDDING_MODEL": choice.model,
+        "CLEARWELL_EMBEDDING_BASE_URL": choice.base_url or "",
+        "CLEARWELL_EMBEDDING_DIMENSIONS": "" if choice.dimensions is None else str(choice.dimensions),
+    }
+    return {name: value for name, value in named.items() if value}
+
+
+@contextmanager
+def _progress(terminal: Terminal) -> Iterator[Report]:
+    """A bar on a terminal; elsewhere a line now and then. Both go to stderr."""
+    if not terminal.err.is_terminal:
+        yield _Lines(terminal)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=terminal.err) as bar:
+        task = bar.add_task(terminal.words("cli_reembed_progress"), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Lines:
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._told = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        step = done * STEPS // max(total, 1)
+        if step != self._told:
+            self._told = step
+            self._terminal.err.print(self._terminal.words("cli_reembed_step", done=done, total=total), soft_wrap=True)

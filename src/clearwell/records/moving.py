@@ -1,0 +1,82 @@
+"""The move of a whole database from one embedding model to another."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from clearwell.records.values import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """How to reach a model. Never its key: that stays in the settings."""
+
+    embedder: Literal["offline", "openai"]
+    model: str
+    base_url: str | None = None
+    dimensions: int | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "embedder": self.embedder,
+            "model": self.model,
+            "base_url": self.base_url,
+            "dimensions": self.dimensions,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Json) -> "ModelChoice":
+        if not isinstance(stored, dict):
+            raise TypeError(f"a stored choice is an object, not {type(stored).__name__}")
+        base_url, dimensions = stored["base_url"], stored["dimensions"]
+        return cls(
+            embedder="offline" if stored["embedder"] == "offline" else "openai",
+            model=str(stored["model"]),
+            base_url=None if base_url is None else str(base_url),
+            dimensions=None if dimensions is None else int(str(dimensions)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMove:
+    """A move that somebody wants. ``from_model`` and ``to_model`` are the names that vectors are stored with.
+
+    ``at_once``: there are vectors of both models already.
+    """
+
+    from_model: str
+    from_choice: ModelChoice
+    to_model: str
+    to_choice: ModelChoice
+    started_by: str
+    started_at: datetime
+    at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A move that was begun. Between ``moving_at`` and ``finished_at`` some rows have a vector of the one model and
+    some of the other; before, all are still of the one."""
+
+    id: int
+    from_model: str
+    from_choice: ModelChoice
+    to_model: str
+    to_choice: ModelChoice
+    moving_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def number(self) -> int:
+        """Which move it is and how far: a search that knows of an earlier number may miss rows."""
+        return 2 * self.id + (self.moving_at is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A chunk whose vector is to be made anew."""
+
+    id: UUID
+    chunk_no: int
+    content: str

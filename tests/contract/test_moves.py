@@ -1,0 +1,77 @@
+"""Moving to another embedding model: vectors change, nothing else does, and nobody misses a row."""
+
+from dataclasses import replace
+
+import pytest
+
+from clearwell.errors import ModelsMoved
+from clearwell.ports import SearchQuery
+from clearwell.records import ModelChoice, NewMove
+from tests.contract.ports import START, Stores, promotion, unit
+
+OFFLINE = ModelChoice(embedder="offline", model="m")
+API = ModelChoice(embedder="openai", model="n", base_url="http://127.0.0.1:1/v1", dimensions=8)
+MOVE = NewMove(from_model="m", from_choice=OFFLINE, to_model="n", to_choice=API, started_by="ann", started_at=START)
+
+
+async def test_what_was_begun_is_known_with_how_to_reach_both_models(stores: Stores) -> None:
+    assert await stores.moves.last() is None
+    begun = await stores.moves.begin(MOVE)
+    assert (begun.from_choice, begun.to_choice, begun.moving_at, begun.finished_at) == (OFFLINE, API, None, None)
+    assert await stores.moves.last() == begun
+    await stores.moves.set_off(begun.id, at=START)
+    await stores.moves.finish(begun.id, at=START)
+    assert await stores.moves.last() == replace(begun, moving_at=START, finished_at=START)
+
+
+async def test_going_back_gives_up_what_was_under_way(stores: Stores) -> None:
+    first = await stores.moves.begin(MOVE)
+    back = replace(MOVE, from_model="n", from_choice=API, to_model="m", to_choice=OFFLINE)
+    second = await stores.moves.begin(replace(back, at_once=True))
+    assert second.number > first.number
+    assert second.moving_at == START
+    assert await stores.moves.last() == second
+
+
+async def test_rows_are_moved_page_by_page(stores: Stores) -> None:
+    many = promotion(1, vectors=[unit(0), unit(1), unit(2)])
+    await stores.promotions.add("g", [many, promotion(2)], events=[])
+    await stores.promotions.add("h", [promotion(3, "h")], events=[])
+    assert await stores.moves.groups() == ["g", "h"]
+    assert await stores.moves.left("g", "n") == 4
+    page = await stores.moves.texts("g", "n", after=None, limit=3)
+    assert [(one.id.int, one.chunk_no) for one in page] == [(1001, 0), (1001, 1), (1001, 2)]
+    assert page[0].content == "memory 1 chunk 0"
+    rest = await stores.moves.texts("g", "n", after=page[-1], limit=3)
+    assert [one.id.int for one in rest] == [1002]
+    assert await stores.moves.put("g", "n", [(one, unit(5)) for one in page], at=START) == 3
+    assert await stores.moves.left("g", "n") == 1
+    assert await stores.moves.left("h", "n") == 1
+    assert await stores.moves.models() == {"m": 8, "n": 8}
+    query = SearchQuery(group_id="g", embedding=unit(5), model="n", limit=5)
+    (found,) = await stores.search.search(query)
+    assert found.memory == replace(many[1][0], embedding_model="n", embedding=None)
+
+
+async def test_a_row_that_was_moved_or_is_gone_is_not_written_again(stores: Stores) -> None:
+    await stores.promotions.add("g", [promotion(1)], events=[])
+    (text,) = await stores.moves.texts("g", "n", after=None, limit=9)
+    gone = replace(text, chunk_no=7)
+    assert await stores.moves.put("g", "n", [(text, unit(5)), (gone, unit(6))], at=START) == 1
+    assert await stores.moves.put("g", "n", [(text, unit(6))], at=START) == 0
+    assert await stores.moves.put("g", "n", [], at=START) == 0
+
+
+async def test_a_search_that_does_not_know_of_the_move_is_told(stores: Stores) -> None:
+    await stores.promotions.add("g", [promotion(1)], events=[])
+    query = SearchQuery(group_id="g", embedding=unit(1), model="m", limit=5, move=0)
+    assert len(await stores.search.search(query)) == 1
+    begun = await stores.moves.begin(MOVE)
+    with pytest.raises(ModelsMoved):
+        await stores.search.search(query)
+    query = replace(query, move=begun.number)
+    assert len(await stores.search.search(query)) == 1
+    await stores.moves.set_off(begun.id, at=START)
+    with pytest.raises(ModelsMoved):
+        await stores.search.search(query)
+    assert len(await stores.search.search(replace(query, move=None))) == 1

@@ -1,0 +1,28 @@
+"""The worker builds the index of a group that has become large, and searches go on."""
+
+from clearwell.models import OfflineEmbedder
+from clearwell.records import NewMemory
+from clearwell.settings import Settings
+from clearwell.worker import worker
+from tests.conftest import opened
+from tests.path import PERSON
+from tests.waiting import until
+
+
+async def test_a_group_that_grows_large_is_indexed_in_the_background(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    settings = settings.model_copy(update={"exact_scan_rows": 5})
+    texts = [NewMemory(content=f"Room {number} has {number + 3} chairs and one table.") for number in range(8)]
+    async with opened(settings, offline_embedder) as running:
+        await running.memory.promote_many("g", texts, by=PERSON)
+        async with worker(running):
+
+            async def indexed() -> bool:
+                await running.large.look()
+                return ("g", offline_embedder.model) in running.large.known
+
+            await until(indexed)
+            found = await running.memory.retrieve("How many chairs are in room 6?", "g", by=PERSON)
+    assert "Room 6" in found.items[0].content
+    assert found.degraded == ()

@@ -1,0 +1,268 @@
+"""A live database moves to another model and back: killed midway, asked all the time, and no answer is shorter."""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+import clearwell.errors
+from clearwell.app import Clearwell
+from clearwell.errors import ModelMismatch
+from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
+from clearwell.records import NewMemory
+from clearwell.settings import Settings
+from tests.conftest import opened
+from tests.path import PERSON, said
+from tests.servers.embedding_api import EmbeddingApi, good
+from tests.servers.scripted import Reply, Request
+from tests.waiting import until
+
+PLACES = ("cellar", "harbour", "library", "market", "station", "garden", "workshop", "archive")
+THINGS = ("copper kettle", "blue ledger", "spare keys", "old map", "first invoice", "water pump", "blank forms")
+QUERIES = ("Where is the copper kettle?", "What is kept in the harbour?", "old map", "Who has the spare keys?")
+WANTED, API_MODEL = 12, "words-64"
+
+
+class Gate:
+    """Lets so many pages of texts pass, then holds the next one until it is opened. Single texts always pass."""
+
+    def __init__(self, pages: int) -> None:
+        self._left = pages
+        self._open = threading.Event()
+
+    def __call__(self, request: Request) -> Reply:
+        if len(request.body["input"]) > 1:
+            self._left -= 1
+            if self._left < 0:
+                self._open.wait(60)
+        return good(request)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def api() -> Iterator[EmbeddingApi]:
+    with EmbeddingApi() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"cold_limit": WANTED, "max_results": 50})
+
+
+async def fill(running: Clearwell) -> None:
+    texts = [
+        NewMemory(content=f"The {thing} of team {number} is kept in the {place}.", session_id=place)
+        for number, (place, thing) in enumerate((place, thing) for place in PLACES for thing in THINGS)
+    ]
+    for group in ("g", "h"):
+        await running.memory.promote_many(group, texts, by=PERSON)
+
+
+async def answers(running: Clearwell, query: str, group: str = "g") -> list[str]:
+    found = await running.memory.retrieve(query, group, by=PERSON, options=RetrieveOptions(cold_limit=WANTED))
+    assert found.degraded == ()
+    assert all(item.relevance is not None and 0 <= item.relevance <= 1 for item in found.items)
+    return [item.content for item in found.items]
+
+
+@asynccontextmanager
+async def asked_all_the_time(running: Clearwell) -> AsyncIterator[list[int]]:
+    """How many results each query had, as long as this lasts."""
+    counts: list[int] = []
+
+    async def ask() -> None:
+        while True:
+            for query in QUERIES:
+                counts.append(len(await answers(running, query)))
+
+    task = asyncio.create_task(ask())
+    try:
+        yield counts
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+
+def models(url: str) -> dict[str, int]:
+    with psycopg.connect(url) as owner:
+        rows = owner.execute("SELECT embedding_model, count(*) FROM memories GROUP BY 1").fetchall()
+        return {str(model): int(count) for model, count in rows}
+
+
+def url_of(settings: Settings) -> str:
+    assert settings.database_url is not None
+    return settings.database_url.get_secret_value()
+
+
+def environment(settings: Settings, **more: str) -> dict[str, str]:
+    source = str(Path(clearwell.errors.__file__).parents[1])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEARWELL_")}
+    return {
+        **kept,
+        "PYTHONPATH": source,
+        "LC_ALL": "C.UTF-8",
+        "DATABASE_URL": url_of(settings),
+        "CLEARWELL_SWEEP_SECONDS": "0.1",
+        "CLEARWELL_RETRIEVE_TIMEOUT_SECONDS": "0.5",
+        **more,
+    }
+
+
+async def reembed(settings: Settings, *words: str, **more: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "clearwell",
+        "reembed",
+        "--json",
+        "--wait",
+        "2",
+        *words,
+        env=environment(settings, **more),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
+    out, err = await asyncio.wait_for(process.communicate(), 90)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+def by_api(settings: Settings, api: EmbeddingApi) -> Settings:
+    return settings.model_copy(
+        update={"embedder": "openai", "embedding_model": API_MODEL, "embedding_base_url": api.base_url}
+    )
+
+
+async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
+    clearwell: Clearwell, settings: Settings, api: EmbeddingApi, offline_embedder: OfflineEmbedder
+) -> None:
+    await fill(clearwell)
+    url, chunks = url_of(settings), 2 * len(PLACES) * len(THINGS)
+    before = {query: await answers(clearwell, query) for query in QUERIES}
+    to_api = ("--model", API_MODEL, "--base-url", api.base_url)
+    api.usually = gate = Gate(pages=2)
+    async with asked_all_the_time(clearwell) as counts:
+        killed = await reembed(settings, *to_api)
+        await until(lambda: _is_mixed(url))
+        some = len(counts)
+        await until(lambda: _reached(counts, some + 3 * len(QUERIES)))
+        killed.kill()
+        await ended(killed)
+        gate.open()
+        half = models(url)
+        assert set(half) == {OFFLINE_MODEL, API_MODEL}
+        promoted = await clearwell.memory.promote("g", "The brass bell of team 99 hangs in the tower.", by=PERSON)
+        code, out, err = await ended(await reembed(settings, *to_api))
+        assert code == 0, err
+        assert models(url) == {API_MODEL: chunks + 1}
+        assert json.loads(out)["chunks"] == chunks - half[API_MODEL]
+        some = len(counts)
+        await until(lambda: _reached(counts, some + 2 * len(QUERIES)))
+    assert set(counts) == {WANTED}
+    for query in QUERIES:
+        assert before[query][0] in (await answers(clearwell, query))[:5], "and what answers best still does"
+    assert "brass bell" in (await answers(clearwell, "Where does the brass bell hang?"))[0]
+    assert promoted.chunks == 1
+    with pytest.raises(ModelMismatch, match=API_MODEL):
+        async with opened(settings, offline_embedder):
+            pass
+    async with opened(by_api(settings, api)) as anew:
+        assert len(await answers(anew, QUERIES[0])) == WANTED
+
+
+async def test_and_back_again(settings: Settings, api: EmbeddingApi) -> None:
+    there = by_api(settings, api)
+    async with opened(there) as running:
+        await fill(running)
+        assert len(await answers(running, QUERIES[0])) == WANTED
+        told = {
+            "CLEARWELL_EMBEDDER": "openai",
+            "CLEARWELL_EMBEDDING_MODEL": API_MODEL,
+            "CLEARWELL_EMBEDDING_BASE_URL": api.base_url,
+        }
+        async with asked_all_the_time(running) as counts:
+            code, out, err = await ended(await reembed(settings, "--model", "offline", **told))
+            assert code == 0, err
+        assert json.loads(out)["settings"] == {"CLEARWELL_EMBEDDER": "offline"}
+        assert set(counts) == {WANTED}
+        assert "copper kettle" in (await answers(running, QUERIES[0]))[0]
+    assert set(models(url_of(settings))) == {OFFLINE_MODEL}
+
+
+async def test_a_program_started_midway_finds_the_rows_of_both_models(
+    clearwell: Clearwell, settings: Settings, api: EmbeddingApi, offline_embedder: OfflineEmbedder
+) -> None:
+    await fill(clearwell)
+    api.usually = gate = Gate(pages=2)
+    killed = await reembed(settings, "--model", API_MODEL, "--base-url", api.base_url)
+    await until(lambda: _is_mixed(url_of(settings)))
+    killed.kill()
+    await ended(killed)
+    gate.open()
+    async with opened(settings, offline_embedder) as old, opened(by_api(settings, api)) as new:
+        for running in (old, new):
+            assert {len(await answers(running, query)) for query in QUERIES} == {WANTED}
+            assert "copper kettle" in (await answers(running, QUERIES[0]))[0]
+    elsewhere = by_api(settings, api).model_copy(update={"embedding_model": "third"})
+    with pytest.raises(ModelMismatch, match=API_MODEL):
+        async with opened(elsewhere):
+            pass
+    code, _, err = await ended(await reembed(settings, "--model", "third", "--base-url", api.base_url))
+    assert code == 1
+    assert f"--model {API_MODEL}" in err
+    code, _, err = await ended(await reembed(settings, "--model", "offline"))
+    assert code == 0, err
+    assert set(models(url_of(settings))) == {OFFLINE_MODEL}
+
+
+async def test_a_server_that_does_not_answer_changes_nothing(clearwell: Clearwell, settings: Settings) -> None:
+    await fill(clearwell)
+    nobody = ("--model", API_MODEL, "--base-url", "http://127.0.0.1:9/v1")
+    code, _, err = await ended(await reembed(settings, *nobody, CLEARWELL_EMBEDDING_RETRIES="0"))
+    assert code == 1
+    assert "127.0.0.1:9" in err
+    assert set(models(url_of(settings))) == {OFFLINE_MODEL}
+    assert len(await answers(clearwell, QUERIES[0])) == WANTED
+
+
+async def test_an_empty_database_has_nothing_to_move(settings: Settings, api: EmbeddingApi) -> None:
+    code, out, _ = await ended(await reembed(settings, "--model", API_MODEL, "--base-url", api.base_url))
+    assert code == 0
+    assert json.loads(out)["chunks"] == 0
+
+
+async def test_duplicates_are_still_seen_while_rows_move(
+    clearwell: Clearwell, settings: Settings, api: EmbeddingApi
+) -> None:
+    text = "The payment service was moved to the new cluster on Monday without any downtime at all."
+    await clearwell.memory.promote("g", text, by=PERSON)
+    other = settings.model_copy(update={"other_embedding_api_key": SecretStr("k")})
+    code, _, err = await ended(await reembed(other, "--model", API_MODEL, "--base-url", api.base_url))
+    assert code == 0, err
+    receipt = await clearwell.memory.capture(said(text, "g", confidence=0.9), by=PERSON, wait=True)
+    assert receipt.admission == "refused"
+
+
+async def _is_mixed(url: str) -> bool:
+    return len(await asyncio.to_thread(models, url)) == 2
+
+
+async def _reached(counts: list[int], number: int) -> bool:
+    return len(counts) >= number

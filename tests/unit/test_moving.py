@@ -1,0 +1,183 @@
+"""Two models at once: their scales, who is asked, and which move is made."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clearwell.errors import EmbedderUnavailable, InvalidInput
+from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.moving import Models, MovingLongTerm
+from clearwell.flow.reembed import Reembedding
+from clearwell.flow.scale import equivalent, on_scale, scale_of
+from clearwell.models.calibration import calibration_of
+from clearwell.ports import Fusion, SearchQuery
+from clearwell.records import ModelChoice, Move, NewMove, Vector
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryMoves
+from tests.contract.ports import START, promotion, unit
+
+OLD, NEW = ModelChoice(embedder="offline", model="m"), ModelChoice(embedder="openai", model="n", base_url="http://x/v1")
+
+
+class Tilted:
+    """Knows one axis a text; another model has other axes and another curve."""
+
+    def __init__(self, model: str, shift: int, curve: str) -> None:
+        self.model = model
+        self._shift = shift
+        self._curves = calibration_of(curve)
+        self.loads = 0
+        self.works = True
+
+    async def load(self) -> None:
+        self.loads += 1
+        if not self.works:
+            raise EmbedderUnavailable("embedder_closed", model=self.model)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        numbers = [text.split()[-1] for text in texts]
+        return [unit(self._shift + (int(number) if number.isdigit() else 0)) for number in numbers]
+
+    def similarity(self, cosine: float) -> float:
+        return self._curves.similarity(cosine)
+
+    def relevance(self, cosine: float) -> float:
+        return self._curves.relevance(cosine)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def models() -> tuple[Tilted, Tilted]:
+    return Tilted("m", 0, "use-multilingual-v3"), Tilted("n", 3, "text-embedding-ada-002")
+
+
+@pytest.mark.parametrize("cosine", np.linspace(-1, 1, 41))
+def test_a_cosine_on_the_other_scale_is_read_alike(cosine: float) -> None:
+    old, new = models()
+    there = equivalent(float(cosine), scale_of(new), scale_of(old), "relevance")
+    assert -1 <= there <= 1
+    assert old.relevance(there) == pytest.approx(new.relevance(float(cosine)), abs=0.02)
+
+
+def test_the_order_stays_on_the_other_scale() -> None:
+    old, new = (scale_of(one) for one in models())
+    read = [equivalent(float(cosine), new, old, "similarity") for cosine in np.linspace(-1, 1, 200)]
+    assert read == sorted(read)
+
+
+def test_ranks_of_both_models_begin_and_end_alike() -> None:
+    old, new = (scale_of(one) for one in models())
+    fusion, shift = on_scale(Fusion(), old, new)
+    assert fusion.dense * new.low + shift == pytest.approx(Fusion().dense * old.low)
+    assert fusion.dense * new.high + shift == pytest.approx(Fusion().dense * old.high)
+
+
+class Ground:
+    """Memories of the old model, and a move that can be made."""
+
+    def __init__(self) -> None:
+        self.old, self.new = models()
+        self.longterm = MemoryLongTerm(Bm25())
+        self.moves = MemoryMoves(self.longterm)
+        self.models = Models(self.old, self.moves, lambda choice: self.new if choice == NEW else self.old)
+        self.search = MovingLongTerm(self.longterm, self.models)
+        self.slept: list[float] = []
+        self.reembedding = Reembedding(
+            self.moves, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep
+        )
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    async def fill(self) -> None:
+        made = []
+        for number in range(1, 7):
+            decided, (chunk,) = promotion(number, vectors=[unit(number)])
+            made.append((decided, [replace(chunk, content=f"memory {number}")]))
+        await self.longterm.add("g", made, events=[])
+
+    async def plan(self, to: ModelChoice = NEW, configured: ModelChoice = OLD) -> NewMove | Move | None:
+        return await self.reembedding.plan((configured.model, configured), (to.model, to), by="ann")
+
+    async def found(self, number: int, *, words: bool) -> list[int]:
+        text = f"memory {number}"
+        (vector,) = await self.old.embed([text])
+        query = SearchQuery(group_id="g", embedding=vector, model="m", limit=6, text=text)
+        query = replace(query, asked=asked(text)) if words else query
+        return [one.memory.id.int - 1000 for one in await self.search.search(query)]
+
+
+@pytest.mark.parametrize("words", [True, False])
+async def test_nothing_is_missing_at_any_step_of_a_move(words: bool) -> None:
+    ground = Ground()
+    await ground.fill()
+    seen: list[list[int]] = [await ground.found(4, words=words)]
+    begun = await ground.moves.begin(await _new(ground))
+    seen.append(await ground.found(4, words=words))
+    await ground.models.loaded()
+    assert ground.new.loads == 1, "it is loaded before rows move"
+    await ground.moves.set_off(begun.id, at=START)
+    while page := await ground.moves.texts("g", "n", after=None, limit=2):
+        vectors = await ground.new.embed([one.content for one in page])
+        await ground.moves.put("g", "n", list(zip(page, vectors, strict=True)), at=START)
+        seen.append(await ground.found(4, words=words))
+    await ground.moves.finish(begun.id, at=START)
+    await ground.models.follow()
+    seen.append(await ground.found(4, words=words))
+    assert all(sorted(one) == [1, 2, 3, 4, 5, 6] and one[0] == 4 for one in seen)
+    assert (await ground.models.to_write()).model == "n"
+    await ground.models.close()
+
+
+async def _new(ground: Ground) -> NewMove:
+    planned = await ground.plan()
+    assert isinstance(planned, NewMove)
+    return planned
+
+
+async def test_a_move_is_announced_before_rows_move_and_says_how_far_it_is() -> None:
+    ground, told = Ground(), list[tuple[int, int]]()
+    await ground.fill()
+    done = await ground.reembedding.run(await ground.plan(), ground.new, lambda *step: told.append(step))
+    assert ground.slept == [5, 2]
+    assert done.chunks == 6
+    assert told[0] == (0, 6)
+    assert told[-1] == (6, 6)
+    last = await ground.moves.last()
+    assert last is not None
+    assert last.finished_at is not None
+    again = await ground.reembedding.run(await ground.plan(), ground.new, lambda *_: None)
+    assert again.chunks == 0
+
+
+async def test_a_move_can_be_taken_back_and_a_third_model_has_to_wait() -> None:
+    ground = Ground()
+    await ground.fill()
+    begun = await ground.moves.begin(await _new(ground))
+    await ground.moves.set_off(begun.id, at=START)
+    with pytest.raises(InvalidInput, match="--model n"):
+        await ground.plan(ModelChoice(embedder="openai", model="third", base_url="http://x/v1"))
+    back = await ground.plan(OLD)
+    assert isinstance(back, NewMove)
+    assert (back.from_model, back.to_model, back.to_choice, back.at_once) == ("n", "m", OLD, True)
+
+
+async def test_the_settings_must_name_the_stored_model_and_an_empty_database_has_nothing_to_move() -> None:
+    ground = Ground()
+    assert await ground.plan() is None
+    await ground.fill()
+    assert await ground.plan(OLD) is None
+    with pytest.raises(InvalidInput, match="vectors of m"):
+        await ground.plan(replace(NEW, model="third"), configured=NEW)
+
+
+async def test_another_model_that_cannot_be_loaded_stops_nobody() -> None:
+    ground = Ground()
+    await ground.fill()
+    ground.new.works = False
+    await ground.moves.begin(await _new(ground))
+    assert len(await ground.found(4, words=True)) == 6
+    await ground.models.loaded()
+    assert len(await ground.found(4, words=True)) == 6
