@@ -17,6 +17,7 @@ from bench import (
     paths,
     purify,
     retrieval,
+    review,
     sameness,
     scale,
     start,
@@ -36,6 +37,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "digest": digest.measure,
     "growth": growth.measure,
     "clients": clients.measure,
+    "review": review.measure,
 }
 ONLY_BY_NAME = {"tokens"}
 """It needs packages that Clearwell does not."""

@@ -5,13 +5,17 @@ from datetime import timedelta
 
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
+from clearwell.flow.carry_out import CarryingOut
+from clearwell.flow.chunks import Chunking
 from clearwell.flow.context import ContextBuilder
 from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
+from clearwell.flow.gate import Gate
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
+from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
@@ -25,6 +29,8 @@ from clearwell.settings import Settings
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryAudit,
+    MemoryDecisions,
     MemoryDigestQueue,
     MemoryDigests,
     MemoryGroups,
@@ -81,6 +87,12 @@ class Path:
             self.digests, self.digests, reading, writing, self.embedder, self.clock, self.ids, self.settings
         )
         self.scheduling = Scheduling(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
+        self.decisions = MemoryDecisions(self.longterm, self.tombstones, self.idempotency, self.clock)
+        self.audit = MemoryAudit()
+        self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunking(self.embedder, self.settings)
+        self.promoter = Promoter(knowledge, self.chunking, self.clock, self.ids)
+        self.promoting = Promoting(self.gate, self.promoter, self.decisions, self.idempotency, self.settings)
+        self.carrying_out = CarryingOut(self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
             admitting=self.admitting,
@@ -91,12 +103,12 @@ class Path:
             rebuilding=self.rebuilding,
             tombstoning=Tombstoning(self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings),
             idempotency=self.idempotency,
-            promoting=Promoting(self.longterm, self.idempotency, self.embedder, self.clock, self.ids, self.settings),
             retrieving=self.retrieving,
             digests=DigestDesk(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
             profiles=Profiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
             contexts=ContextBuilder(self.groups, self.retrieving, EstimatedTokens(), self.settings),
             history=self.history,
+            promoting=self.promoting,
             clock=self.clock,
             ids=self.ids,
             settings=self.settings,

@@ -14,9 +14,12 @@ from clearwell.errors import ConfigurationError, ModelMismatch, Unavailable
 from clearwell.flow import sameness
 from clearwell.flow.admit import Admitting
 from clearwell.flow.capture import Capturing
+from clearwell.flow.carry_out import CarryingOut
+from clearwell.flow.chunks import Chunking
 from clearwell.flow.context import ContextBuilder
 from clearwell.flow.deciding import fingerprint
 from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
+from clearwell.flow.gate import Gate
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
@@ -24,13 +27,20 @@ from clearwell.flow.moving import Models, MovingLongTerm
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
+from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.reembed import Reembedding
 from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.review import Reviewing
+from clearwell.flow.review.beside import Showing
+from clearwell.flow.review.decide import Deciding
+from clearwell.flow.review.retract import Retracting
+from clearwell.flow.review.undo import Undoing
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
+from clearwell.flow.uses import Uses
 from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import OFFLINE_MODEL, LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
 from clearwell.ports import (
@@ -55,6 +65,7 @@ from clearwell.stores.postgres import (
     PostgresAdmissions,
     PostgresAudit,
     PostgresCaptures,
+    PostgresDecisions,
     PostgresDigestMaterial,
     PostgresDigestRuns,
     PostgresDigests,
@@ -64,8 +75,8 @@ from clearwell.stores.postgres import (
     PostgresKeys,
     PostgresLongTerm,
     PostgresMoves,
-    PostgresPromotions,
     PostgresQuarantine,
+    PostgresReview,
     PostgresTombstones,
     Role,
     migrate,
@@ -116,6 +127,9 @@ class Clearwell:
 
     settings: Settings
     memory: MemoryManager
+    review: Reviewing
+    carrying_out: CarryingOut
+    uses: Uses
     keys: KeyRing
     queue: AdmissionQueue
     admitting: Admitting
@@ -367,18 +381,39 @@ def assemble(
     retrieving = Retrieving(working, longterm, recalls, embedder, clock, settings)
     groups = PostgresGroups(database)
     digests = make_digests(settings, database, knowledge, embedder, writer, idempotency, clock, ids)
+    quarantine, audit = PostgresQuarantine(database), PostgresAudit(database)
+    gate, chunking = Gate(audit, clock, ids), Chunking(embedder, settings, models)
+    decisions, reviewed = PostgresDecisions(database, Bm25(), clock), PostgresReview(database)
+    promoter = Promoter(knowledge, chunking, clock, ids)
+    promoting = Promoting(gate, promoter, decisions, idempotency, settings)
+    nearby = MovingLongTerm(PostgresLongTerm(database, Role.REVIEWER, large=large), models)
+    review = Reviewing(
+        gate=gate,
+        showing=Showing(reviewed, quarantine, nearby, tombstones, embedder, clock, settings),
+        deciding=Deciding(decisions, reviewed, promoter, knowledge, embedder, clock, ids, settings),
+        undoing=Undoing(promoter, clock, ids),
+        retracting=Retracting(reviewed, clock, ids),
+        promoting=promoting,
+        decisions=decisions,
+        reviewed=reviewed,
+        quarantine=quarantine,
+        working=working,
+        idempotency=idempotency,
+        tally=tally,
+        clock=clock,
+    )
     memory = MemoryManager(
         capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
         admitting=admitting,
         queue=queue,
         admissions=admissions,
-        quarantine=PostgresQuarantine(database),
+        quarantine=quarantine,
         working=working,
         rebuilding=rebuilding,
         tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
         idempotency=idempotency,
-        promoting=Promoting(PostgresPromotions(database, Bm25()), idempotency, embedder, clock, ids, settings, models),
         digests=digests.desk,
+        promoting=promoting,
         retrieving=retrieving,
         profiles=Profiles(groups, idempotency, clock, ids, settings),
         contexts=ContextBuilder(groups, retrieving, EstimatedTokens(), settings),
@@ -390,6 +425,9 @@ def assemble(
     return Clearwell(
         settings=settings,
         memory=memory,
+        review=review,
+        carrying_out=CarryingOut(decisions, tombstones, knowledge, chunking, clock, ids),
+        uses=Uses(recalls, reviewed, clock),
         keys=make_keys(settings, database),
         queue=queue,
         admitting=admitting,
@@ -398,7 +436,7 @@ def assemble(
         rebuilding=rebuilding,
         digests=digests,
         tally=tally,
-        audit=PostgresAudit(database),
+        audit=audit,
         idempotency=idempotency,
         models=models,
         large=large,

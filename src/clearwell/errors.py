@@ -9,6 +9,7 @@
     ├── Unauthenticated         no key, or one that is not valid
     ├── NotAllowed              the caller may not do this
     ├── NotFound                no such row in this group
+    ├── Conflict                what was asked does not fit what is there now
     ├── StillRunning            the first request with this Idempotency-Key has not ended
     ├── Unavailable             a part that is needed did not answer
     │   ├── DatabaseUnavailable
@@ -72,6 +73,14 @@ class NotAllowed(ClearwellError):
 
 class NotFound(ClearwellError):
     """Nothing by that id in that group."""
+
+
+class Conflict(ClearwellError):
+    """What was asked does not fit what is there now. ``current`` says what that is."""
+
+    def __init__(self, code: str, *, current: Mapping[str, object] | None = None, **params: object) -> None:
+        super().__init__(code, **params)
+        self.current = dict(current or {})
 
 
 class StillRunning(ClearwellError):

@@ -372,9 +372,13 @@ class MemoryManager:
         occurred_at: datetime | None = None,
         agent_id: str | None = None,
         metadata: Metadata = NOTHING,
+        supersedes: UUID | None = None,
         request: IdempotencyKey | None = None,
     ) -> Promoted:
-        """A person decides that a text is knowledge. It can be retrieved when this returns."""
+        """A person decides that a text is knowledge. It can be retrieved when this returns, unless it is ``waiting``.
+
+        ``supersedes`` is the memory that it replaces, whose history is kept.
+        """
         text = NewMemory(
             content=content,
             session_id=session_id,
@@ -382,6 +386,7 @@ class MemoryManager:
             occurred_at=occurred_at,
             agent_id=agent_id,
             metadata=metadata,
+            supersedes=supersedes,
         )
         (result,) = await self.promote_many(group_id, [text], by=by, request=request)
         if isinstance(result, ClearwellError):

@@ -74,6 +74,10 @@ class Settings(BaseSettings):
     )
     language: Literal["auto", "en", "zh"] = Field("auto", description="language of the command line; auto: by locale")
 
+    actor: Literal["person", "agent"] = Field(
+        "person", description="who uses the command line; an agent may capture and read, and decides nothing"
+    )
+
     # ingress filter
     filter_checks: tuple[str, ...] = Field(
         tuple(check for stage in FILTER_STAGES for check in stage), description="the checks of the filter, in order"

@@ -17,6 +17,7 @@ log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
 TIDY_EVERY = 60
 INDEX_LIMIT = 10
+USES_EVERY = 6
 BEAT_SECONDS, BEAT_LASTS = 5, timedelta(seconds=20)
 SCHEDULE_SECONDS = 60.0
 """As often as a schedule of cron can name a time."""
@@ -61,6 +62,11 @@ async def _sweep_round(clearwell: Clearwell, number: int) -> None:
     found = await sweep(clearwell)
     if found:
         log.info("admissions taken up again", rows=found)
+    made = await clearwell.carrying_out.due()
+    if made:
+        log.info("promotions carried out", memories=made)
+    if number % USES_EVERY == 0:
+        await clearwell.uses.note()
     rebuilt = await clearwell.rebuilding.after_a_loss()
     if rebuilt:
         log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))

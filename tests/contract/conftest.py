@@ -11,6 +11,7 @@ from clearwell.stores.postgres import (
     Database,
     PostgresAdmissions,
     PostgresCaptures,
+    PostgresDecisions,
     PostgresDigestMaterial,
     PostgresDigestRuns,
     PostgresDigests,
@@ -28,6 +29,7 @@ from clearwell.stores.valkey import ValkeyRecalls, ValkeyWorking, open_client
 from clearwell.testing import (
     CountedIds,
     ManualClock,
+    MemoryDecisions,
     MemoryDigests,
     MemoryGroups,
     MemoryIdempotency,
@@ -90,6 +92,7 @@ def twins(clock: ManualClock) -> Stores:
         runs=digests,
         material=digests,
         groups=MemoryGroups(),
+        decisions=MemoryDecisions(longterm, tombstones, idempotency, clock),
     )
 
 
@@ -110,4 +113,5 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         runs=PostgresDigestRuns(database),
         material=PostgresDigestMaterial(database),
         groups=PostgresGroups(database),
+        decisions=PostgresDecisions(database, Bm25(), clock),
     )

@@ -9,6 +9,7 @@ import numpy as np
 from clearwell.ports import (
     AdmissionStore,
     CaptureStore,
+    DecisionStore,
     DigestMaterial,
     DigestRuns,
     DigestStore,
@@ -59,6 +60,7 @@ class Stores:
     runs: DigestRuns
     material: DigestMaterial
     groups: GroupStore
+    decisions: DecisionStore
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:

@@ -7,7 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from clearwell.errors import EmbedderUnavailable, InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
+from clearwell.errors import (
+    ClearwellError,
+    Conflict,
+    EmbedderUnavailable,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    WorkingMemoryUnavailable,
+)
 from clearwell.flow.lexical import Bm25
 from clearwell.flow.retrieve import RetrieveOptions
 from clearwell.ports import QuarantineFilter, SearchQuery
@@ -121,7 +129,11 @@ async def test_only_a_reviewer_promotes() -> None:
         await path.memory.promote("g", LONG, by=PERSON.lowered())
     assert path.longterm.promotions == []
     await path.memory.promote("g", LONG, by=Principal(name="r", rights=frozenset({Right.REVIEW})))
-    assert [event.actor for event in path.longterm.events] == ["r"]
+    assert [event.actor for event in path.decisions.events("g")] == ["r"]
+    assert [(event.action, event.subject) for event in path.audit.events] == [("refused", "promote")] * 5
+    bound = Principal(name="b", rights=frozenset(Right), agent_id="a1")
+    with pytest.raises(NotAllowed, match="only people decide"):
+        await path.memory.promote("g", OTHER, by=bound)
 
 
 async def test_a_promoted_text_is_found_as_verified() -> None:
@@ -304,15 +316,53 @@ async def test_a_repeated_promotion_gives_the_first_answer() -> None:
     assert len(path.longterm.promotions) == 2
 
 
-async def test_a_failed_promotion_can_be_tried_again_with_its_key() -> None:
+async def test_a_decision_is_kept_while_the_model_is_down_and_carried_out_when_it_is_back() -> None:
     embedder = DownEmbedder()
     path = Path(embedder=embedder)
     request = IdempotencyKey(principal="local", route="r", key="k", request_hash=b"h")
-    with pytest.raises(EmbedderUnavailable):
-        await path.memory.promote("g", LONG, by=PERSON, request=request)
+    decided = await path.memory.promote("g", LONG, by=PERSON, request=request)
+    assert (decided.waiting, decided.chunks) == (True, 0)
+    again = await path.memory.promote("g", LONG, by=PERSON)
+    assert (again.id, again.already, again.waiting) == (decided.id, True, True)
+    assert await path.carrying_out.due() == 0
     embedder.down = False
-    await path.memory.promote("g", LONG, by=PERSON, request=request)
+    assert await path.carrying_out.due() == 0, "not before its time"
+    path.clock.forward(timedelta(seconds=2))
+    assert await path.carrying_out.due() == 1
+    (item,) = (await path.memory.retrieve("payment service", "g", by=AGENT)).items
+    assert item.id == decided.id
+    assert (await path.memory.promote("g", LONG, by=PERSON, request=request)).waiting, "as it was answered"
     assert len(path.longterm.promotions) == 1
+
+
+async def test_what_is_rejected_while_it_waits_is_not_carried_out() -> None:
+    embedder = DownEmbedder()
+    path = Path(embedder=embedder)
+    await path.memory.promote("g", LONG, by=PERSON)
+    embedder.down = False
+    await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)
+    assert await path.carrying_out.due() == 0
+    path.clock.forward(timedelta(days=1))
+    assert await path.carrying_out.due() == 0
+    assert (await path.memory.retrieve("payment service", "g", by=AGENT)).items == ()
+
+
+async def test_the_same_thing_is_one_memory_and_the_same_words_elsewhere_are_another() -> None:
+    path = Path()
+    first = await path.memory.promote("g", LONG, by=PERSON, session_id="s1")
+    again = await path.memory.promote("g", LONG.upper(), by=PERSON, session_id="s1")
+    assert (again.id, again.already) == (first.id, True)
+    assert (await path.memory.promote("g", LONG, by=PERSON, session_id="s2")).id != first.id
+    twice = await path.memory.promote_many("g", [NewMemory(content=OTHER), NewMemory(content=OTHER)], by=PERSON)
+    assert len({one.id for one in twice if not isinstance(one, ClearwellError)}) == 1
+
+
+async def test_a_rejected_value_is_not_promoted() -> None:
+    path = Path()
+    await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)
+    with pytest.raises(Conflict, match="not so"):
+        await path.memory.promote("g", f"{OTHER} {LONG.upper()}", by=PERSON)
+    assert path.longterm.promotions == []
 
 
 async def test_a_thousand_rounds_of_recall_and_repeat_leave_one_entry() -> None:

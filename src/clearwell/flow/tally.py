@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from clearwell.records import Admission, Verdict
+from clearwell.records import Action, Admission, Verdict
 
 
 class Tally:
@@ -12,6 +12,7 @@ class Tally:
     def __init__(self) -> None:
         self._verdicts: Counter[tuple[str, str, str]] = Counter()
         self._admissions: Counter[tuple[str, str]] = Counter()
+        self._decisions: Counter[tuple[str, str]] = Counter()
 
     def add(self, group_id: str, state: Admission, verdicts: Sequence[Verdict]) -> None:
         self._admissions[group_id, state] += 1
@@ -26,3 +27,11 @@ class Tally:
     def admissions(self) -> Mapping[tuple[str, str], int]:
         """By group and state."""
         return self._admissions
+
+    def decided(self, group_id: str, action: Action) -> None:
+        self._decisions[group_id, action] += 1
+
+    @property
+    def decisions(self) -> Mapping[tuple[str, str], int]:
+        """By group and action."""
+        return self._decisions

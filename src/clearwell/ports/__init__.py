@@ -35,6 +35,7 @@ from clearwell.ports.quarantine import (
     Stored,
     TombstoneStore,
 )
+from clearwell.ports.review import DecisionStore, Desk, RestsOn, ReviewStore, Waiting
 from clearwell.ports.working import RecallStore, WorkingStore
 
 __all__ = [
@@ -50,6 +51,8 @@ __all__ = [
     "ChatModel",
     "Claim",
     "Clock",
+    "DecisionStore",
+    "Desk",
     "DigestMaterial",
     "DigestQueue",
     "DigestRuns",
@@ -74,6 +77,8 @@ __all__ = [
     "QuarantineStore",
     "RecallStore",
     "RejectedVector",
+    "RestsOn",
+    "ReviewStore",
     "Run",
     "Schedule",
     "SearchQuery",
@@ -81,5 +86,6 @@ __all__ = [
     "Stored",
     "TokenCounter",
     "TombstoneStore",
+    "Waiting",
     "WorkingStore",
 ]

@@ -1,6 +1,7 @@
 """Tier 2, and what was recalled from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -46,4 +47,8 @@ class RecallStore(Protocol):
 
     async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         """What was given to this agent, or to nobody in particular."""
+        ...
+
+    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+        """By group: what was given to anybody since then. Where very much was given, the newest of it."""
         ...

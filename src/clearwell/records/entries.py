@@ -80,6 +80,7 @@ class NewMemory:
     metadata: Metadata = field(default_factory=dict)
     origin: Origin = Origin.TYPED
     origin_id: UUID | None = None
+    supersedes: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,19 +19,34 @@ class Promotion:
     decided_at: datetime
     text: NewMemory
     chunks: int
+    supersedes: UUID | None = None
+    fingerprint: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promoted:
-    """The answer to a promotion: the memory that the text became."""
+    """The answer to a promotion: the memory that the text became.
+
+    ``already``: it was knowledge before. ``waiting``: decided, and its chunks follow when the model is back.
+    """
 
     id: UUID
     promotion_id: UUID
     chunks: int
+    already: bool = False
+    waiting: bool = False
+    decision_id: UUID | None = None
     replayed: bool = False
 
     def to_json(self) -> Json:
-        return {"id": str(self.id), "promotion_id": str(self.promotion_id), "chunks": self.chunks}
+        return {
+            "id": str(self.id),
+            "promotion_id": str(self.promotion_id),
+            "chunks": self.chunks,
+            "already": self.already,
+            "waiting": self.waiting,
+            "decision_id": None if self.decision_id is None else str(self.decision_id),
+        }
 
     @classmethod
     def from_json(cls, stored: Json) -> "Promoted":
@@ -42,5 +57,8 @@ class Promoted:
             id=UUID(str(stored["id"])),
             promotion_id=UUID(str(stored["promotion_id"])),
             chunks=int(str(stored["chunks"])),
+            already=bool(stored.get("already")),
+            waiting=bool(stored.get("waiting")),
+            decision_id=UUID(str(stored["decision_id"])) if stored.get("decision_id") else None,
             replayed=True,
         )

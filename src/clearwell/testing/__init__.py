@@ -3,7 +3,8 @@
 They pass the contract tests of the real ones.
 """
 
-from clearwell.testing.access import MemoryIdempotency, MemoryKeys
+from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
+from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
@@ -15,6 +16,8 @@ from clearwell.testing.working import MemoryRecalls, MemoryWorking
 __all__ = [
     "CountedIds",
     "ManualClock",
+    "MemoryAudit",
+    "MemoryDecisions",
     "MemoryDigestQueue",
     "MemoryDigests",
     "MemoryGroups",

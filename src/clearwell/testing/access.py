@@ -84,3 +84,13 @@ class MemoryKeys:
         self._keys[key_id] = (replace(key, revoked_at=at), secret_hash)
         self.events.append(event)
         return True
+
+
+class MemoryAudit:
+    """Events in a list."""
+
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+
+    async def add(self, event: AuditEvent) -> None:
+        self.events.append(event)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -13,6 +14,8 @@ from clearwell.ports import Claim, Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.access import MemoryIdempotency
 from clearwell.testing.ranking import Ranking
+
+_Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 
 
 class MemoryLongTerm:
@@ -92,6 +95,29 @@ class MemoryLongTerm:
             self._chunks.extend(chunks)
         self.events.extend(events)
 
+    def extend(self, chunks: Sequence[Memory]) -> None:
+        self._chunks.extend(chunks)
+
+    def withdraw(self, group_id: str, ids: Sequence[UUID], at: datetime | None) -> None:
+        """End the validity of memories; with None give it back."""
+        self._chunks = [
+            replace(chunk, valid_to=None if at is None else chunk.valid_to or at)
+            if chunk.group_id == group_id and chunk.id in ids
+            else chunk
+            for chunk in self._chunks
+        ]
+
+    def fate(self, promotion_id: UUID) -> tuple[int, datetime | None]:
+        """How many chunks a promotion has, and when they ceased to hold."""
+        chunks = [chunk for chunk in self._chunks if chunk.promotion_id == promotion_id]
+        return len(chunks), max((one.valid_to for one in chunks if one.valid_to is not None), default=None)
+
+    def state(self) -> tuple[list[Memory], list[Promotion]]:
+        return list(self._chunks), list(self.promotions)
+
+    def reset(self, state: tuple[list[Memory], list[Promotion]]) -> None:
+        self._chunks, self.promotions = state
+
     async def models(self) -> dict[str, int]:
         return {one.embedding_model: len(one.embedding) for one in self._chunks if one.embedding is not None}
 
@@ -131,7 +157,7 @@ class MemoryTombstones:
     """Tombstones in a dict."""
 
     def __init__(self) -> None:
-        self._kept: dict[UUID, tuple[Tombstone, bytes, Vector | None, str | None]] = {}
+        self._kept: dict[UUID, _Kept] = {}
         self.events: list[AuditEvent] = []
 
     async def secret(self, group_id: str) -> bytes:
@@ -151,11 +177,22 @@ class MemoryTombstones:
     async def add(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
+        if not await self.put(tombstone, digest, embedding, model):
+            return False
+        self.events.append(event)
+        return True
+
+    async def put(self, tombstone: Tombstone, digest: bytes, embedding: Vector | None, model: str | None) -> bool:
         if (await self.look(tombstone.group_id, [digest]))[0]:
             return False
         self._kept[tombstone.id] = (tombstone, digest, embedding, model)
-        self.events.append(event)
         return True
+
+    def state(self) -> dict[UUID, _Kept]:
+        return dict(self._kept)
+
+    def reset(self, state: dict[UUID, _Kept]) -> None:
+        self._kept = state
 
     async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
         found = {one.id: one for one, *_ in self._standing(group_id)}.get(tombstone_id)
@@ -171,5 +208,5 @@ class MemoryTombstones:
         mine = [one for one, *_ in self._kept.values() if one.group_id == group_id]
         return sorted(mine, key=lambda one: one.id, reverse=True)
 
-    def _standing(self, group_id: str) -> list[tuple[Tombstone, bytes, Vector | None, str | None]]:
+    def _standing(self, group_id: str) -> list[_Kept]:
         return [kept for kept in self._kept.values() if kept[0].group_id == group_id and kept[0].lifted_at is None]

@@ -1,7 +1,7 @@
 """Working memory in lists, and what was recalled."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -79,3 +79,10 @@ class MemoryRecalls:
             for (group, one, given_to), at in self._given.items()
             if group == group_id and given_to in (None, agent_id) and at > since
         )
+
+    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+        found: dict[str, set[UUID]] = {}
+        for (group_id, one, _), at in self._given.items():
+            if at > moment:
+                found.setdefault(group_id, set()).add(one)
+        return {group_id: frozenset(ids) for group_id, ids in found.items()}

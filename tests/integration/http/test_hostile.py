@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.http.serving import LONG, Api, require_problem
+from tests.integration.http.serving import LONG, Api, new_group, require_problem
 
 CAPTURES, INGEST, QUERY = "/api/v1/captures", "/api/v1/memory/ingest", "/api/v1/memory/query"
 TEXTS = {CAPTURES: "content", INGEST: "content", QUERY: "query"}
@@ -163,7 +163,7 @@ async def test_a_hostile_item_leaves_the_others_alone_or_refuses_all(
     bad = f'{{"content": {json.dumps(LONG)}, {STORED[name][1]}}}'
     for route, body in (
         (CAPTURES, f'{{"captures": [{{"content": "kept"}}, {bad}]}}'),
-        (INGEST, f'{{"group_id": "g", "items": [{{"content": "stored"}}, {bad}]}}'),
+        (INGEST, f'{{"group_id": "{new_group()}", "items": [{{"content": "stored"}}, {bad}]}}'),
     ):
         before = await module_api.stored()
         response = await post(http, route, body)

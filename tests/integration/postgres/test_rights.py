@@ -21,6 +21,8 @@ MEMORY: LiteralString = """
         (group_id, id, chunk_no, promotion_id, scope, content, embedding, embedding_model, metadata, promoted_at)
     VALUES
         ('g', gen_random_uuid(), 0, '00000000-0000-0000-0000-000000000001', 'group', 'x', '[1,2]', 'm', '{}', now())"""
+WAITS: LiteralString = """
+    INSERT INTO promotion_work (group_id, promotion_id, next_try_at) SELECT group_id, id, now() FROM promotions"""
 PATH: tuple[LiteralString, ...] = (
     "quarantine_logs",
     "admissions",
@@ -134,12 +136,15 @@ def test_the_worker_writes_chunks_of_a_promotion_but_decides_none(connection: ps
     with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
         enter(connection, "clearwell_worker")
         connection.execute(PROMOTION)
-    with pytest.raises(psycopg.errors.ForeignKeyViolation), connection.transaction():
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(PROMOTION)
+    with pytest.raises(InsufficientPrivilege, match="worker_writes_what_waits"), connection.transaction():
         enter(connection, "clearwell_worker")
         connection.execute(MEMORY)
     with connection.transaction():
         enter(connection, "clearwell_reviewer")
-        connection.execute(PROMOTION)
+        connection.execute(WAITS)
     with connection.transaction():
         enter(connection, "clearwell_worker")
         connection.execute(MEMORY)

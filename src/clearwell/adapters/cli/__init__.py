@@ -22,6 +22,8 @@ from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.printing import prepare_streams
+from clearwell.adapters.cli.retract import retract
+from clearwell.adapters.cli.review import review
 from clearwell.adapters.cli.running import Interrupted
 from clearwell.adapters.cli.tombstones import tombstones
 from clearwell.adapters.cli.working import working
@@ -65,6 +67,7 @@ for command in (
     context.context,
     memory.ingest,
     explain.explain,
+    retract,
     ingress.check,
     ingress.requeue,
     ingress.counts,
@@ -75,6 +78,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(working, name="working")
+app.add_typer(review, name="review")
 app.add_typer(tombstones, name="tombstone")
 app.add_typer(digests, name="digest")
 app.add_typer(groups, name="group")

@@ -17,6 +17,7 @@ from clearwell.adapters.cli.given import (
     given_metadata,
     given_text,
     moment,
+    wanted_id,
 )
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
@@ -70,6 +71,7 @@ def ingest(
     agent: Agent = None,
     occurred_at: Happened = None,
     metadata: Extra = "{}",
+    supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it replaces.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Promote a text to long-term memory, as the person at this machine."""
@@ -89,16 +91,33 @@ def ingest(
                 occurred_at=moment(occurred_at),
                 agent_id=agent,
                 metadata=given_metadata(metadata),
+                supersedes=None if supersedes is None else wanted_id(supersedes, "memory_not_found", group=group),
             )
 
     promoted = run(work())
     if as_json:
-        terminal.json({"status": "ingested", "group_id": group, "id": str(promoted.id), "chunks": promoted.chunks})
+        terminal.json(promoted_json(promoted, group))
+    elif promoted.waiting:
+        terminal.tell("cli_ingest_waiting", group=group, id=promoted.id, style="yellow")
+    elif promoted.already:
+        terminal.tell("cli_ingested_already", group=group, id=promoted.id)
     else:
         terminal.tell("cli_ingested", group=group, id=promoted.id, chunks=promoted.chunks)
 
 
 # what is shown
+
+
+def promoted_json(promoted: Promoted, group: str) -> Json:
+    return {
+        "status": "promoting" if promoted.waiting else "ingested",
+        "group_id": group,
+        "id": str(promoted.id),
+        "promotion_id": str(promoted.promotion_id),
+        "decision_id": None if promoted.decision_id is None else str(promoted.decision_id),
+        "chunks": promoted.chunks,
+        "already": promoted.already,
+    }
 
 
 def show_receipt(receipt: CaptureReceipt, terminal: Terminal) -> None:

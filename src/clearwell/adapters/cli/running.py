@@ -48,7 +48,13 @@ def start() -> tuple[Settings, Terminal]:
 
 
 def person() -> Principal:
-    """The person at the machine, by the name that the system knows: a variable could say anything."""
+    """The person at the machine; with ``CLEARWELL_ACTOR=agent`` an agent that uses the shell, with no more rights."""
+    at_machine = _person()
+    return at_machine.lowered() if Settings().actor == "agent" else at_machine
+
+
+def _person() -> Principal:
+    """By the name that the system knows: a variable could say anything."""
     if sys.platform == "win32":
         return Principal.local(f"local:{getpass.getuser()}")
     import pwd

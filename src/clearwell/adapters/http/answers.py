@@ -72,12 +72,20 @@ def receipt_or_problem(one: CaptureReceipt | ClearwellError, language: Language)
     return problem_of(one, language) if isinstance(one, ClearwellError) else receipt(one, language)
 
 
-def promoted(one: Promoted) -> Object:
-    return {"id": one.id, "promotion_id": one.promotion_id, "chunks": one.chunks}
+def promotion(one: Promoted, done: str) -> Object:
+    """The memory that a text became. ``done`` is the word for it where nothing is left to do."""
+    return {
+        "status": "promoting" if one.waiting else done,
+        "id": one.id,
+        "promotion_id": one.promotion_id,
+        "decision_id": one.decision_id,
+        "chunks": one.chunks,
+        "already": one.already,
+    }
 
 
 def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> Object:
-    return problem_of(one, language) if isinstance(one, ClearwellError) else promoted(one)
+    return problem_of(one, language) if isinstance(one, ClearwellError) else promotion(one, "ingested")
 
 
 def retrieval(found: Retrieval, language: Language) -> Object:

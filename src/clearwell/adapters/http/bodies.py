@@ -68,6 +68,11 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return value
 
 
+def object_or_nothing(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body that may be left empty."""
+    return parse_object(body) if body.strip() else {}
+
+
 def fitted(model: type[Model], value: dict[str, Any]) -> Model:
     """The value as this model. Raises WrongStructure."""
     try:

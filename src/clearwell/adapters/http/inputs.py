@@ -124,6 +124,9 @@ class MemoryInput(BaseModel):
     occurred_at: Moment | None = Field(None, description="when it was said, with a time zone")
     agent_id: str | None = Field(None, description="makes it this agent's own experience")
     metadata: dict[str, Any] = Field(default_factory=dict)
+    supersedes: Annotated[UUID | None, Field(strict=False)] = Field(
+        None, description="the memory that this replaces; its history is kept"
+    )
 
     def record(self) -> NewMemory:
         return NewMemory(
@@ -133,6 +136,7 @@ class MemoryInput(BaseModel):
             occurred_at=self.occurred_at,
             agent_id=self.agent_id,
             metadata=self.metadata,
+            supersedes=self.supersedes,
         )
 
 

@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from clearwell.adapters.http import inputs, schemas
+from clearwell.adapters.http import inputs, review_inputs, review_schemas, schemas
 from clearwell.adapters.http.problems import MEDIA_TYPE
 
 Document = dict[str, Any]
@@ -29,6 +29,13 @@ MODELS: Sequence[type[BaseModel]] = (
     inputs.AgentInput,
     inputs.ContextInput,
     inputs.NodeInput,
+    review_inputs.PromoteInput,
+    review_inputs.RejectInput,
+    review_inputs.MergeInput,
+    review_inputs.SnoozeInput,
+    review_inputs.UndoInput,
+    review_inputs.DecideInput,
+    review_inputs.RetractInput,
     schemas.Problem,
     schemas.CaptureAnswer,
     schemas.CaptureBatchAnswer,
@@ -54,6 +61,16 @@ MODELS: Sequence[type[BaseModel]] = (
     schemas.NodeAnswer,
     schemas.RequeueAnswer,
     schemas.RequeuedAnswer,
+    schemas.PromotedAnswer,
+    review_schemas.DecidedAnswer,
+    review_schemas.DecidedManyAnswer,
+    review_schemas.InsightsAnswer,
+    review_schemas.DossierAnswer,
+    review_schemas.DecisionsAnswer,
+    review_schemas.ProvenanceAnswer,
+    review_schemas.ListedAnswer,
+    review_schemas.CalibrationAnswer,
+    review_schemas.NumbersAnswer,
     schemas.AliveAnswer,
     schemas.ReadyAnswer,
 )
@@ -63,7 +80,7 @@ PROBLEMS: Mapping[int, str] = {
     401: "A valid key is needed.",
     403: "The caller may not do this, or not in this group.",
     404: "No such row in this group.",
-    409: "The first request with this Idempotency-Key has not ended.",
+    409: "It does not fit what is there now, which current says; or the first request with this key has not ended.",
     413: "Text or body above its limit.",
     415: "The body is not application/json.",
     422: "A value is not acceptable; field and limit say which and why.",

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.language import language_of
 from clearwell.errors import (
     ClearwellError,
+    Conflict,
     DatabaseUnavailable,
     EmbedderUnavailable,
     IdempotencyMismatch,
@@ -88,6 +89,7 @@ STATUS: Sequence[tuple[type[ClearwellError], int]] = (
     (Unauthenticated, 401),
     (NotAllowed, 403),
     (NotFound, 404),
+    (Conflict, 409),
     (StillRunning, 409),
     (Unavailable, 503),
 )
@@ -122,6 +124,8 @@ def problem_of(error: ClearwellError, language: Language) -> dict[str, object]:
         problem["field"] = error.field
         if error.limit is not None:
             problem["limit"] = error.limit
+    if isinstance(error, Conflict) and error.current:
+        problem["current"] = error.current
     if isinstance(error, WrongStructure):
         problem["errors"] = [flaw.render(language) for flaw in error.flaws[:SHOWN_ERRORS]]
     return problem

@@ -42,6 +42,7 @@ class Problem(BaseModel):
     field: str | None = Field(None, description="the field that is wrong")
     limit: Any = Field(None, description="the limit that it breaks")
     errors: list[FlawSchema] | None = Field(None, description="everything that is wrong with the structure")
+    current: dict[str, Any] | None = Field(None, description="what is there now, where that is what stands against it")
 
 
 class VerdictAnswer(BaseModel):
@@ -133,23 +134,26 @@ class CaptureBatchAnswer(BaseModel):
     results: list[CaptureAnswer | Problem]
 
 
-class MemoryAnswer(BaseModel):
-    """The memory that a text became."""
+class PromotedAnswer(BaseModel):
+    """The memory that a text became. promoting: decided, and its chunks follow when the model is back."""
 
+    status: str = Field(examples=["promoted", "promoting"])
     id: UUID
     promotion_id: UUID
+    decision_id: UUID | None
     chunks: int
+    already: bool = Field(description="it was knowledge before, and is still one memory")
 
 
-class IngestAnswer(MemoryAnswer):
-    status: str = Field(examples=["ingested"])
+class IngestAnswer(PromotedAnswer):
+    status: str = Field(examples=["ingested", "promoting"])
 
 
 class IngestBatchAnswer(BaseModel):
     """One result for each text, in order."""
 
     status: str = Field(examples=["ingested"])
-    results: list[MemoryAnswer | Problem]
+    results: list[IngestAnswer | Problem]
 
 
 class PartsAnswer(BaseModel):

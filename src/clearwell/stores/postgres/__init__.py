@@ -3,6 +3,7 @@
 from clearwell.stores.postgres.admissions import PostgresAdmissions
 from clearwell.stores.postgres.captures import PostgresCaptures
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
+from clearwell.stores.postgres.decisions import PostgresDecisions
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
@@ -10,11 +11,13 @@ from clearwell.stores.postgres.indexing import GroupIndexes, IndexChanges
 from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.large import LargeGroups
-from clearwell.stores.postgres.longterm import PostgresLongTerm, PostgresPromotions
+from clearwell.stores.postgres.longterm import PostgresLongTerm
 from clearwell.stores.postgres.material import PostgresDigestMaterial
 from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
 from clearwell.stores.postgres.moves import PostgresMoves
+from clearwell.stores.postgres.promotions import PostgresPromotions
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
+from clearwell.stores.postgres.review import PostgresReview
 from clearwell.stores.postgres.tombstones import PostgresTombstones
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "PostgresAdmissions",
     "PostgresAudit",
     "PostgresCaptures",
+    "PostgresDecisions",
     "PostgresDigestMaterial",
     "PostgresDigestRuns",
     "PostgresDigests",
@@ -36,6 +40,7 @@ __all__ = [
     "PostgresMoves",
     "PostgresPromotions",
     "PostgresQuarantine",
+    "PostgresReview",
     "PostgresTombstones",
     "Role",
     "database_address",

@@ -11,9 +11,8 @@ from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, Settled
 from clearwell.records import Admission, AuditEvent, Capture, IngressCount, Outcome, Verdict, WorkingEntry
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Exchange, Statement
-from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import capture_of, from_column, to_column, verdict_of, verdict_params
+from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 

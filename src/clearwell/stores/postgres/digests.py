@@ -14,9 +14,8 @@ from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Insight
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.insights import insight_of, insight_params, source_of
-from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import verdict_of
+from clearwell.stores.postgres.rows import event_params, verdict_of
 
 SOURCE_CHARS = 4000
 """So much of a source is shown beside an insight; the whole row can be read by its id."""

@@ -7,8 +7,8 @@ from psycopg.rows import DictRow
 
 from clearwell.records import KEEP, Agent, AuditEvent, Group, GroupChange, Keep, Prompts
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import event_params
 
 
 class PostgresGroups:

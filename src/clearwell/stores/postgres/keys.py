@@ -8,8 +8,8 @@ from psycopg.rows import DictRow
 
 from clearwell.records import ApiKey, AuditEvent, KeyLookup, Right
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.rows import event_params
 
 
 class PostgresKeys:

@@ -184,10 +184,11 @@ ORDER BY at, log_id LIMIT 1000
 -- name: add_promotion
 INSERT INTO promotions (
     group_id, id, memory_id, scope, agent_id, origin, origin_id, content, session_id, author, occurred_at, metadata,
-    supersedes, decided_by, decided_at)
+    supersedes, fingerprint, decided_by, decided_at)
 VALUES (
     %(group_id)s, %(id)s, %(memory_id)s, %(scope)s, %(agent_id)s, %(origin)s, %(origin_id)s, %(content)s,
-    %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, NULL, %(decided_by)s, %(decided_at)s)
+    %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(supersedes)s, %(fingerprint)s, %(decided_by)s,
+    %(decided_at)s)
 
 -- name: add_memory
 INSERT INTO memories (
@@ -867,3 +868,297 @@ ON CONFLICT (group_id, agent_id) DO UPDATE SET persona = excluded.persona, updat
 
 -- name: remove_agent
 DELETE FROM agents WHERE group_id = %(group_id)s AND agent_id = %(agent_id)s
+
+-- name: session_chunks
+-- The living chunks of a session that the same readers see, in the order of arrival.
+SELECT id, chunk_no, session_id, agent_id, author, content, position FROM memories
+WHERE group_id = %(group_id)s AND session_id = %(session_id)s AND agent_id IS NOT DISTINCT FROM %(agent_id)s
+    AND valid_to IS NULL
+ORDER BY promoted_at, id, chunk_no
+
+-- name: withdraw
+UPDATE memories SET valid_to = %(at)s
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
+RETURNING id, chunk_no, session_id, agent_id, author, content, position
+
+-- name: restore
+UPDATE memories SET valid_to = NULL
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NOT NULL
+RETURNING id, chunk_no, session_id, agent_id, author, content, position
+
+-- name: add_promotion_work
+INSERT INTO promotion_work (group_id, promotion_id, next_try_at) VALUES (%(group_id)s, %(promotion_id)s, %(at)s)
+
+-- name: drop_promotion_work
+DELETE FROM promotion_work w USING promotions p
+WHERE w.group_id = %(group_id)s AND p.group_id = w.group_id AND p.id = w.promotion_id AND p.memory_id = ANY(%(ids)s)
+
+-- name: end_promotion_work
+DELETE FROM promotion_work WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
+
+-- name: waiting_promotions
+-- Due work of all groups, oldest first. Only ids are visible here.
+SELECT group_id, promotion_id FROM promotion_work WHERE next_try_at <= %(now)s ORDER BY next_try_at LIMIT %(limit)s
+
+-- name: postpone_promotion
+UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,
+    next_try_at = %(now)s + coalesce(%(wait)s::interval, least(%(longest)s, %(first)s * 2 ^ least(attempts, 10)))
+WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
+
+-- name: promotion_states
+-- How memories came to be, and whether they hold.
+SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
+    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
+    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+FROM promotions p
+LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
+LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
+    WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
+WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(memory_ids)s)
+ORDER BY p.id
+
+-- name: waiting_promotion
+SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
+    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
+    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+FROM promotions p
+JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
+LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
+    WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
+WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
+
+-- name: same_promotion
+-- The same thing, or one from the same origin, that still holds.
+WITH alike AS MATERIALIZED (
+    SELECT * FROM promotions WHERE group_id = %(group_id)s
+        AND (fingerprint = %(fingerprint)s OR origin_id = %(origin_id)s::uuid)
+)
+SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
+    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
+    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+FROM alike p
+LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
+LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
+    WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
+WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
+ORDER BY p.id LIMIT 1
+
+-- name: insights
+-- Insights of a group, newest first, or those with these ids. A snoozed one whose time has come is pending.
+SELECT id, group_id, digest_id, version, state, summary, written_by, flags, contradictions, support, score, model,
+    embedding, snoozed_until, merged_into, created_at, changed_at
+FROM insights
+WHERE group_id = %(group_id)s
+    AND (%(ids)s::uuid[] IS NULL OR id = ANY(%(ids)s))
+    AND (%(before)s::uuid IS NULL OR id < %(before)s)
+    AND (%(state)s::text IS NULL
+        OR CASE WHEN state = 'snoozed' AND snoozed_until <= %(now)s THEN 'pending' ELSE state END = %(state)s)
+ORDER BY id DESC LIMIT %(limit)s
+
+-- name: insight_sources
+SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
+    q.raw_metadata, q.content, a.state AS admission, a.flags
+FROM insight_sources s
+JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
+JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id
+WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(ids)s)
+ORDER BY s.insight_id, s.merged_from NULLS FIRST, s.position, s.log_id
+
+-- name: change_insight
+UPDATE insights SET version = %(version)s, state = %(state)s, summary = %(summary)s, written_by = %(written_by)s,
+    flags = %(flags)s, support = %(support)s, model = %(model)s, embedding = %(embedding)s,
+    snoozed_until = %(snoozed_until)s, merged_into = %(merged_into)s, changed_at = %(changed_at)s
+WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: unite_sources
+INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, merged_from)
+SELECT s.group_id, %(id)s, s.log_id, s.position, s.statement, s.insight_id
+FROM insight_sources s WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(others)s)
+ORDER BY s.insight_id, s.position
+ON CONFLICT DO NOTHING
+
+-- name: separate_sources
+DELETE FROM insight_sources
+WHERE group_id = %(group_id)s AND insight_id = %(id)s AND merged_from = ANY(%(others)s)
+
+-- name: judge_rows
+INSERT INTO digest_marks (group_id, log_id, judged_by)
+SELECT %(group_id)s, log_id, %(by)s FROM unnest(%(log_ids)s::uuid[]) AS log_id ORDER BY log_id
+ON CONFLICT (group_id, log_id) DO UPDATE SET judged_by = excluded.judged_by WHERE digest_marks.judged_by IS NULL
+
+-- name: free_rows
+UPDATE digest_marks SET judged_by = NULL WHERE group_id = %(group_id)s AND judged_by = %(by)s
+
+-- name: add_decision
+INSERT INTO decisions (group_id, id, action, insight_id, promotion_id, memory_id, tombstone_id, supersedes, others,
+    undoes, already, until, reason, text_before, text_after, writer_before, decided_by, decided_at)
+VALUES (%(group_id)s, %(id)s, %(action)s, %(insight_id)s, %(promotion_id)s, %(memory_id)s, %(tombstone_id)s,
+    %(supersedes)s, %(others)s, %(undoes)s, %(already)s, %(until)s, %(reason)s, %(text_before)s, %(text_after)s,
+    %(writer_before)s, %(by)s, %(at)s)
+
+-- name: decisions
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d
+WHERE d.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR d.id < %(before)s)
+ORDER BY d.id DESC LIMIT %(limit)s
+
+-- name: decision
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d WHERE d.group_id = %(group_id)s AND d.id = %(id)s
+
+-- name: decisions_on_insight
+-- Newest first; also a merge that took it in.
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d
+WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
+ORDER BY d.id DESC LIMIT 1000
+
+-- name: standing_decision
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d
+WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
+    AND d.action <> 'undo' AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+ORDER BY d.id DESC LIMIT 1
+
+-- name: decisions_of_memories
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d
+WHERE d.group_id = %(group_id)s
+    AND (d.memory_id = ANY(%(ids)s) OR d.supersedes = ANY(%(ids)s) OR d.others && %(ids)s::uuid[])
+ORDER BY d.id
+
+-- name: is_undone
+SELECT id FROM decisions WHERE group_id = %(group_id)s AND undoes = %(id)s
+
+-- name: group_of_insight
+SELECT group_id FROM insights WHERE id = %(id)s
+
+-- name: group_of_decision
+SELECT group_id FROM decisions WHERE id = %(id)s
+
+-- name: group_of_memory
+SELECT group_id FROM promotions WHERE memory_id = %(id)s
+
+-- name: insights_of_rows
+SELECT DISTINCT insight_id FROM insight_sources WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
+
+-- name: merged_insights
+-- The insights that went into these.
+SELECT id FROM insights WHERE group_id = %(group_id)s AND merged_into = ANY(%(ids)s)
+
+-- name: rows_by_id
+SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
+    q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
+    (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
+FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+WHERE q.group_id = %(group_id)s AND q.id = ANY(%(ids)s) ORDER BY q.id
+
+-- name: sightings_by_row
+SELECT entry_id, layer FROM sightings WHERE group_id = %(group_id)s AND log_id = %(id)s ORDER BY entry_id
+
+-- name: memories_on_rows
+-- The memories whose promotion came from these rows, or from an insight that rests on one of them.
+SELECT DISTINCT p.memory_id FROM promotions p
+WHERE p.group_id = %(group_id)s AND p.origin_id = ANY(%(ids)s)
+UNION
+SELECT DISTINCT d.memory_id FROM insight_sources s JOIN decisions d ON d.group_id = s.group_id
+    AND d.insight_id = s.insight_id AND d.action = 'promote'
+WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND d.memory_id IS NOT NULL
+
+-- name: rows_of
+-- The rows that are meant by one source, session or agent.
+SELECT id FROM quarantine_logs
+WHERE group_id = %(group_id)s AND (id = %(source)s::uuid OR session_id = %(session_id)s::text
+    OR agent_id = %(agent_id)s::text)
+
+-- name: memories_of
+-- The memories that name the session or the agent themselves.
+SELECT memory_id FROM promotions
+WHERE group_id = %(group_id)s AND (session_id = %(session_id)s::text OR author = %(agent_id)s::text
+    OR agent_id = %(agent_id)s::text)
+
+-- name: note_uses
+INSERT INTO memory_uses (group_id, memory_id, first_used_at, last_used_at)
+SELECT DISTINCT p.group_id, p.memory_id, %(at)s::timestamptz, %(at)s::timestamptz FROM promotions p
+WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
+ON CONFLICT (group_id, memory_id) DO UPDATE SET last_used_at = excluded.last_used_at
+
+-- name: calibration
+-- What agents stated, in tenths, against what became of it. What is no number from 0 to 1 is counted as not stated.
+WITH stated AS (
+    SELECT q.id, q.agent_id, a.flags, CASE WHEN jsonb_typeof(c.value) = 'number'
+        AND (c.value)::double precision BETWEEN 0 AND 1 THEN (c.value)::double precision END AS confidence
+    FROM quarantine_logs q
+    JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+    CROSS JOIN LATERAL (SELECT coalesce(q.raw_metadata -> 'confidence', q.raw_metadata -> 'confidence_score') AS value) c
+    WHERE q.group_id = %(group_id)s
+), fates AS (
+    SELECT s.log_id, bool_or(i.state = 'promoted') AS promoted, bool_or(i.state = 'rejected') AS rejected
+    FROM insight_sources s JOIN insights i ON i.group_id = s.group_id AND i.id = s.insight_id
+    WHERE s.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected') GROUP BY s.log_id
+), direct AS (
+    SELECT DISTINCT origin_id AS log_id FROM promotions
+    WHERE group_id = %(group_id)s AND origin IN ('working', 'quarantine')
+)
+SELECT agent_id, least(floor(confidence * 10), 9)::integer AS bucket, count(*)::integer AS entries,
+    count(*) FILTER (WHERE f.promoted OR d.log_id IS NOT NULL)::integer AS promoted,
+    count(*) FILTER (WHERE f.rejected AND NOT coalesce(f.promoted, false) AND d.log_id IS NULL)::integer AS rejected,
+    count(*) FILTER (WHERE 'conflict' = ANY(t.flags))::integer AS conflict, avg(confidence) AS mean_stated
+FROM stated t LEFT JOIN fates f ON f.log_id = t.id LEFT JOIN direct d ON d.log_id = t.id
+GROUP BY 1, 2 ORDER BY 1 NULLS LAST, 2 NULLS LAST
+
+-- name: numbers_insights
+SELECT state, count(*)::integer AS count, min(created_at) FILTER (WHERE state = 'pending') AS oldest
+FROM insights WHERE group_id = %(group_id)s GROUP BY state
+
+-- name: numbers_lag
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY lag) AS median, percentile_cont(0.9) WITHIN GROUP (ORDER BY lag) AS p90
+FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precision AS lag
+    FROM insights i JOIN decisions d ON d.group_id = i.group_id AND (d.insight_id = i.id OR d.others @> ARRAY[i.id])
+    WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
+    GROUP BY i.id, i.created_at) AS lags
+
+-- name: numbers_by_agent
+SELECT q.agent_id AS by, count(DISTINCT i.id) FILTER (WHERE i.state = 'promoted')::integer AS promoted,
+    count(DISTINCT i.id) FILTER (WHERE i.state = 'rejected')::integer AS rejected
+FROM insights i JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
+WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
+
+-- name: numbers_by_check
+SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT i.id) FILTER (WHERE i.state = 'promoted')::integer AS promoted,
+    count(DISTINCT i.id) FILTER (WHERE i.state = 'rejected')::integer AS rejected
+FROM insights i JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+JOIN ingress_verdicts v ON v.group_id = s.group_id AND v.log_id = s.log_id
+WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+GROUP BY 1 ORDER BY 1
+
+-- name: numbers_memories
+SELECT count(DISTINCT m.id)::integer AS memories, count(DISTINCT u.memory_id)::integer AS used,
+    (SELECT count(*)::integer FROM promotion_work w WHERE w.group_id = %(group_id)s) AS promoting
+FROM memories m LEFT JOIN memory_uses u ON u.group_id = m.group_id AND u.memory_id = m.id
+WHERE m.group_id = %(group_id)s AND m.valid_to IS NULL
+
+-- name: numbers_digests
+-- The yield of a digest: the share of its insights that were promoted, of those that are decided.
+SELECT (SELECT count(*)::integer FROM digests WHERE group_id = %(group_id)s AND status = 'done') AS digests,
+    avg((state = 'promoted')::integer) FILTER (WHERE state IN ('promoted', 'rejected'))::double precision AS yield
+FROM insights WHERE group_id = %(group_id)s
+
+-- name: move_chunks
+UPDATE memories m SET position = t.position
+FROM unnest(%(ids)s::uuid[], %(chunk_nos)s::integer[], %(positions)s::integer[]) AS t (id, chunk_no, position)
+WHERE m.group_id = %(group_id)s AND m.id = t.id AND m.chunk_no = t.chunk_no
+
+-- name: promotes_of
+-- Every decision that made a memory or found it made, and whether it is undone.
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at,
+    EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
+FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = %(id)s AND d.action = 'promote' ORDER BY d.id

@@ -9,7 +9,7 @@ from pgvector import HalfVector
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.records import Admission, Capture, Memory, Outcome, QuarantineRow, Scope, Vector, Verdict
+from clearwell.records import Admission, AuditEvent, Capture, Memory, Outcome, QuarantineRow, Scope, Vector, Verdict
 
 
 def capture_of(row: DictRow) -> Capture:
@@ -104,3 +104,15 @@ def stated_confidence(row: DictRow) -> float | None:
     if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
         return None
     return float(stated)
+
+
+def event_params(event: AuditEvent) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "group_id": event.group_id,
+        "at": event.at,
+        "actor": event.actor,
+        "action": event.action,
+        "subject": event.subject,
+        "detail": Jsonb(dict(event.detail)),
+    }

@@ -594,6 +594,30 @@ CREATE TABLE public.audit_events (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.audit_events FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.decisions (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    action text NOT NULL,
+    insight_id uuid,
+    promotion_id uuid,
+    memory_id uuid,
+    tombstone_id uuid,
+    supersedes uuid,
+    others uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    undoes uuid,
+    already boolean DEFAULT false NOT NULL,
+    until timestamp with time zone,
+    reason text,
+    text_before text,
+    text_after text,
+    writer_before text,
+    decided_by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
+    CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
+    CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
+);
+ALTER TABLE ONLY public.decisions FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.digest_marks (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -711,7 +735,8 @@ CREATE TABLE public.insight_sources (
     insight_id uuid NOT NULL,
     log_id uuid NOT NULL,
     "position" integer NOT NULL,
-    statement text
+    statement text,
+    merged_from uuid
 );
 ALTER TABLE ONLY public.insight_sources FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.insights (
@@ -769,6 +794,21 @@ WITH (toast_tuple_target='8160');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE ONLY public.memories ALTER COLUMN lexemes SET STORAGE MAIN;
 ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.memory_uses (
+    group_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    first_used_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.memory_uses FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.promotion_work (
+    group_id text NOT NULL,
+    promotion_id uuid NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone NOT NULL,
+    problem text
+);
+ALTER TABLE ONLY public.promotion_work FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.promotions (
     group_id text NOT NULL,
     id uuid NOT NULL,
@@ -785,6 +825,7 @@ CREATE TABLE public.promotions (
     supersedes uuid,
     decided_by text NOT NULL,
     decided_at timestamp with time zone NOT NULL,
+    fingerprint bytea,
     CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
     CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
@@ -901,6 +942,8 @@ ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_secret_hash_key UNIQUE (secret_hash);
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.digest_marks
     ADD CONSTRAINT digest_marks_pkey PRIMARY KEY (group_id, log_id);
 ALTER TABLE ONLY public.digests
@@ -931,6 +974,10 @@ ALTER TABLE ONLY public.insights
     ADD CONSTRAINT insights_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (group_id, id, chunk_no);
+ALTER TABLE ONLY public.memory_uses
+    ADD CONSTRAINT memory_uses_pkey PRIMARY KEY (group_id, memory_id);
+ALTER TABLE ONLY public.promotion_work
+    ADD CONSTRAINT promotion_work_pkey PRIMARY KEY (group_id, promotion_id);
 ALTER TABLE ONLY public.promotions
     ADD CONSTRAINT promotions_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.quarantine_logs
@@ -959,6 +1006,11 @@ CREATE INDEX procrastinate_periodic_defers_job_id_fkey_v1 ON procrastinate.procr
 CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
 CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
+CREATE INDEX decisions_id ON public.decisions USING btree (id);
+CREATE INDEX decisions_insight ON public.decisions USING btree (group_id, insight_id) WHERE (insight_id IS NOT NULL);
+CREATE INDEX decisions_memory ON public.decisions USING btree (group_id, memory_id) WHERE (memory_id IS NOT NULL);
+CREATE INDEX decisions_others ON public.decisions USING gin (others);
+CREATE UNIQUE INDEX decisions_undone ON public.decisions USING btree (group_id, undoes) WHERE (undoes IS NOT NULL);
 CREATE INDEX digests_id ON public.digests USING btree (id);
 CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE UNIQUE INDEX digests_tick ON public.digests USING btree (group_id, due_at) WHERE (due_at IS NOT NULL);
@@ -967,9 +1019,14 @@ CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX indexed_groups_version ON public.indexed_groups USING btree (tokenizer_version, group_id);
 CREATE INDEX insight_sources_log ON public.insight_sources USING btree (group_id, log_id);
 CREATE INDEX insights_digest ON public.insights USING btree (group_id, digest_id, "position");
+CREATE INDEX insights_id ON public.insights USING btree (id);
 CREATE INDEX insights_open ON public.insights USING btree (group_id, id) WHERE (state = ANY (ARRAY['pending'::text, 'snoozed'::text]));
 CREATE INDEX memories_promotion ON public.memories USING btree (group_id, promotion_id);
 CREATE INDEX memories_session ON public.memories USING btree (group_id, session_id, "position") WHERE (session_id IS NOT NULL);
+CREATE INDEX promotion_work_due ON public.promotion_work USING btree (next_try_at);
+CREATE INDEX promotions_fingerprint ON public.promotions USING btree (group_id, fingerprint) WHERE (fingerprint IS NOT NULL);
+CREATE INDEX promotions_memory ON public.promotions USING btree (memory_id);
+CREATE INDEX promotions_origin ON public.promotions USING btree (group_id, origin_id) WHERE (origin_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
@@ -987,6 +1044,12 @@ ALTER TABLE ONLY procrastinate.procrastinate_jobs
     ADD CONSTRAINT procrastinate_jobs_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES procrastinate.procrastinate_workers(id) ON DELETE SET NULL;
 ALTER TABLE ONLY procrastinate.procrastinate_periodic_defers
     ADD CONSTRAINT procrastinate_periodic_defers_job_id_fkey FOREIGN KEY (job_id) REFERENCES procrastinate.procrastinate_jobs(id);
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_group_id_insight_id_fkey FOREIGN KEY (group_id, insight_id) REFERENCES public.insights(group_id, id);
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_group_id_undoes_fkey FOREIGN KEY (group_id, undoes) REFERENCES public.decisions(group_id, id);
 ALTER TABLE ONLY public.digest_marks
     ADD CONSTRAINT digest_marks_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE ONLY public.ingress_verdicts
@@ -999,6 +1062,8 @@ ALTER TABLE ONLY public.insights
     ADD CONSTRAINT insights_group_id_digest_id_fkey FOREIGN KEY (group_id, digest_id) REFERENCES public.digests(group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
+ALTER TABLE ONLY public.promotion_work
+    ADD CONSTRAINT promotion_work_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
 ALTER TABLE ONLY public.quarantine_vectors
     ADD CONSTRAINT quarantine_vectors_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE ONLY public.sightings
@@ -1008,6 +1073,7 @@ CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INS
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.decisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digest_marks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digests ENABLE ROW LEVEL SECURITY;
 CREATE POLICY finder_finds_places ON public.memories FOR SELECT TO clearwell_finder USING (true);
@@ -1022,11 +1088,16 @@ ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_uses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
+CREATE POLICY operator_finds_group ON public.decisions FOR SELECT TO clearwell_operator USING (true);
+CREATE POLICY operator_finds_group ON public.insights FOR SELECT TO clearwell_operator USING (true);
+CREATE POLICY operator_finds_group ON public.promotions FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_lists_groups ON public.groups FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.decisions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digest_marks USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digests USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -1040,26 +1111,34 @@ CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(cur
 CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insights USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.memory_uses USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.promotion_work USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_logs USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_vectors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.sightings USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.tombstones USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.working_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+ALTER TABLE public.promotion_work ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.promotions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_logs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_vectors ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reviewer_finds_digest ON public.digests FOR SELECT TO clearwell_reviewer USING ((id = (NULLIF(current_setting('clearwell.digest'::text, true), ''::text))::uuid));
 ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY sources_of_a_digest_stay ON public.insight_sources AS RESTRICTIVE FOR DELETE TO clearwell_reviewer USING ((merged_from IS NOT NULL));
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
 CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
 CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
 CREATE POLICY worker_finds_groups ON public.group_terms FOR SELECT TO clearwell_worker USING ((dimension = 0));
 CREATE POLICY worker_finds_groups ON public.indexed_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
+CREATE POLICY worker_finds_promotions ON public.promotion_work FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_schedules ON public.groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
 CREATE POLICY worker_keeps_indexes ON public.group_indexes TO clearwell_worker USING (true) WITH CHECK (true);
+CREATE POLICY worker_writes_what_waits ON public.memories AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((EXISTS ( SELECT
+   FROM public.promotion_work w
+  WHERE ((w.group_id = memories.group_id) AND (w.promotion_id = memories.promotion_id)))));
 ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA procrastinate TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_app;
@@ -1139,6 +1218,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.decisions TO clearwell_operator;
+GRANT SELECT(id) ON TABLE public.decisions TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
@@ -1192,15 +1275,20 @@ GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
 GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_worker;
-GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE ON TABLE public.insight_sources TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_reviewer;
+GRANT SELECT(group_id) ON TABLE public.insights TO clearwell_operator;
+GRANT SELECT(id) ON TABLE public.insights TO clearwell_operator;
 GRANT UPDATE(version) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(state) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(summary) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(written_by) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(flags) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(contradictions) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(support) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(model) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(embedding) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
@@ -1222,10 +1310,20 @@ GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT ON TABLE public.memory_uses TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.memory_uses TO clearwell_worker;
+GRANT UPDATE(last_used_at) ON TABLE public.memory_uses TO clearwell_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(problem) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_operator;
 GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
+GRANT SELECT(memory_id) ON TABLE public.promotions TO clearwell_operator;
 GRANT SELECT(origin_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;

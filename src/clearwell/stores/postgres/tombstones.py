@@ -10,9 +10,8 @@ from psycopg.rows import DictRow
 from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.longterm import event_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import to_column
+from clearwell.stores.postgres.rows import event_params, to_column
 
 
 class PostgresTombstones:
@@ -36,8 +35,8 @@ class PostgresTombstones:
         standing, *near = await self._database.run_all(Role.WORKER, group_id, statements)
         rows = [row for found in near for row in found]
         return (
-            _tombstone_of(standing[0]) if standing else None,
-            (_tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None,
+            tombstone_of(standing[0]) if standing else None,
+            (tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None,
         )
 
     async def add(
@@ -68,10 +67,10 @@ class PostgresTombstones:
 
     async def all(self, group_id: str) -> Sequence[Tombstone]:
         rows = await self._database.run(Role.REVIEWER, group_id, query("list_tombstones"), {"group_id": group_id})
-        return [_tombstone_of(row) for row in rows]
+        return [tombstone_of(row) for row in rows]
 
 
-def _tombstone_of(row: DictRow) -> Tombstone:
+def tombstone_of(row: DictRow) -> Tombstone:
     return Tombstone(
         id=row["id"],
         group_id=row["group_id"],

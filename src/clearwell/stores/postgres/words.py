@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
 from pgvector import SparseVector
@@ -43,7 +43,7 @@ Chunk = TypeVar("Chunk", bound=Indexed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Living:
+class Living:
     """A chunk that is stored already."""
 
     id: UUID
@@ -108,35 +108,8 @@ class Words(Generic[Chunk]):
 
     def changed(self) -> list[Statement]:
         """What else changes: the words of earlier neighbours, and the counts of those who may read the chunks."""
-        readers = sorted({chunk.agent_id or "" for chunk in self._chunks})
         noted = (query("note_indexed"), self._of_group(tokenizer_version=self._lexicon.version))
-        return [*self._updates, *(one for reader in readers for one in self._counted(reader)), noted]
-
-    def _counted(self, reader: str) -> list[Statement]:
-        chunks = [chunk for chunk in self._chunks if (chunk.agent_id or "") == reader]
-        terms = Counter(place for chunk in chunks for place in self._lexicon.dimensions(chunk.content))
-        counted = sorted({0: len(chunks), **terms}.items())
-        authors = Counter(chunk.author for chunk in chunks if chunk.author and self._lexicon.name(chunk.author))
-        names = sorted(authors)
-        return [
-            (
-                query("count_terms"),
-                self._of_group(
-                    reader=reader,
-                    dimensions=[place for place, _ in counted],
-                    chunks=[count for _, count in counted],
-                ),
-            ),
-            (
-                query("count_authors"),
-                self._of_group(
-                    reader=reader,
-                    authors=names,
-                    spoken=[self._lexicon.name(name) for name in names],
-                    chunks=[authors[name] for name in names],
-                ),
-            ),
-        ]
+        return [*self._updates, *counted(self._lexicon, self._group_id, self._chunks), noted]
 
     def _words(self, one: _Placed, line: Sequence[_Placed], at: int) -> dict[str, Any]:
         near = [] if one.position is None else [other.content for other in _near(line, at)]
@@ -148,6 +121,43 @@ class Words(Generic[Chunk]):
         return {"group_id": self._group_id, **params}
 
 
+def counted(lexicon: Lexicon, group_id: str, chunks: Sequence[Indexed], *, by: Literal[1, -1] = 1) -> list[Statement]:
+    """Chunks counted in, or out, for those who may read them."""
+    readers = sorted({chunk.agent_id or "" for chunk in chunks})
+    return [
+        one
+        for reader in readers
+        for one in _counted_for(
+            lexicon, group_id, reader, [one for one in chunks if (one.agent_id or "") == reader], by
+        )
+    ]
+
+
+def _counted_for(
+    lexicon: Lexicon, group_id: str, reader: str, chunks: Sequence[Indexed], by: Literal[1, -1]
+) -> list[Statement]:
+    terms = Counter(place for chunk in chunks for place in lexicon.dimensions(chunk.content))
+    places = sorted({0: len(chunks), **terms}.items())
+    authors = Counter(chunk.author for chunk in chunks if chunk.author and lexicon.name(chunk.author))
+    names = sorted(authors)
+    whose = {"group_id": group_id, "reader": reader}
+    return [
+        (
+            query("count_terms"),
+            {**whose, "dimensions": [place for place, _ in places], "chunks": [by * count for _, count in places]},
+        ),
+        (
+            query("count_authors"),
+            {
+                **whose,
+                "authors": names,
+                "spoken": [lexicon.name(name) for name in names],
+                "chunks": [by * authors[name] for name in names],
+            },
+        ),
+    ]
+
+
 async def index_again(database: Database, lexicon: Lexicon, group_id: str) -> int:
     """Make the words of a group anew from its living chunks; how many there are.
 
@@ -157,7 +167,7 @@ async def index_again(database: Database, lexicon: Lexicon, group_id: str) -> in
     async with database.transaction(Role.WORKER, group_id) as transaction:
         params = {"group_id": group_id}
         _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
-        words = Words(lexicon, group_id, [_Living(**row) for row in rows])
+        words = Words(lexicon, group_id, [Living(**row) for row in rows])
         # Reading ten thousand texts takes seconds, in which others are to be answered.
         placed = await asyncio.to_thread(words.placed, [[], *([] for _ in words.sessions)])
         changed = await asyncio.to_thread(words.changed)

@@ -1,7 +1,7 @@
 """What retrieval gave to whom in the last day: one sorted set per group, by time."""
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import redis.asyncio as redis
@@ -38,3 +38,13 @@ class ValkeyRecalls:
             members = await self._client.zrangebyscore(KEYS + group_id, f"({since}", "+inf")
         found = (str(member, "utf-8").partition(" ") for member in members if isinstance(member, bytes))
         return frozenset(UUID(one) for one, _, given_to in found if given_to in (ANYBODY, agent_id or ANYBODY))
+
+    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+        found: dict[str, frozenset[UUID]] = {}
+        with translated_errors():
+            async for key in self._client.scan_iter(KEYS + "*"):
+                members = await self._client.zrangebyscore(key, f"({to_ms(moment)}", "+inf")
+                given = (str(member, "utf-8").partition(" ")[0] for member in members if isinstance(member, bytes))
+                if ids := frozenset(UUID(one) for one in given):
+                    found[str(key, "utf-8").removeprefix(KEYS)] = ids
+        return found

@@ -62,7 +62,7 @@ async def ingest(request: Request, caller: Caller) -> Response:
     (result,) = await memory.promote_many(one.group, [one.record()], by=caller, request=key)
     if isinstance(result, ClearwellError):
         raise result
-    return answers.answer({"status": "ingested", **answers.promoted(result)}, headers=answers.replay_mark([result]))
+    return answers.answer(answers.promotion(result, "ingested"), headers=answers.replay_mark([result]))
 
 
 @router.post(

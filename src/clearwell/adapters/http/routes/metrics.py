@@ -49,6 +49,7 @@ class _Numbers(Collector):
             "clearwell_ingress_verdicts", "Verdicts of the ingress filter.", ["check", "outcome"], tally.verdicts
         )
         yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], tally.admissions)
+        yield self._counter("clearwell_decisions", "Decisions of people.", ["action"], tally.decisions)
         waiting = GaugeMetricFamily("clearwell_admissions_waiting", "Admissions under way in this process.")
         waiting.add_metric([], self._clearwell.queue.length)
         yield waiting

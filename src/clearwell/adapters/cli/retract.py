@@ -1,0 +1,79 @@
+"""``retract``: withdraw every memory that rests on one source, session or agent. Listed first."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from clearwell.adapters.cli.given import wanted_id
+from clearwell.adapters.cli.printing import Terminal, shortened
+from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.flow.hidden import escaped
+from clearwell.flow.review import Listed
+from clearwell.ports import RestsOn
+from clearwell.records import Decided, Json, PromotionState
+
+SHOWN_WIDTH = 100
+
+
+def retract(
+    group: Group,
+    source: Annotated[str | None, typer.Option("--source", help="The id of an output.")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="A session.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="An agent.")] = None,
+    token: Annotated[str | None, typer.Option("--token", help="Withdraw what the list with this token showed.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why.")] = None,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="DECISION", help="Bring back what was withdrawn.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what rests on a source, session or agent; with --token withdraw it; with --undo bring it back."""
+    settings, terminal = start()
+    log_id = None if source is None else wanted_id(source, "row_not_found", group=group)
+    taken_back = None if undo is None else wanted_id(undo, "decision_not_found", group=group)
+    what = RestsOn(source=log_id, session_id=session, agent_id=agent)
+
+    async def work() -> Listed | Decided:
+        async with opened(settings) as clearwell:
+            if taken_back is not None:
+                return await clearwell.review.undo(group, taken_back, by=person(), reason=reason)
+            if token is None:
+                return await clearwell.review.list_resting_on(group, what, by=person())
+            return await clearwell.review.retract(group, what, token=token, reason=reason, by=person())
+
+    found = run(work())
+    if as_json:
+        terminal.json(_listed_json(found) if isinstance(found, Listed) else found.to_json())
+    elif isinstance(found, Listed):
+        _show(found, terminal)
+    else:
+        decision: UUID | None = found.decision_id
+        terminal.tell(f"cli_retract_{found.status}", count=len(found.memories), id=decision, style="green")
+
+
+def _show(listed: Listed, terminal: Terminal) -> None:
+    if not listed.memories:
+        terminal.tell("retract_nothing")
+        return
+    terminal.tell("cli_retract_listed", count=len(listed.memories), style="bold")
+    headings = ["cli_head_id", "cli_head_made_by", "cli_head_when", "cli_head_text"]
+    terminal.table(headings, [_row(one, terminal) for one in listed.memories])
+    terminal.tell("cli_retract_token", token=listed.token)
+
+
+def _row(one: PromotionState, terminal: Terminal) -> list[str]:
+    made = one.promotion
+    text = shortened(escaped(made.text.content), SHOWN_WIDTH)
+    return [str(made.memory_id), escaped(made.decided_by), terminal.moment(made.decided_at), text]
+
+
+def _listed_json(listed: Listed) -> Json:
+    return {
+        "status": "listed",
+        "token": listed.token,
+        "memories": [
+            {"id": str(one.promotion.memory_id), "state": one.state, "content": one.promotion.text.content}
+            for one in listed.memories
+        ],
+    }

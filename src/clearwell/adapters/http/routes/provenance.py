@@ -1,0 +1,157 @@
+"""Where knowledge comes from and what rests on it; promotion straight from the tiers below; decisions and numbers."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from clearwell.adapters.http import answers, openapi, review_answers
+from clearwell.adapters.http import review_inputs as inputs
+from clearwell.adapters.http import review_schemas as schemas
+from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
+from clearwell.adapters.http.callers import Caller, group_of_row, running
+from clearwell.adapters.http.inputs import GroupParameters, RowParameters
+from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.routes.insights import group_of
+from clearwell.adapters.http.schemas import PromotedAnswer
+
+router = APIRouter(tags=["review"])
+Id = Annotated[UUID, Path(alias="id")]
+PERSON = "A person's decision: the scope review is needed."
+READER = "The scope review or admin is needed."
+REFUSALS = (*openapi.WRITES, 404)
+
+
+@router.post(
+    "/api/v1/quarantine/{id}/promote",
+    summary="Promote an output straight from quarantine",
+    description=f"With its session, agent and time. group_id may be left out with a key of exactly one group. {PERSON}",
+    responses=openapi.responses({200: ("Stored as verified memory.", [PromotedAnswer])}, REFUSALS),
+    openapi_extra=openapi.body(inputs.PromoteInput, examples={"one": {"group_id": "grp-123"}}),
+)
+async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    given, key = fitted(inputs.PromoteInput, object_or_nothing(body)), idempotency_key(request, caller, body)
+    group_id = group_of_row(given.named_group, caller)
+    made = await running(request).review.promote_row(group_id, log_id, given.record(), by=caller, request=key)
+    return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
+
+
+@router.post(
+    "/api/v1/working/{group_id:path}/{id}/promote",
+    summary="Promote a live entry of working memory",
+    description=f"With its session, agent and time. {PERSON}",
+    responses=openapi.responses({200: ("Stored as verified memory.", [PromotedAnswer])}, REFUSALS),
+    openapi_extra=openapi.body(inputs.PromoteInput, examples=inputs.EXAMPLES["promote"]),
+)
+async def promote_entry(request: Request, caller: Caller, group_id: str, entry_id: Id) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    given, key = fitted(inputs.PromoteInput, object_or_nothing(body)), idempotency_key(request, caller, body)
+    made = await running(request).review.promote_entry(group_id, entry_id, given.record(), by=caller, request=key)
+    return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
+
+
+@router.get(
+    "/api/v1/memories/{id}/origin",
+    summary="Where a memory comes from",
+    description=f"Its promotion, the decisions on it, the insights and the raw outputs that it rests on. {READER}",
+    responses=openapi.responses({200: ("The origin.", [schemas.ProvenanceAnswer])}, (*openapi.READS, 404)),
+)
+async def origin(
+    request: Request, caller: Caller, memory_id: Id, parameters: Annotated[RowParameters, Query()]
+) -> Response:
+    group_id = await group_of(request, caller, "memory", memory_id, parameters.named_group)
+    found = await running(request).review.origin(group_id, memory_id, by=caller)
+    return answers.answer({"id": memory_id, **review_answers.provenance(found, language_of(request))})
+
+
+@router.get(
+    "/api/v1/quarantine/{id}/influence",
+    summary="What rests on an output",
+    description=f"The insights, promotions and memories that rest on it, and what it only said again. {READER}",
+    responses=openapi.responses({200: ("The influence.", [schemas.ProvenanceAnswer])}, (*openapi.READS, 404)),
+)
+async def influence(
+    request: Request, caller: Caller, log_id: Id, parameters: Annotated[RowParameters, Query()]
+) -> Response:
+    group_id = group_of_row(parameters.named_group, caller)
+    found = await running(request).review.influence(group_id, log_id, by=caller)
+    return answers.answer({"id": log_id, **review_answers.provenance(found, language_of(request))})
+
+
+@router.post(
+    "/api/v1/memories/retract",
+    summary="Withdraw what rests on one source, session or agent",
+    description=f"Without a token it only lists what would be withdrawn. With the list's token exactly that is "
+    f"withdrawn, in one step; where the list has changed since, nothing is (409). History is kept, and "
+    f"POST /api/v1/decisions/{{id}}/undo brings it back. {PERSON}",
+    responses=openapi.responses(
+        {200: ("Listed or withdrawn.", [schemas.ListedAnswer, schemas.DecidedAnswer])}, openapi.WRITES
+    ),
+    openapi_extra=openapi.body(inputs.RetractInput, examples=inputs.EXAMPLES["retract"]),
+)
+async def retract(request: Request, caller: Caller) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    given, key = fitted(inputs.RetractInput, parse_object(body)), idempotency_key(request, caller, body)
+    review = running(request).review
+    if given.token is None:
+        return answers.answer(review_answers.listed(await review.list_resting_on(given.group, given.what(), by=caller)))
+    done = await review.retract(
+        given.group, given.what(), token=given.token, reason=given.reason, by=caller, request=key
+    )
+    return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
+
+
+@router.get(
+    "/api/v1/decisions",
+    summary="List a group's decisions",
+    description=f"Newest first, a page at a time. {READER}",
+    responses=openapi.responses({200: ("A page.", [schemas.DecisionsAnswer])}, openapi.READS),
+)
+async def decisions(
+    request: Request, caller: Caller, parameters: Annotated[inputs.DecisionParameters, Query()]
+) -> Response:
+    limit = parameters.limit
+    found = await running(request).review.decisions(
+        parameters.group, by=caller, before=parameters.before, limit=limit + 1
+    )
+    page = [review_answers.decision(one) for one in found[:limit]]
+    return answers.answer({"decisions": page, "next": page[-1]["id"] if len(found) > limit else None})
+
+
+@router.post(
+    "/api/v1/decisions/{id}/undo",
+    summary="Take back any decision",
+    description=f"As a new decision: what happened stays on record. {PERSON}",
+    responses=openapi.responses({200: ("Undone.", [schemas.DecidedAnswer])}, REFUSALS),
+    openapi_extra=openapi.body(inputs.UndoInput, examples=inputs.EXAMPLES["undo"]),
+)
+async def undo(request: Request, caller: Caller, decision_id: Id) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    given, key = fitted(inputs.UndoInput, object_or_nothing(body)), idempotency_key(request, caller, body)
+    group_id = await group_of(request, caller, "decision", decision_id, given.named_group)
+    done = await running(request).review.undo(group_id, decision_id, by=caller, reason=given.reason, request=key)
+    return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
+
+
+@router.get(
+    "/api/v1/review/calibration",
+    summary="Stated confidence against what became of it",
+    description=f"By agent, in tenths. It informs reviewers and changes no threshold. {READER}",
+    responses=openapi.responses({200: ("The table.", [schemas.CalibrationAnswer])}, openapi.READS),
+)
+async def calibration(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
+    found = await running(request).review.calibration(parameters.group, by=caller)
+    return answers.answer({"rows": [review_answers.calibration_row(one) for one in found]})
+
+
+@router.get(
+    "/api/v1/review/numbers",
+    summary="How review goes",
+    description=f"Lag, accept rates, the share of memories ever retrieved, the yield of digests. {READER}",
+    responses=openapi.responses({200: ("The numbers.", [schemas.NumbersAnswer])}, openapi.READS),
+)
+async def numbers(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
+    found = await running(request).review.numbers(parameters.group, by=caller)
+    return answers.answer(review_answers.numbers(found))

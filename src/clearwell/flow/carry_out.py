@@ -1,0 +1,70 @@
+"""What a person decided while the model was down is carried out when it is back. Nothing is decided here."""
+
+from datetime import timedelta
+
+import structlog
+
+from clearwell.errors import Unavailable
+from clearwell.flow.chunks import Chunking
+from clearwell.flow.known import Knowledge
+from clearwell.flow.normal import values_of
+from clearwell.ports import Clock, DecisionStore, Ids, TombstoneStore, Waiting
+from clearwell.records import AuditEvent, Promotion
+
+log = structlog.get_logger(__name__)
+TOMBSTONE = "promotion_tombstoned"
+NEVER = timedelta(days=36500)
+
+
+class CarryingOut:
+    def __init__(
+        self,
+        decisions: DecisionStore,
+        tombstones: TombstoneStore,
+        knowledge: Knowledge,
+        chunking: Chunking,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._decisions = decisions
+        self._tombstones = tombstones
+        self._knowledge = knowledge
+        self._chunking = chunking
+        self._clock = clock
+        self._ids = ids
+
+    async def due(self, *, limit: int = 100) -> int:
+        """Carry out what is due; how many memories were made."""
+        made = 0
+        for one in await self._decisions.waiting(limit=limit):
+            try:
+                made += await self._one(one)
+            except Unavailable as error:
+                log.warning("promotion put off", promotion=str(one.promotion_id), reason=error.code)
+                await self._decisions.postpone(one, problem=error.code)
+        return made
+
+    async def _one(self, one: Waiting) -> bool:
+        promotion = await self._decisions.load(one)
+        if promotion is None:
+            return False
+        digests = [await self._knowledge.digest(one.group_id, value) for value in values_of(promotion.text.content)]
+        standing, _ = await self._tombstones.look(one.group_id, digests)
+        if standing is not None:
+            # Rejected in the meantime. It stays a decision that waits, for people to see and undo.
+            await self._decisions.postpone(one, problem=TOMBSTONE, wait=NEVER)
+            return False
+        chunks = self._chunking.split(promotion.text.content)
+        memories = self._chunking.memories(promotion, chunks, await self._chunking.embed(chunks))
+        return await self._decisions.carry_out(one, memories, event=self._event(promotion, len(chunks)))
+
+    def _event(self, promotion: Promotion, chunks: int) -> AuditEvent:
+        return AuditEvent(
+            id=self._ids.new(),
+            group_id=promotion.group_id,
+            at=self._clock.now(),
+            actor="worker",
+            action="carry out promotion",
+            subject=f"memory {promotion.memory_id}",
+            detail={"promotion": str(promotion.id), "chunks": chunks, "decided_by": promotion.decided_by},
+        )

@@ -1,0 +1,145 @@
+"""What a reviewer sees beside an insight: the verified memories near it, how they relate, and who says what."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.errors import EmbedderUnavailable, NotFound
+from clearwell.flow.hidden import flags_of
+from clearwell.flow.normal import SENTENCES
+from clearwell.flow.review.diff import diff
+from clearwell.flow.review.standing import awake
+from clearwell.flow.sameness import Comparison, Relation, compare
+from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
+from clearwell.records import Beside, Dossier, Found, Insight, Rejection, Vector
+from clearwell.settings import Settings
+
+DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
+SINGLE_AUTHOR = "single_author"
+NEAREST = 5
+MOST_SENTENCES = 8
+_WEIGHT = {Relation.CONFLICT: 2, Relation.SAME: 1, Relation.DIFFERENT: 0}
+
+
+class Showing:
+    def __init__(
+        self,
+        reviewed: ReviewStore,
+        quarantine: QuarantineStore,
+        longterm: LongTermSearch,
+        tombstones: TombstoneStore,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._reviewed = reviewed
+        self._quarantine = quarantine
+        self._longterm = longterm
+        self._tombstones = tombstones
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+
+    async def dossier(self, group_id: str, insight_id: UUID) -> Dossier:
+        found = await self._reviewed.insight(group_id, insight_id)
+        if found is None:
+            raise NotFound("insight_not_found", id=insight_id, group=group_id)
+        insight = awake(found, self._clock.now())
+        rows = await asyncio.gather(*(self._quarantine.get(group_id, one.log_id) for one in insight.sources))
+        texts = _statements(insight.summary)
+        vectors = await self._vectors(texts)
+        return Dossier(
+            insight=insight,
+            verdicts={row.capture.id: row.verdicts for row in rows if row is not None},
+            beside=() if vectors is None else await self._beside(insight, texts, vectors),
+            rejected=None if vectors is None else await self._rejected(group_id, vectors[0]),
+            decisions=tuple(await self._reviewed.decisions(group_id, insight_id=insight_id)),
+            flags=_flags(insight),
+            degraded=("embedder",) if vectors is None else (),
+        )
+
+    async def _vectors(self, texts: Sequence[str]) -> list[Vector] | None:
+        try:
+            return await self._embedder.embed(texts)
+        except EmbedderUnavailable:
+            return None
+
+    async def _beside(self, insight: Insight, texts: Sequence[str], vectors: Sequence[Vector]) -> tuple[Beside, ...]:
+        """Each memory once, by what any statement of the insight is to it."""
+        found = await asyncio.gather(
+            *(self._nearest(insight.group_id, *pair) for pair in zip(texts, vectors, strict=True))
+        )
+        best: dict[UUID, tuple[Found, Comparison]] = {}
+        for text, memories in zip(texts, found, strict=True):
+            for one in memories:
+                compared = self._compared(text, one)
+                known = best.get(one.memory.id)
+                if known is None or _rank(compared) > _rank(known[1]):
+                    best[one.memory.id] = (one, compared)
+        ranked = sorted(best.values(), key=lambda pair: _rank(pair[1]), reverse=True)[:NEAREST]
+        return tuple(self._shown(insight, one, compared) for one, compared in ranked)
+
+    async def _nearest(self, group_id: str, text: str, vector: Vector) -> Sequence[Found]:
+        query = SearchQuery(group_id=group_id, embedding=vector, text=text, model=self._embedder.model, limit=NEAREST)
+        return await self._longterm.search(query)
+
+    def _compared(self, text: str, one: Found) -> Comparison:
+        return compare(
+            text,
+            one.memory.content,
+            self._embedder.similarity(one.similarity or 0.0),
+            duplicate_similarity=self._settings.duplicate_similarity,
+            conflict_similarity=self._settings.conflict_similarity,
+        )
+
+    def _shown(self, insight: Insight, one: Found, compared: Comparison) -> Beside:
+        memory = one.memory
+        return Beside(
+            memory=memory,
+            similarity=compared.similarity,
+            relation=_relation(compared, insight, memory.occurred_at or memory.created_at),
+            reason=compared.reason,
+            params=dict(compared.params),
+            diff=diff(memory.content, insight.summary),
+        )
+
+    async def _rejected(self, group_id: str, vector: Vector) -> Rejection | None:
+        _, near = await self._tombstones.look(group_id, [], embedding=vector, model=self._embedder.model)
+        if near is None:
+            return None
+        tombstone, cosine = near
+        similarity = self._embedder.similarity(cosine)
+        if similarity < self._settings.near_rejected_similarity:
+            return None
+        return Rejection(reason=tombstone.reason, by=tombstone.made_by, at=tombstone.made_at, similarity=similarity)
+
+
+def _statements(summary: str) -> list[str]:
+    """The whole text, and its sentences where it has several: a memory may stand against one of them only."""
+    sentences = [one.strip() for one in SENTENCES.split(summary) if one.strip()]
+    return [summary, *(sentences[:MOST_SENTENCES] if len(sentences) > 1 else [])]
+
+
+def _rank(compared: Comparison) -> tuple[int, float]:
+    return _WEIGHT[compared.relation], compared.similarity
+
+
+def _relation(compared: Comparison, insight: Insight, known_since: datetime) -> str:
+    """A contradiction that was said later than the memory would supersede it."""
+    match compared.relation:
+        case Relation.SAME:
+            return DUPLICATES
+        case Relation.CONFLICT:
+            newest = max((one.occurred_at for one in insight.sources), default=insight.created_at)
+            return SUPERSEDES if newest > known_since else CONTRADICTS
+        case Relation.DIFFERENT:
+            return NEAR
+
+
+def _flags(insight: Insight) -> tuple[str, ...]:
+    """Its own, those of its sources and of its words, and whether only one agent says so."""
+    own = [*insight.flags, *flags_of(insight.summary, {})]
+    sources = [flag for one in insight.sources for flag in one.flags]
+    alone = [SINGLE_AUTHOR] if len({one.agent_id for one in insight.sources}) == 1 else []
+    return tuple(dict.fromkeys([*own, *alone, *sources]))

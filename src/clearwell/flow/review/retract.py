@@ -1,0 +1,73 @@
+"""Withdraw everything that rests on one source, session or agent: listed first, then in one step what was listed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+from clearwell.errors import Conflict, InvalidInput
+from clearwell.flow import limits
+from clearwell.ports import Clock, Desk, Ids, RestsOn, ReviewStore
+from clearwell.records import Action, AuditEvent, Decided, Decision, Principal, PromotionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """What would be withdrawn. The token stands for exactly these memories."""
+
+    memories: tuple[PromotionState, ...]
+    token: str
+
+
+class Retracting:
+    def __init__(self, reviewed: ReviewStore, clock: Clock, ids: Ids) -> None:
+        self._reviewed = reviewed
+        self._clock = clock
+        self._ids = ids
+
+    async def listed(self, group_id: str, what: RestsOn) -> Listed:
+        given = [one for one in (what.source, what.session_id, what.agent_id) if one is not None]
+        if len(given) != 1:
+            raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id")
+        limits.require_id(what.session_id, "session_id")
+        limits.require_id(what.agent_id, "agent_id")
+        found = tuple(await self._reviewed.resting_on(group_id, what))
+        return Listed(memories=found, token=token_of([one.promotion.memory_id for one in found]))
+
+    async def retract(
+        self, desk: Desk, group_id: str, listed: Listed, *, token: str, reason: str | None, by: Principal
+    ) -> Decided:
+        """Withdraw what was listed. Where the list is another one by now nothing is done."""
+        ids = tuple(sorted(one.promotion.memory_id for one in listed.memories))
+        states = await desk.promotions(ids)
+        if token != listed.token or any(states[one].state == "withdrawn" for one in ids):
+            raise Conflict("retract_changed", current={"token": listed.token, "memories": len(ids)})
+        if not ids:
+            raise Conflict("retract_nothing")
+        decision = Decision(
+            id=self._ids.new(),
+            group_id=group_id,
+            action=Action.RETRACT,
+            by=by.name,
+            at=self._clock.now(),
+            others=ids,
+            reason=reason,
+        )
+        await desk.withdraw(ids, at=decision.at)
+        await desk.record(decision, self._event(decision))
+        return Decided(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
+
+    def _event(self, decision: Decision) -> AuditEvent:
+        return AuditEvent(
+            id=self._ids.new(),
+            group_id=decision.group_id,
+            at=decision.at,
+            actor=decision.by,
+            action="retract",
+            subject=f"decision {decision.id}",
+            detail={"memories": [str(one) for one in decision.others]},
+        )
+
+
+def token_of(ids: Sequence[UUID]) -> str:
+    return sha256("\n".join(sorted(map(str, ids))).encode()).hexdigest()[:32]

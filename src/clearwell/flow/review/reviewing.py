@@ -1,0 +1,329 @@
+"""The reviewer's facade. Every method takes ``by``; what decides goes through the gate, which records refusals."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from clearwell.errors import ClearwellError, NotFound
+from clearwell.flow import limits
+from clearwell.flow.access import require_group_covered, require_right
+from clearwell.flow.gate import Gate
+from clearwell.flow.once import once
+from clearwell.flow.promote import Promoting
+from clearwell.flow.review.answers import decided_of, result_of
+from clearwell.flow.review.beside import Showing
+from clearwell.flow.review.decide import Deciding, Keep, Step, Wanted
+from clearwell.flow.review.retract import Listed, Retracting
+from clearwell.flow.review.standing import awake
+from clearwell.flow.review.undo import Undoing
+from clearwell.flow.tally import Tally
+from clearwell.ports import (
+    Claim,
+    Clock,
+    DecisionStore,
+    Desk,
+    IdempotencyStore,
+    QuarantineStore,
+    RestsOn,
+    ReviewStore,
+    WorkingStore,
+)
+from clearwell.records import (
+    Action,
+    CalibrationRow,
+    Decided,
+    Decision,
+    Dossier,
+    IdempotencyKey,
+    Insight,
+    InsightState,
+    Json,
+    NewMemory,
+    Origin,
+    Principal,
+    Promoted,
+    Provenance,
+    ReviewNumbers,
+    Right,
+)
+
+
+class Reviewing:
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        showing: Showing,
+        deciding: Deciding,
+        undoing: Undoing,
+        retracting: Retracting,
+        promoting: Promoting,
+        decisions: DecisionStore,
+        reviewed: ReviewStore,
+        quarantine: QuarantineStore,
+        working: WorkingStore,
+        idempotency: IdempotencyStore,
+        tally: Tally,
+        clock: Clock,
+    ) -> None:
+        self._gate = gate
+        self._showing = showing
+        self._deciding = deciding
+        self._undoing = undoing
+        self._retracting = retracting
+        self._promoting = promoting
+        self._decisions = decisions
+        self._reviewed = reviewed
+        self._quarantine = quarantine
+        self._working = working
+        self._idempotency = idempotency
+        self._tally = tally
+        self._clock = clock
+
+    # what is there
+
+    async def group_of(self, kind: str, one: UUID, *, by: Principal) -> str:
+        """The group of something that is named by its id alone. What a caller does not cover is not there for it."""
+        if by.groups is not None and len(by.groups) == 1:
+            (only,) = by.groups
+            return only
+        group_id = await self._reviewed.group_of(kind, one)
+        if group_id is None or not by.covers(group_id):
+            raise NotFound(f"{kind}_not_found", id=one, group="–")
+        return group_id
+
+    async def insights(
+        self,
+        group_id: str,
+        *,
+        by: Principal,
+        state: InsightState | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[Insight]:
+        """Newest first."""
+        self._require_reader(group_id, by)
+        now = self._clock.now()
+        found = await self._reviewed.insights(group_id, now=now, state=state, before=before, limit=limit)
+        return [awake(one, now) for one in found]
+
+    async def insight(self, group_id: str, insight_id: UUID, *, by: Principal) -> Dossier:
+        """Everything beside one insight."""
+        self._require_reader(group_id, by)
+        return await self._showing.dossier(group_id, insight_id)
+
+    async def decisions(
+        self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Decision]:
+        self._require_reader(group_id, by)
+        return await self._reviewed.decisions(group_id, before=before, limit=limit)
+
+    # decisions
+
+    async def decide(
+        self, group_id: str, wanted: Wanted, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> Decided:
+        """One decision. What a promotion made can be retrieved when this returns, unless it says ``promoting``."""
+        await self._gate.person(by, group_id, f"{wanted.action} insight {wanted.id}")
+        if wanted.action is Action.UNDO:
+            return await self._at_desk(group_id, request, self._undo_step(group_id, wanted, by))
+
+        async def act(keep: Keep) -> Decided:
+            return await self._deciding.decided(group_id, wanted, by=by, keep=keep)
+
+        done = await self._claimed(request, act)
+        self._count(group_id, wanted.action, done)
+        return done
+
+    async def decide_many(
+        self, group_id: str, wanted: Sequence[Wanted], *, by: Principal, request: IdempotencyKey | None = None
+    ) -> list[Decided | ClearwellError]:
+        """Each by itself, in order: a result or a problem in its place."""
+        await self._gate.person(by, group_id, f"decide on {len(wanted)} insights")
+        problems: dict[int, ClearwellError] = {}
+
+        async def act() -> Json:
+            answers: list[Json] = []
+            for number, one in enumerate(wanted):
+                try:
+                    answers.append((await self.decide(group_id, one, by=by)).to_json())
+                except ClearwellError as problem:
+                    problems[number] = problem
+                    answers.append({"problem": problem.code})
+            return answers
+
+        stored = await once(self._idempotency, request, act)
+        found = stored if isinstance(stored, list) else []
+        return [problems.get(number) or result_of(one) for number, one in enumerate(found)]
+
+    async def undo(
+        self,
+        group_id: str,
+        decision_id: UUID,
+        *,
+        by: Principal,
+        reason: str | None = None,
+        request: IdempotencyKey | None = None,
+    ) -> Decided:
+        """Take back any decision by its id."""
+        await self._gate.person(by, group_id, f"undo decision {decision_id}")
+
+        async def step(desk: Desk) -> Decided:
+            return await self._undoing.one(desk, group_id, decision_id, by=by, reason=reason)
+
+        done = await self._at_desk(group_id, request, step)
+        self._count(group_id, Action.UNDO, done)
+        return done
+
+    async def promote_row(
+        self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> Promoted:
+        """Promote an output straight from quarantine. ``text`` carries what differs: words, scope, what it replaces."""
+        await self._gate.person(by, group_id, f"promote quarantine {log_id}")
+        return await self._promote_output(group_id, log_id, text, Origin.QUARANTINE, by, request)
+
+    async def promote_entry(
+        self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> Promoted:
+        """Promote a live entry of working memory."""
+        await self._gate.person(by, group_id, f"promote working entry {entry_id}")
+        if all(entry.id != entry_id for entry in await self._working.entries(group_id)):
+            raise NotFound("entry_not_found", id=entry_id, group=group_id)
+        return await self._promote_output(group_id, entry_id, text, Origin.WORKING, by, request)
+
+    async def _promote_output(
+        self,
+        group_id: str,
+        log_id: UUID,
+        text: NewMemory,
+        origin: Origin,
+        by: Principal,
+        request: IdempotencyKey | None,
+    ) -> Promoted:
+        row = await self._quarantine.get(group_id, log_id)
+        if row is None:
+            raise NotFound("row_not_found", id=log_id, group=group_id)
+        capture = row.capture
+        whole = replace(
+            text,
+            content=text.content or capture.content,
+            session_id=capture.session_id,
+            author=capture.agent_id,
+            occurred_at=capture.occurred_at,
+            origin=origin,
+            origin_id=log_id,
+        )
+        (result,) = await self._promoting.promote(group_id, [whole], by=by, request=request)
+        if isinstance(result, ClearwellError):
+            raise result
+        return result
+
+    # provenance
+
+    async def origin(self, group_id: str, memory_id: UUID, *, by: Principal) -> Provenance:
+        """A memory down to the raw outputs that it rests on."""
+        self._require_reader(group_id, by)
+        found = await self._reviewed.origin(group_id, memory_id)
+        if found is None:
+            raise NotFound("memory_not_found", id=memory_id, group=group_id)
+        return found
+
+    async def influence(self, group_id: str, log_id: UUID, *, by: Principal) -> Provenance:
+        """An output up to the memories that rest on it."""
+        self._require_reader(group_id, by)
+        found = await self._reviewed.influence(group_id, log_id)
+        if found is None:
+            raise NotFound("row_not_found", id=log_id, group=group_id)
+        return found
+
+    async def list_resting_on(self, group_id: str, what: RestsOn, *, by: Principal) -> Listed:
+        """What ``retract`` would withdraw, with the token to do it."""
+        self._require_reader(group_id, by)
+        return await self._retracting.listed(group_id, what)
+
+    async def retract(
+        self,
+        group_id: str,
+        what: RestsOn,
+        *,
+        token: str,
+        by: Principal,
+        reason: str | None = None,
+        request: IdempotencyKey | None = None,
+    ) -> Decided:
+        """Withdraw what was listed, in one step."""
+        await self._gate.person(by, group_id, "retract by origin")
+
+        async def step(desk: Desk) -> Decided:
+            listed = await self._retracting.listed(group_id, what)
+            return await self._retracting.retract(desk, group_id, listed, token=token, reason=reason, by=by)
+
+        done = await self._at_desk(group_id, request, step)
+        self._count(group_id, Action.RETRACT, done)
+        return done
+
+    # numbers
+
+    async def calibration(self, group_id: str, *, by: Principal) -> Sequence[CalibrationRow]:
+        """What agents stated, against what became of it. It informs; it changes no threshold."""
+        self._require_reader(group_id, by)
+        return await self._reviewed.calibration(group_id)
+
+    async def numbers(self, group_id: str, *, by: Principal) -> ReviewNumbers:
+        self._require_reader(group_id, by)
+        return await self._reviewed.numbers(group_id)
+
+    # inside
+
+    def _require_reader(self, group_id: str, by: Principal) -> None:
+        require_right(by, Right.REVIEW, Right.ADMIN)
+        require_group_covered(by, limits.require_group(group_id))
+
+    def _undo_step(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+        async def step(desk: Desk) -> Decided:
+            done = await self._undoing.last(
+                desk, group_id, wanted.id, by=by, version=wanted.version, reason=wanted.reason
+            )
+            self._count(group_id, Action.UNDO, done)
+            return done
+
+        return step
+
+    async def _at_desk(self, group_id: str, request: IdempotencyKey | None, step: Step) -> Decided:
+        async def act(keep: Keep) -> Decided:
+            async with self._decisions.open(group_id) as desk:
+                done = await step(desk)
+                await keep(desk, done)
+                return done
+
+        return await self._claimed(request, act)
+
+    async def _claimed(
+        self,
+        request: IdempotencyKey | None,
+        act: Callable[[Keep], Awaitable[Decided]],
+    ) -> Decided:
+        """Do it once for an Idempotency-Key: the answer is kept in the transaction that does it."""
+        if request is None:
+            return await act(_keep_nothing)
+        claim = await self._idempotency.claim(request)
+        if not isinstance(claim, Claim):
+            return replace(decided_of(claim), replayed=True)
+        held = claim
+
+        async def keep(desk: Desk, done: Decided) -> None:
+            await desk.answer(held, done.to_json())
+
+        try:
+            return await act(keep)
+        except BaseException:
+            await self._idempotency.release(held)
+            raise
+
+    def _count(self, group_id: str, action: Action, done: Decided) -> None:
+        if not done.already and not done.replayed:
+            self._tally.decided(group_id, action)
+
+
+async def _keep_nothing(desk: Desk, done: Decided) -> None:
+    """There is no request to be repeated."""

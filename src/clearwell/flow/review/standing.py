@@ -1,0 +1,76 @@
+"""Where insights stand: what may be decided, and what to say where it may not."""
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.errors import Conflict, NotFound
+from clearwell.ports import Desk
+from clearwell.records import Insight, InsightState, Standing, Support
+
+OPEN = (InsightState.PENDING, InsightState.SNOOZED)
+
+
+def awake(insight: Insight, now: datetime) -> Insight:
+    """A snoozed insight whose time has come is pending."""
+    if insight.state is InsightState.SNOOZED and insight.snoozed_until is not None and insight.snoozed_until <= now:
+        return replace(insight, state=InsightState.PENDING, snoozed_until=None)
+    return insight
+
+
+async def at_desk(desk: Desk, group_id: str, insight_id: UUID, *, version: int | None, now: datetime) -> Insight:
+    """The insight as it is now. Raises where it is gone, or another version than the caller has seen."""
+    found = (await desk.insights([insight_id])).get(insight_id)
+    if found is None:
+        raise NotFound("insight_not_found", id=insight_id, group=group_id)
+    insight = awake(found, now)
+    if version is not None and version != insight.version:
+        raise Conflict(
+            "insight_stale",
+            current=await current(desk, insight),
+            id=insight_id,
+            sent=version,
+            version=insight.version,
+            state=insight.state,
+        )
+    return insight
+
+
+async def require_open(desk: Desk, insight: Insight) -> None:
+    """An insight that is decided must be undone first."""
+    if insight.state in OPEN:
+        return
+    code = "insight_merged" if insight.state is InsightState.MERGED else "insight_decided"
+    raise Conflict(
+        code,
+        current=await current(desk, insight),
+        id=insight.id,
+        state=insight.state,
+        into=insight.merged_into,
+    )
+
+
+async def current(desk: Desk, insight: Insight) -> dict[str, object]:
+    """What has changed: the state, the version, and who did it when."""
+    found: dict[str, object] = dict(Standing.of(insight).to_json())
+    last = await desk.standing(insight.id)
+    if last is not None:
+        found |= {"action": last.action.value, "by": last.by, "at": last.at.isoformat()}
+    return found
+
+
+def changed(insight: Insight, now: datetime, state: InsightState, **more: object) -> Insight:
+    """The next version of an insight."""
+    fields = {"snoozed_until": None, "merged_into": None, **more}
+    return replace(insight, state=state, version=insight.version + 1, changed_at=now, **fields)  # type: ignore[arg-type]
+
+
+def support_of(insight: Insight) -> Support:
+    """How many voices stand behind its sources."""
+    sources = insight.sources
+    return Support(
+        agents=len({one.agent_id for one in sources if one.agent_id is not None}),
+        sessions=len({one.session_id for one in sources if one.session_id is not None}),
+        days=len({one.occurred_at.date() for one in sources}),
+        rows=len(sources),
+    )

@@ -1,0 +1,189 @@
+"""Review: a desk at which one person decides at a time in a group, and what reviewers read."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.ports.access import Claim
+from clearwell.records import (
+    AuditEvent,
+    CalibrationRow,
+    Decision,
+    Insight,
+    InsightState,
+    Json,
+    Memory,
+    NewMemory,
+    Promotion,
+    PromotionState,
+    Provenance,
+    ReviewNumbers,
+    Tombstone,
+    Vector,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A promotion whose chunks are still to be made."""
+
+    group_id: str
+    promotion_id: UUID
+
+
+class Desk(Protocol):
+    """One group's insights and knowledge while nobody else decides there. Committed when the block ends, or not."""
+
+    async def insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
+        """Those of these that there are, with their sources."""
+        ...
+
+    async def decision(self, decision_id: UUID) -> Decision | None: ...
+
+    async def standing(self, insight_id: UUID) -> Decision | None:
+        """The last decision on this insight that is not undone: also a merge that took it in."""
+        ...
+
+    async def is_undone(self, decision_id: UUID) -> bool: ...
+
+    async def promoted_by(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
+        """Every decision that made this memory or found it made, and whether it is undone."""
+        ...
+
+    async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
+        """The tombstone that stands for one of these values."""
+        ...
+
+    async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
+        """The promotion that made the same thing knowledge, or was made from the same origin, where it still holds."""
+        ...
+
+    async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
+        """By memory: how it came to be, and whether it holds."""
+        ...
+
+    async def promote(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
+        """Decisions with their chunks. Without chunks (None) the promotion waits for them."""
+        ...
+
+    async def withdraw(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        """End the validity of memories, and of promotions that still wait. History is kept."""
+        ...
+
+    async def restore(self, memory_ids: Sequence[UUID]) -> None:
+        """Make withdrawn memories valid again, at their old places."""
+        ...
+
+    async def change(self, insight: Insight) -> None:
+        """Store state, version, summary, writer, vector, support, ``snoozed_until`` and ``merged_into``."""
+        ...
+
+    async def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        """Give an insight the sources of others too."""
+        ...
+
+    async def separate(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        """Take back the sources that came from others."""
+        ...
+
+    async def judge(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
+        """Mark rows as judged, by an insight or a promotion."""
+        ...
+
+    async def free(self, *, by: UUID) -> None:
+        """Take the marks of an insight or a promotion away."""
+        ...
+
+    async def reject(
+        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None
+    ) -> UUID | None:
+        """The tombstone's id; None where one stands for the value."""
+        ...
+
+    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> None: ...
+
+    async def record(self, decision: Decision | None, event: AuditEvent) -> None: ...
+
+    async def answer(self, claim: Claim, answer: Json) -> None:
+        """Keep the answer to a repeated request. Raises StillRunning where the claim was lost."""
+        ...
+
+
+class DecisionStore(Protocol):
+    """The reviewer's hand, and the worker's for what a reviewer left to it."""
+
+    def open(self, group_id: str) -> AbstractAsyncContextManager[Desk]:
+        """Be alone with this group's decisions until the block ends. An error within it undoes everything."""
+        ...
+
+    async def waiting(self, *, limit: int) -> Sequence[Waiting]:
+        """Promotions of any group whose chunks are due."""
+        ...
+
+    async def load(self, one: Waiting) -> Promotion | None:
+        """A waiting promotion; None where nothing waits by that id any more."""
+        ...
+
+    async def carry_out(self, one: Waiting, chunks: Sequence[Memory], *, event: AuditEvent) -> bool:
+        """Store the chunks of a waiting promotion; False where it does not wait any more."""
+        ...
+
+    async def postpone(self, one: Waiting, *, problem: str, wait: timedelta | None = None) -> None:
+        """Count a failed try and set when to try again, later each time. ``wait`` says how long instead."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestsOn:
+    """What memories rest on: one quarantine row, one session or one agent. Exactly one is given."""
+
+    source: UUID | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+
+
+class ReviewStore(Protocol):
+    """What reviewers read."""
+
+    async def group_of(self, kind: str, one: UUID) -> str | None:
+        """The group of an ``insight``, a ``decision`` or a ``memory`` that is named by its id alone."""
+        ...
+
+    async def insights(
+        self,
+        group_id: str,
+        *,
+        now: datetime,
+        state: InsightState | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[Insight]:
+        """Newest first. A snoozed insight whose time has come is pending."""
+        ...
+
+    async def insight(self, group_id: str, insight_id: UUID) -> Insight | None: ...
+
+    async def decisions(
+        self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Decision]:
+        """Newest first."""
+        ...
+
+    async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None: ...
+
+    async def influence(self, group_id: str, log_id: UUID) -> Provenance | None: ...
+
+    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[PromotionState]:
+        """The memories that hold and rest on it, in any way."""
+        ...
+
+    async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
+
+    async def numbers(self, group_id: str) -> ReviewNumbers: ...
+
+    async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        """Keep that retrieval returned these. What is no memory is passed over."""
+        ...

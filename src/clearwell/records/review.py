@@ -1,0 +1,247 @@
+"""What people decide, what they are shown beside it, and what became of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from clearwell.messages import Language, say
+from clearwell.records.digest import Insight, InsightState, Writer
+from clearwell.records.entries import Memory
+from clearwell.records.ingress import QuarantineRow, Verdict
+from clearwell.records.promotion import Promotion
+from clearwell.records.values import Json, Layer, Metadata
+
+
+class Action(StrEnum):
+    """What a person can do."""
+
+    PROMOTE = "promote"
+    REJECT = "reject"
+    MERGE = "merge"
+    SNOOZE = "snooze"
+    RETRACT = "retract"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One decision. ``others`` are the insights that were merged, or the memories that were retracted.
+
+    ``already``: the text was knowledge before, so undoing this takes no memory away.
+    """
+
+    id: UUID
+    group_id: str
+    action: Action
+    by: str
+    at: datetime
+    insight_id: UUID | None = None
+    promotion_id: UUID | None = None
+    memory_id: UUID | None = None
+    tombstone_id: UUID | None = None
+    supersedes: UUID | None = None
+    others: tuple[UUID, ...] = ()
+    undoes: UUID | None = None
+    already: bool = False
+    until: datetime | None = None
+    reason: str | None = None
+    text_before: str | None = None
+    text_after: str | None = None
+    writer_before: Writer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an insight stands, without its text."""
+
+    id: UUID
+    version: int
+    state: InsightState
+    changed_at: datetime
+    snoozed_until: datetime | None = None
+    merged_into: UUID | None = None
+
+    @classmethod
+    def of(cls, insight: Insight) -> "Standing":
+        return cls(
+            id=insight.id,
+            version=insight.version,
+            state=insight.state,
+            changed_at=insight.changed_at,
+            snoozed_until=insight.snoozed_until,
+            merged_into=insight.merged_into,
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "id": str(self.id),
+            "version": self.version,
+            "state": self.state.value,
+            "changed_at": self.changed_at.isoformat(),
+            "snoozed_until": None if self.snoozed_until is None else self.snoozed_until.isoformat(),
+            "merged_into": None if self.merged_into is None else str(self.merged_into),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The answer to a decision: ids and states, never content, so that it can be kept for a repeated request.
+
+    ``id`` is what came of it: the memory of a promotion, else the insight.
+    """
+
+    status: str
+    id: UUID
+    decision_id: UUID | None = None
+    promotion_id: UUID | None = None
+    tombstone_id: UUID | None = None
+    superseded: UUID | None = None
+    chunks: int | None = None
+    already: bool = False
+    undone: Action | None = None
+    memories: tuple[UUID, ...] = ()
+    insight: Standing | None = None
+    replayed: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        found: dict[str, Json] = {"status": self.status, "id": str(self.id), "already": self.already}
+        named = {
+            "decision_id": self.decision_id,
+            "promotion_id": self.promotion_id,
+            "tombstone_id": self.tombstone_id,
+            "superseded": self.superseded,
+        }
+        found |= {name: str(value) for name, value in named.items() if value is not None}
+        if self.chunks is not None:
+            found["chunks"] = self.chunks
+        if self.undone is not None:
+            found["undone"] = self.undone.value
+        if self.memories:
+            found["memories"] = [str(one) for one in self.memories]
+        if self.insight is not None:
+            found["insight"] = self.insight.to_json()
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Words that two texts share, or that only one of them has. ``insert`` is what the new text adds."""
+
+    op: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A verified memory near an insight, how they relate, and where their words differ."""
+
+    memory: Memory
+    similarity: float
+    relation: str
+    reason: str
+    params: Metadata = field(default_factory=dict)
+    diff: tuple[Piece, ...] = ()
+
+    def explanation(self, language: Language = "en") -> str:
+        return say(self.reason, language, **self.params)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A rejected value that an insight is like."""
+
+    reason: str
+    by: str
+    at: datetime
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """Everything a reviewer needs to decide on one insight."""
+
+    insight: Insight
+    verdicts: dict[UUID, tuple[Verdict, ...]]
+    beside: tuple[Beside, ...] = ()
+    rejected: Rejection | None = None
+    decisions: tuple[Decision, ...] = ()
+    flags: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+    def related(self, relation: str) -> tuple[Beside, ...]:
+        return tuple(one for one in self.beside if one.relation == relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionState:
+    """A promotion with what became of it. ``waiting``: its chunks are still to be made."""
+
+    promotion: Promotion
+    chunks: int
+    valid_to: datetime | None = None
+    waiting: bool = False
+    problem: str | None = None
+
+    @property
+    def state(self) -> str:
+        if self.waiting:
+            return "promoting"
+        return "verified" if self.chunks and self.valid_to is None else "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """A memory down to the raw outputs, or an output up to the memories that rest on it."""
+
+    promotions: tuple[PromotionState, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    rows: tuple[QuarantineRow, ...] = ()
+    sightings_of: tuple[tuple[UUID, Layer], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationRow:
+    """What became of the entries for which one agent stated a confidence within these bounds."""
+
+    agent_id: str | None
+    low: float | None
+    high: float | None
+    entries: int
+    promoted: int
+    rejected: int
+    conflict: int
+    mean_stated: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptRate:
+    """How the insights ended that rest on one agent's outputs, or on outputs with one outcome of a check."""
+
+    by: str | None
+    promoted: int
+    rejected: int
+
+    @property
+    def rate(self) -> float | None:
+        decided = self.promoted + self.rejected
+        return self.promoted / decided if decided else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewNumbers:
+    """How review goes in a group. Lags are in seconds, from an insight's making to its first decision."""
+
+    insights: dict[str, int]
+    lag_median: float | None
+    lag_p90: float | None
+    oldest_pending_at: datetime | None
+    by_agent: Sequence[AcceptRate]
+    by_check: Sequence[AcceptRate]
+    memories: int
+    memories_used: int
+    promoting: int
+    digests: int
+    digests_yield: float | None

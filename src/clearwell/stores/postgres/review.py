@@ -1,0 +1,185 @@
+"""What reviewers read: insights, decisions, provenance both ways, calibration and numbers."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from clearwell.ports import RestsOn
+from clearwell.records import (
+    AcceptRate,
+    CalibrationRow,
+    Decision,
+    Insight,
+    InsightState,
+    Layer,
+    Origin,
+    PromotionState,
+    Provenance,
+    QuarantineRow,
+    ReviewNumbers,
+)
+from clearwell.stores.postgres.database import Database, Role
+from clearwell.stores.postgres.exchange import Statement
+from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.reviewed import decision_of, insights_of, promotion_state_of
+from clearwell.stores.postgres.rows import quarantine_row_of, verdict_of
+
+MOST_ROWS = 1000
+BUCKETS = 10
+
+
+class PostgresReview:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def group_of(self, kind: str, one: UUID) -> str | None:
+        rows = await self._database.run(Role.OPERATOR, None, query(f"group_of_{kind}"), {"id": one})
+        return str(rows[0]["group_id"]) if rows else None
+
+    async def insights(
+        self,
+        group_id: str,
+        *,
+        now: datetime,
+        state: InsightState | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[Insight]:
+        return await self._insights(group_id, {"ids": None, "before": before, "state": state, "now": now}, limit)
+
+    async def insight(self, group_id: str, insight_id: UUID) -> Insight | None:
+        found = await self._by_id(group_id, [insight_id])
+        return found[0] if found else None
+
+    async def _by_id(self, group_id: str, ids: Sequence[UUID]) -> list[Insight]:
+        place = {"ids": list(ids), "before": None, "state": None, "now": None}
+        return await self._insights(group_id, place, len(ids)) if ids else []
+
+    async def _insights(self, group_id: str, place: Mapping[str, Any], limit: int) -> list[Insight]:
+        rows = await self._run(group_id, "insights", **place, limit=limit)
+        sources = await self._run(group_id, "insight_sources", ids=[row["id"] for row in rows])
+        return insights_of(rows, sources)
+
+    async def decisions(
+        self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Decision]:
+        if insight_id is not None:
+            rows = await self._run(group_id, "decisions_on_insight", insight_id=insight_id)
+        else:
+            rows = await self._run(group_id, "decisions", before=before, limit=limit)
+        return [decision_of(row) for row in rows]
+
+    # provenance
+
+    async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
+        promotions = await self._promotions(group_id, [memory_id])
+        if not promotions:
+            return None
+        decisions = await self._decisions_of(group_id, [memory_id])
+        of_insights = {one.insight_id for one in decisions if one.memory_id == memory_id and one.insight_id}
+        insights = await self._with_merged(group_id, list(of_insights))
+        raw = [source.log_id for insight in insights for source in insight.sources]
+        direct = [
+            one.promotion.text.origin_id
+            for one in promotions
+            if one.promotion.text.origin in (Origin.WORKING, Origin.QUARANTINE) and one.promotion.text.origin_id
+        ]
+        rows = await self._rows(group_id, list(dict.fromkeys([*direct, *raw])))
+        return Provenance(
+            promotions=tuple(promotions), decisions=tuple(decisions), insights=tuple(insights), rows=tuple(rows)
+        )
+
+    async def _with_merged(self, group_id: str, ids: Sequence[UUID]) -> list[Insight]:
+        merged = await self._run(group_id, "merged_insights", ids=list(ids))
+        return await self._by_id(group_id, [*ids, *(row["id"] for row in merged)])
+
+    async def influence(self, group_id: str, log_id: UUID) -> Provenance | None:
+        rows = await self._rows(group_id, [log_id])
+        if not rows:
+            return None
+        insights = await self._run(group_id, "insights_of_rows", ids=[log_id])
+        memories = await self._run(group_id, "memories_on_rows", ids=[log_id])
+        ids = [row["memory_id"] for row in memories]
+        seen = await self._run(group_id, "sightings_by_row", id=log_id)
+        return Provenance(
+            promotions=tuple(await self._promotions(group_id, ids)),
+            decisions=tuple(await self._decisions_of(group_id, ids)),
+            insights=tuple(await self._by_id(group_id, [row["insight_id"] for row in insights])),
+            rows=tuple(rows),
+            sightings_of=tuple((row["entry_id"], Layer(row["layer"])) for row in seen),
+        )
+
+    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[PromotionState]:
+        named = {"session_id": what.session_id, "agent_id": what.agent_id}
+        rows = await self._run(group_id, "rows_of", source=what.source, **named)
+        on_rows = await self._run(group_id, "memories_on_rows", ids=[row["id"] for row in rows])
+        by_name = await self._run(group_id, "memories_of", **named)
+        ids = {row["memory_id"] for row in (*on_rows, *by_name)}
+        found = await self._promotions(group_id, sorted(ids))
+        return [one for one in found if one.state != "withdrawn"]
+
+    async def _promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
+        rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
+        return [promotion_state_of(row) for row in rows]
+
+    async def _decisions_of(self, group_id: str, memory_ids: Sequence[UUID]) -> list[Decision]:
+        rows = await self._run(group_id, "decisions_of_memories", ids=list(memory_ids))
+        return [decision_of(row) for row in rows]
+
+    async def _rows(self, group_id: str, ids: Sequence[UUID]) -> list[QuarantineRow]:
+        wanted = list(ids)[:MOST_ROWS]
+        rows = await self._run(group_id, "rows_by_id", ids=wanted)
+        found = await self._run(group_id, "receipts", ids=wanted)
+        judged = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
+        verdicts = {log_id: [verdict_of(one) for one in given] for log_id, given in judged}
+        return [quarantine_row_of(row, verdicts.get(row["id"], [])) for row in rows]
+
+    # numbers
+
+    async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
+        return [_calibration_of(row) for row in await self._run(group_id, "calibration")]
+
+    async def numbers(self, group_id: str) -> ReviewNumbers:
+        names = ("insights", "lag", "by_agent", "by_check", "memories", "digests")
+        statements: list[Statement] = [(query(f"numbers_{name}"), {"group_id": group_id}) for name in names]
+        insights, lag, by_agent, by_check, memories, digests = await self._database.run_all(
+            Role.REVIEWER, group_id, statements
+        )
+        return ReviewNumbers(
+            insights={row["state"]: row["count"] for row in insights},
+            lag_median=lag[0]["median"],
+            lag_p90=lag[0]["p90"],
+            oldest_pending_at=next((row["oldest"] for row in insights if row["state"] == "pending"), None),
+            by_agent=[AcceptRate(**row) for row in by_agent],
+            by_check=[AcceptRate(**row) for row in by_check],
+            memories=memories[0]["memories"],
+            memories_used=memories[0]["used"],
+            promoting=memories[0]["promoting"],
+            digests=digests[0]["digests"],
+            digests_yield=digests[0]["yield"],
+        )
+
+    async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        params = {"group_id": group_id, "ids": list(memory_ids), "at": at}
+        await self._database.run(Role.WORKER, group_id, query("note_uses"), params)
+
+    async def _run(self, group_id: str, name: str, **params: object) -> list[DictRow]:
+        return await self._database.run(Role.REVIEWER, group_id, query(name), {"group_id": group_id, **params})
+
+
+def _calibration_of(row: DictRow) -> CalibrationRow:
+    bucket = row["bucket"]
+    return CalibrationRow(
+        agent_id=row["agent_id"],
+        low=None if bucket is None else bucket / BUCKETS,
+        high=None if bucket is None else (bucket + 1) / BUCKETS,
+        entries=row["entries"],
+        promoted=row["promoted"],
+        rejected=row["rejected"],
+        conflict=row["conflict"],
+        mean_stated=row["mean_stated"],
+    )

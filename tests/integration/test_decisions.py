@@ -1,0 +1,137 @@
+"""Decisions on real servers: many at once, a model that is down, and what superseding does to search."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+import psycopg
+
+from clearwell.app import Clearwell
+from clearwell.errors import EmbedderUnavailable
+from clearwell.flow.lexical import Bm25
+from clearwell.flow.review import Wanted
+from clearwell.models import OfflineEmbedder
+from clearwell.records import Action, InsightState, Principal, Vector
+from clearwell.settings import Settings
+from clearwell.stores.postgres.words import index_again
+from clearwell.testing import WordEmbedder
+from tests.conftest import opened
+from tests.insights import put_insight, rows
+from tests.path import LONG, OTHER, PERSON, said
+
+WORDS = "SELECT id, chunk_no, position, lexemes::text FROM memories WHERE valid_to IS NULL ORDER BY id, chunk_no"
+COUNTS = "SELECT dimension, chunks FROM group_terms WHERE chunks <> 0 ORDER BY dimension"
+AUTHORS = "SELECT author, chunks FROM group_authors WHERE chunks <> 0 ORDER BY author"
+
+
+class Weak(WordEmbedder):
+    """A model that can be switched off."""
+
+    down = True
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise EmbedderUnavailable("embedder_unavailable", problem="down")
+        return await super().embed(texts)
+
+
+async def test_eight_reviewers_at_once_lose_and_double_nothing(settings: Settings) -> None:
+    async with opened(settings, WordEmbedder()) as clearwell:
+        ids = [await put_insight(clearwell, "g", f"Fact number {number} of many.", []) for number in range(25)]
+
+        async def reviewer(number: int) -> list[UUID]:
+            by, results = Principal.local(f"r{number}"), list[UUID]()
+            for one in (*ids[number * 3 :], *ids[: number * 3]):
+                results.append((await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=one), by=by)).id)
+            for text in range(10):
+                results.append((await clearwell.memory.promote("g", f"Typed text number {text}.", by=by)).id)
+            return results
+
+        answers = await asyncio.gather(*(reviewer(number) for number in range(8)))
+        assert len({one for answer in answers for one in answer}) == 35
+        assert await rows(clearwell, "SELECT count(*), count(DISTINCT id) FROM memories") == [(35, 35)]
+        assert await rows(clearwell, "SELECT count(*) FROM decisions") == [(35,)]
+
+
+async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settings: Settings) -> None:
+    model = Weak()
+    async with opened(settings, model) as clearwell:
+        insight = await put_insight(clearwell, "g", LONG, [])
+        done = await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=insight), by=PERSON)
+        typed = await clearwell.memory.promote("g", OTHER, by=PERSON)
+        assert (done.status, typed.waiting) == ("promoting", True)
+        (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
+        assert state.state == "promoting"
+        assert (await clearwell.review.numbers("g", by=PERSON)).promoting == 2
+        assert await clearwell.carrying_out.due() == 0
+        assert (
+            await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
+        )
+        await clearwell.review.decide("g", Wanted(action=Action.UNDO, id=insight), by=PERSON)
+        model.down = False
+        await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")
+        assert await clearwell.carrying_out.due() == 1
+        assert await clearwell.carrying_out.due() == 0
+        items = (await clearwell.memory.retrieve("backups payment", "g", by=PERSON)).items
+        assert [item.id for item in items] == [typed.id]
+
+
+async def rows_changed(clearwell: Clearwell, statement: str) -> None:
+    assert clearwell.settings.database_url is not None
+    url = clearwell.settings.database_url.get_secret_value()
+    async with await psycopg.AsyncConnection.connect(url) as owner:
+        await owner.execute(statement.encode())
+
+
+async def test_words_are_as_if_made_anew_after_memories_left_and_came_back(clearwell: Clearwell) -> None:
+    made = [
+        await clearwell.memory.promote(
+            "g", f"{OTHER} Part {number}.", by=PERSON, session_id="s", author=f"A{number % 2}"
+        )
+        for number in range(9)
+    ]
+    changes = [(made[0], None), (made[4], made[0]), (made[8], made[4]), (None, made[8])]
+    decisions = {}
+    for gone, back in changes:
+        if gone is not None:
+            new = await clearwell.memory.promote("g", f"{LONG} {gone.id}", by=PERSON, supersedes=gone.id)
+            decisions[gone.id] = new.decision_id
+        if back is not None:
+            undone = decisions[back.id]
+            assert undone is not None
+            await clearwell.review.undo("g", undone, by=PERSON)
+        kept = [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
+        await index_again(clearwell.database, Bm25(), "g")
+        assert kept == [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
+
+
+async def test_the_same_text_promoted_at_the_same_moment_is_one_memory(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    async with opened(settings, offline_embedder) as one, opened(settings, offline_embedder) as two:
+        made = await asyncio.gather(
+            *(running.memory.promote("g", LONG, by=PERSON) for running in (one, two) for _ in range(5))
+        )
+        assert len({each.id for each in made}) == 1
+        assert sum(not each.already for each in made) == 1
+
+
+async def test_a_memory_that_two_insights_hold_goes_with_the_last(clearwell: Clearwell) -> None:
+    first = await put_insight(clearwell, "g", LONG, [])
+    second = await put_insight(clearwell, "g", LONG, [])
+    held = [
+        await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=one), by=PERSON) for one in (first, second)
+    ]
+    assert held[0].id == held[1].id
+    for one, left in ((first, 1), (second, 0)):
+        await clearwell.review.decide("g", Wanted(action=Action.UNDO, id=one), by=PERSON)
+        assert len((await clearwell.memory.retrieve("payment", "g", by=PERSON)).items) == left
+
+
+async def test_a_snoozed_insight_wakes_when_its_time_has_come(clearwell: Clearwell) -> None:
+    insight = await put_insight(clearwell, "g", LONG, [said(LONG)])
+    await clearwell.review.decide("g", Wanted(action=Action.SNOOZE, id=insight, days=1), by=PERSON)
+    assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING) == []
+    await rows_changed(clearwell, "UPDATE insights SET snoozed_until = now() - interval '1 minute'")
+    (found,) = await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING)
+    assert (found.id, found.state) == (insight, InsightState.PENDING)
