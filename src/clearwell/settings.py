@@ -213,7 +213,7 @@ class Settings(BaseSettings):
     redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")
 
     # HTTP
-    metrics_groups: bool = Field(False, description="groups as labels of the metrics")
+    metrics_groups: bool = Field(False, description="groups, and their agents, as labels of the metrics")
     max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")
     max_prompt_bytes: Count = Field(32 * 1024, description="largest system prompt of a group or persona of an agent")
     max_metadata_bytes: Count = Field(64 * 1024, description="largest metadata")

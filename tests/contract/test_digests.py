@@ -298,6 +298,12 @@ async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
     assert await stores.material.rejected("g", "m") == []
 
 
+async def test_agents_whose_insights_nobody_decided_on_are_not_counted(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    await stores.digests.request(digest(1), event=event(1))
+    assert await stores.material.decided("g") == {}
+
+
 async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothing_was_admitted(stores: Stores) -> None:
     await keep(stores, 1, 2)
     await keep(stores, 3, group_id="refused")

@@ -280,7 +280,7 @@ async def test_counts_tell_how_checks_ended_by_agent(clearwell: Clearwell) -> No
     assert counts["a1", "confidence", Outcome.FAIL] == 1
     assert counts["a1", "confidence", Outcome.PASS] == 1
     assert counts["a2", "length", Outcome.PASS] == 1
-    assert clearwell.tally.verdicts["g", "confidence", "fail"] == 1
+    assert clearwell.tally.verdicts["g", "a1", "confidence", "fail"] == 1
 
 
 async def test_working_memory_is_rebuilt_after_a_loss_without_what_was_removed(clearwell: Clearwell) -> None:

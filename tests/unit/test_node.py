@@ -9,6 +9,7 @@ import pytest
 from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.node import MemoryRetrieving, NodeOptions, query_of
 from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.policies import said_by
 from clearwell.records import NodeEvent, NodeEventType, NodeRun, Retrieval
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
@@ -170,3 +171,8 @@ async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
     for text in (LONG, str(run.output["history_context"])):
         receipt = await path.memory.capture(said(text), by=AGENT, wait=True)
         assert [one.reason for one in receipt.verdicts if one.check == "echo"] == ["verdict_echo"]
+
+
+def test_a_memory_tells_the_one_type_of_node_that_said_it() -> None:
+    assert said_by(["chair", "chair"]) == {"node_type": "chair"}
+    assert said_by(["agent"]) == said_by(["chair", "agent"]) == said_by([]) == {}

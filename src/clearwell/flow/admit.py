@@ -160,7 +160,7 @@ class Admitting:
 
     def _count(self, group_id: str, settled: Sequence[Settled]) -> None:
         for one in settled:
-            self._tally.add(group_id, one.state, one.verdicts)
+            self._tally.add(group_id, one.agent_id, one.state, one.verdicts)
 
     def _settled(self, candidate: Candidate) -> Settled:
         now = self._clock.now()

@@ -1,5 +1,8 @@
 """What may become of an output, by the type of the node that made it. One table; settings can extend it."""
 
+from collections.abc import Iterable
+
+from clearwell.records import Metadata
 from clearwell.settings import NodePolicy, Settings
 
 POLICIES: dict[str, NodePolicy] = {
@@ -9,6 +12,12 @@ POLICIES: dict[str, NodePolicy] = {
     # What it returns is memory already.
     "memory_retrieval": NodePolicy(admit=False, digest=False),
 }
+
+
+def said_by(node_types: Iterable[str]) -> Metadata:
+    """What a memory tells of the nodes that said it: a chair's conclusion is to be known as one."""
+    types = set(node_types)
+    return {"node_type": types.pop()} if len(types) == 1 and types != {"agent"} else {}
 
 
 def policy_of(node_type: str, settings: Settings) -> NodePolicy:

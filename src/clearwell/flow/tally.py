@@ -10,17 +10,17 @@ class Tally:
     """Counts for metrics. What must survive a restart is counted in the database."""
 
     def __init__(self) -> None:
-        self._verdicts: Counter[tuple[str, str, str]] = Counter()
+        self._verdicts: Counter[tuple[str, str, str, str]] = Counter()
         self._admissions: Counter[tuple[str, str]] = Counter()
         self._decisions: Counter[tuple[str, str]] = Counter()
 
-    def add(self, group_id: str, state: Admission, verdicts: Sequence[Verdict]) -> None:
+    def add(self, group_id: str, agent_id: str | None, state: Admission, verdicts: Sequence[Verdict]) -> None:
         self._admissions[group_id, state] += 1
-        self._verdicts.update((group_id, verdict.check, verdict.outcome) for verdict in verdicts)
+        self._verdicts.update((group_id, agent_id or "", verdict.check, verdict.outcome) for verdict in verdicts)
 
     @property
-    def verdicts(self) -> Mapping[tuple[str, str, str], int]:
-        """By group, check and outcome."""
+    def verdicts(self) -> Mapping[tuple[str, str, str, str], int]:
+        """By group, agent, check and outcome."""
         return self._verdicts
 
     @property

@@ -173,6 +173,10 @@ class DigestMaterial(Protocol):
         """What was rejected, where its vector was kept."""
         ...
 
+    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+        """How many insights that rest on each agent were promoted, and how many rejected."""
+        ...
+
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         """The digests of all values with a standing tombstone."""
         ...

@@ -192,6 +192,18 @@ class MemoryDigests:
             if vector is not None and made_with == model
         ]
 
+    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+        ends: dict[str, list[InsightState]] = {}
+        for digest in self._digests.values():
+            for insight in digest.insights if digest.group_id == group_id else ():
+                for agent in {one.agent_id for one in insight.sources if one.agent_id is not None}:
+                    ends.setdefault(agent, []).append(insight.state)
+        counts = {
+            agent: (states.count(InsightState.PROMOTED), states.count(InsightState.REJECTED))
+            for agent, states in ends.items()
+        }
+        return {agent: count for agent, count in counts.items() if any(count)}
+
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(digest for _, digest, *_ in self._tombstones._standing(group_id))
 

@@ -120,10 +120,10 @@ async def test_counts_are_told_by_agent(http: httpx.AsyncClient) -> None:
 async def test_metrics_name_no_group_unless_the_operator_allows_it(settings: Settings) -> None:
     for allowed in (False, True):
         async with served(settings.model_copy(update={"metrics_groups": allowed})) as app, client_of(app) as client:
-            await capture(client, "grp-secret", f"{LONG}{allowed}")
+            await capture(client, "grp-secret", f"{LONG}{allowed}", agent_id="agent-secret")
             text = (await client.get("/metrics")).text
         assert 'clearwell_ingress_verdicts_total{check="confidence",outcome="pass"}' in text or allowed
-        assert ("grp-secret" in text) is allowed
+        assert [("grp-secret" in text), ("agent-secret" in text)] == [allowed, allowed]
         assert "clearwell_admissions_waiting 0.0" in text
 
 

@@ -87,6 +87,7 @@ class Digesting:
             RejectedText(reason=one.reason, at=one.at, embedding=one.embedding)
             for one in await self._material.rejected(group_id, model)
         ]
+        reliability = {agent: _reliability(*ends) for agent, ends in (await self._material.decided(group_id)).items()}
         limits = DraftLimits(
             min_insights=settings.digest_min_insights,
             max_insights=settings.digest_max_insights,
@@ -101,6 +102,7 @@ class Digesting:
                 known=known,
                 pending=pending,
                 rejected=rejected,
+                reliability=reliability,
                 similarity=self._embedder.similarity,
                 limits=limits,
             )
@@ -169,3 +171,8 @@ class Digesting:
 
 def _known(one: KnownVector) -> KnownText:
     return KnownText(id=one.id, content=one.content, embedding=one.embedding)
+
+
+def _reliability(promoted: int, rejected: int) -> float:
+    """How far an agent's stated confidence counts: fully at first, and less with each insight that was rejected."""
+    return (promoted + 2) / (promoted + rejected + 2)

@@ -10,6 +10,7 @@ from clearwell.errors import ClearwellError, Conflict, EmbedderUnavailable, Inva
 from clearwell.flow import limits
 from clearwell.flow.known import Knowledge
 from clearwell.flow.normal import normalised
+from clearwell.flow.policies import said_by
 from clearwell.flow.promoter import Plan, Promoter, Wording
 from clearwell.flow.review.standing import at_desk, awake, changed, require_open, support_of
 from clearwell.flow.tombstones import REASON_BYTES
@@ -146,6 +147,7 @@ class Deciding:
             author=next(iter(agents)) if len(agents) == 1 else None,
             occurred_at=max((one.occurred_at for one in insight.sources), default=None),
             agent_id=limits.require_id(wanted.agent_id, "agent_id"),
+            metadata=said_by(one.node_type for one in insight.sources),
             origin=Origin.INSIGHT,
             origin_id=insight.id,
             supersedes=wanted.supersedes,

@@ -9,6 +9,7 @@ from clearwell.flow import limits
 from clearwell.flow.access import require_group_covered, require_right
 from clearwell.flow.gate import Gate
 from clearwell.flow.once import once
+from clearwell.flow.policies import said_by
 from clearwell.flow.promote import Promoting
 from clearwell.flow.review.answers import decided_of, result_of
 from clearwell.flow.review.beside import Showing
@@ -210,6 +211,7 @@ class Reviewing:
             session_id=capture.session_id,
             author=capture.agent_id,
             occurred_at=capture.occurred_at,
+            metadata={**said_by([capture.node_type]), **text.metadata},
             origin=origin,
             origin_id=log_id,
         )

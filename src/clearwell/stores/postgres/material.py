@@ -60,6 +60,10 @@ class PostgresDigestMaterial:
             if (vector := from_column(row["embedding"])) is not None
         ]
 
+    async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
+        rows = await self._run(group_id, "numbers_by_agent")
+        return {row["by"]: (row["promoted"], row["rejected"]) for row in rows if row["by"] is not None}
+
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(bytes(row["digest"]) for row in await self._run(group_id, "refused_values"))
 

@@ -1,7 +1,7 @@
-"""Numbers for Prometheus. Groups are labels only where the operator allows it."""
+"""Numbers for Prometheus. Groups and agents are labels only where the operator allows it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -46,7 +46,11 @@ class _Numbers(Collector):
     def collect(self) -> Iterator[Metric]:
         tally = self._clearwell.tally
         yield self._counter(
-            "clearwell_ingress_verdicts", "Verdicts of the ingress filter.", ["check", "outcome"], tally.verdicts
+            "clearwell_ingress_verdicts",
+            "Verdicts of the ingress filter.",
+            ["check", "outcome"],
+            tally.verdicts,
+            private=("group", "agent"),
         )
         yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], tally.admissions)
         yield self._counter("clearwell_decisions", "Decisions of people.", ["action"], tally.decisions)
@@ -54,11 +58,14 @@ class _Numbers(Collector):
         waiting.add_metric([], self._clearwell.queue.length)
         yield waiting
 
-    def _counter(self, name: str, text: str, labels: list[str], counted: Counts) -> CounterMetricFamily:
-        family = CounterMetricFamily(name, text, labels=[*(["group"] if self._by_group else []), *labels])
+    def _counter(
+        self, name: str, text: str, labels: list[str], counted: Counts, *, private: Sequence[str] = ("group",)
+    ) -> CounterMetricFamily:
+        """Counts by their private labels, which come first, where the operator allows them."""
+        family = CounterMetricFamily(name, text, labels=[*(private if self._by_group else ()), *labels])
         sums: Counter[tuple[str, ...]] = Counter()
         for place, count in counted.items():
-            sums[place if self._by_group else place[1:]] += count
+            sums[place if self._by_group else place[len(private) :]] += count
         for place, count in sorted(sums.items()):
             family.add_metric(list(place), count)
         return family
