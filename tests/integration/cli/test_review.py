@@ -22,11 +22,11 @@ async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwel
     program.good("ingest", "-g", "g", LONG)
     insight = str(await put_insight(clearwell, "g", CHANGED, [said(CHANGED, confidence=0.9)]))
     listed = program.good("review", "list", "-g", "g").out
-    assert " 1. Pending  1 outputs, 1 agents, 1 sessions, 1 days · quoted · just now" in listed
+    assert " 1. Pending  outputs: 1, agents: 1, sessions: 1, days: 1 · quoted from its sources · just now" in listed
     assert f"    {insight}\n" in listed
     shown = program.good("review", "show", insight, "-g", "g").out
     assert f"Pending: insight {insight}, version 1" in shown
-    assert "! single author: Only one agent says so." in shown
+    assert "! single author: Only one agent says this: nobody else has confirmed it." in shown
     assert "a1 · s1 · n1 (agent)" in shown
     assert "confidence 0.9 · admitted" in shown
     assert "1. would supersede" in shown
