@@ -13,7 +13,9 @@ import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
 from clearwell.stores.postgres.exchange import Connection, Exchange, Params, Statement
@@ -125,6 +127,7 @@ async def open_database(
         connection.prepare_threshold = None
         await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})
         await register_vector_async(connection)
+        set_json_loads(from_json, connection)
 
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         url,
