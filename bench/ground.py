@@ -14,13 +14,13 @@ import uuid_utils.compat
 from pgvector.psycopg import register_vector_async
 from psycopg.rows import DictRow, dict_row
 
-from clearwell.app import Clearwell, open_clearwell
+from clearwell.app import Clearwell, SystemClock, open_clearwell
 from clearwell.flow.lexical import Bm25
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector, WorkingEntry
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
-from clearwell.stores.postgres import PostgresPromotions
+from clearwell.stores.postgres import PostgresDecisions
 
 DIMENSIONS = 512
 TEXT = "The payment service was moved to the new cluster on Monday without any downtime at all. " * 3
@@ -78,14 +78,19 @@ async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearw
         await asyncio.to_thread(shutil.rmtree, folder)
 
 
+async def promote(clearwell: Clearwell, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+    """Memories without a decision."""
+    async with PostgresDecisions(clearwell.database, Bm25(), SystemClock()).open(group_id) as desk:
+        await desk.promote(made)
+
+
 async def fill(clearwell: Clearwell, group_id: str, memories: int, *, live: int, seed: int = 1) -> None:
     """Verified memories and live entries of one group, with vectors that no model made."""
     now = datetime.now(UTC)
-    promotions = PostgresPromotions(clearwell.database, Bm25())
     model = clearwell.embedder.model
     made = [memory(group_id, vector, model) for vector in vectors(memories, seed=seed)] if memories else []
     for start in range(0, len(made), 500):
-        await promotions.add(group_id, made[start : start + 500], events=[])
+        await promote(clearwell, group_id, made[start : start + 500])
     for vector in vectors(live, seed=seed + 1) if live else []:
         await clearwell.working.push(_entry(group_id, vector, now))
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from pgvector import HalfVector
 
-from bench.ground import FixedEmbedder, alike_vectors, analyze, bare_connection, ground
+from bench.ground import FixedEmbedder, alike_vectors, analyze, bare_connection, ground, promote
 from bench.plot import svg
 from bench.scale import BATCH, _lexicon_of_words, _memories
 from clearwell.app import Clearwell
-from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.lexical import asked
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
-from clearwell.stores.postgres import PostgresLongTerm, PostgresPromotions
+from clearwell.stores.postgres import PostgresLongTerm
 from clearwell.stores.postgres.longterm import SPARE_CHUNKS
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.searching import asked_params, where_params
@@ -62,7 +62,6 @@ def questions(group: str, count: int, lexicon: list[str], *, words: bool = True)
 
 
 async def _fill(clearwell: Clearwell, group: str, size: int, lexicon: list[str], *, seed: int) -> None:
-    promotions = PostgresPromotions(clearwell.database, Bm25())
     made = [
         (decided, [replace(chunk, embedding=vector, session_id=f"{seed}-{chunk.session_id}")])
         for (decided, (chunk,)), vector in zip(
@@ -70,7 +69,7 @@ async def _fill(clearwell: Clearwell, group: str, size: int, lexicon: list[str],
         )
     ]
     for start in range(0, size, BATCH):
-        await promotions.add(group, made[start : start + BATCH], events=[])
+        await promote(clearwell, group, made[start : start + BATCH])
 
 
 async def _timed(store: LongTermSearch, asking: Sequence[SearchQuery]) -> tuple[float, list[list[Any]]]:

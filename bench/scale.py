@@ -9,12 +9,12 @@ import psycopg
 from pgvector import HalfVector
 
 from bench.blocks import Step, interleaved, table
-from bench.ground import FixedEmbedder, analyze, bare_connection, ground, memory, vectors
+from bench.ground import FixedEmbedder, analyze, bare_connection, ground, memory, promote, vectors
 from clearwell.app import Clearwell
-from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.lexical import asked
 from clearwell.ports import SearchQuery
 from clearwell.records import Memory, Promotion
-from clearwell.stores.postgres import PostgresLongTerm, PostgresPromotions
+from clearwell.stores.postgres import PostgresLongTerm
 from clearwell.stores.postgres.queries import query
 
 SIZES = (1_000, 4_000, 10_000)
@@ -84,10 +84,9 @@ def _lexicon_of_words(count: int = 20_000) -> list[str]:
 
 
 async def _fill(clearwell: Clearwell, group: str, size: int, lexicon: list[str]) -> None:
-    promotions = PostgresPromotions(clearwell.database, Bm25())
     made = list(_memories(group, size, lexicon))
     for start in range(0, size, BATCH):
-        await promotions.add(group, made[start : start + BATCH], events=[])
+        await promote(clearwell, group, made[start : start + BATCH])
 
 
 def _memories(group: str, size: int, lexicon: list[str]) -> Iterator[tuple[Promotion, list[Memory]]]:

@@ -1,5 +1,6 @@
 """What the contract tests are given, and records to fill it with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -18,7 +19,6 @@ from clearwell.ports import (
     KeyStore,
     LongTermSearch,
     MoveStore,
-    PromotionStore,
     QuarantineStore,
     RecallStore,
     Settled,
@@ -50,7 +50,6 @@ class Stores:
     admissions: AdmissionStore
     working: WorkingStore
     search: LongTermSearch
-    promotions: PromotionStore
     moves: MoveStore
     idempotency: IdempotencyStore
     keys: KeyStore
@@ -61,6 +60,11 @@ class Stores:
     material: DigestMaterial
     groups: GroupStore
     decisions: DecisionStore
+
+    async def promote(self, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+        """Memories that a person decided on, without the decision."""
+        async with self.decisions.open(group_id) as desk:
+            await desk.promote(made)
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:

@@ -279,8 +279,8 @@ async def test_vectors_are_kept_by_model(stores: Stores) -> None:
 
 
 async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
-    await stores.promotions.add("g", [promotion(1, vectors=[unit(1), unit(2)])], events=[event(1)])
-    await stores.promotions.add("g", [promotion(2, agent_id="a1")], events=[event(2)])
+    await stores.promote("g", [promotion(1, vectors=[unit(1), unit(2)])])
+    await stores.promote("g", [promotion(2, agent_id="a1")])
     known = await stores.material.verified("g", "m")
     assert [(one.id.int, one.content) for one in known] == [(1001, "memory 1 chunk 0"), (1001, "memory 1 chunk 1")]
     assert await stores.material.verified("g", "another") == []

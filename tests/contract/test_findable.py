@@ -106,7 +106,7 @@ async def test_what_is_typed_exactly_is_found_first(stores: Stores) -> None:
     for number, text in enumerate(TEXTS.values()):
         decided, chunks = promotion(number + 1, vectors=[unit(0)])
         rows.append((decided, [replace(chunk, content=text, session_id=None, author=None) for chunk in chunks]))
-    await stores.promotions.add("g", rows, events=[])
+    await stores.promote("g", rows)
     missed = []
     for name, typed in TYPED:
         wanted = SearchQuery(group_id="g", embedding=unit(0), model="m", limit=2, asked=asked(typed))

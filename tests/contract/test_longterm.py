@@ -16,7 +16,7 @@ def query(
 
 async def test_a_promoted_memory_is_found_with_all_it_was_stored_with(stores: Stores) -> None:
     decided, chunks = promotion(1)
-    await stores.promotions.add("g", [(decided, chunks)], events=[])
+    await stores.promote("g", [(decided, chunks)])
     (found,) = await stores.search.search(query(unit(1)))
     assert found.memory == chunks[0]
     assert found.similarity == pytest.approx(1.0, abs=1e-3)
@@ -24,7 +24,7 @@ async def test_a_promoted_memory_is_found_with_all_it_was_stored_with(stores: St
 
 async def test_the_nearest_come_first_up_to_the_limit(stores: Stores) -> None:
     tilted = [promotion(number, vectors=[unit(0, tilt=number / 10)]) for number in range(1, 8)]
-    await stores.promotions.add("g", tilted, events=[])
+    await stores.promote("g", tilted)
     found = await stores.search.search(query(unit(0), limit=3))
     assert [one.memory.id.int for one in found] == [1001, 1002, 1003]
     assert await stores.search.search(query(unit(0), limit=0)) == []
@@ -32,13 +32,13 @@ async def test_the_nearest_come_first_up_to_the_limit(stores: Stores) -> None:
 
 async def test_chunks_of_one_memory_count_as_one_result(stores: Stores) -> None:
     many = promotion(1, vectors=[unit(0, tilt=number / 1000) for number in range(30)])
-    await stores.promotions.add("g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])], events=[])
+    await stores.promote("g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])])
     found = await stores.search.search(query(unit(0), limit=2))
     assert [(one.memory.id.int, one.memory.chunk_no) for one in found] == [(1001, 0), (1002, 0)]
 
 
 async def test_other_groups_agents_and_models_are_not_found(stores: Stores) -> None:
-    await stores.promotions.add("g", [promotion(1), promotion(2, agent_id="a1")], events=[])
+    await stores.promote("g", [promotion(1), promotion(2, agent_id="a1")])
     assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001]
     with_agent = await stores.search.search(query(unit(2), agent_id="a1"))
     assert [one.memory.id.int for one in with_agent] == [1002, 1001]
@@ -48,15 +48,17 @@ async def test_other_groups_agents_and_models_are_not_found(stores: Stores) -> N
 
 
 async def test_the_models_of_stored_vectors_are_known(stores: Stores) -> None:
-    assert await stores.promotions.models() == {}
-    await stores.promotions.add("g", [promotion(1)], events=[])
-    assert await stores.promotions.models() == {"m": 8}
+    assert await stores.moves.models() == {}
+    await stores.promote("g", [promotion(1)])
+    assert await stores.moves.models() == {"m": 8}
 
 
 async def test_a_claim_is_answered_with_the_promotion(stores: Stores) -> None:
     claim = await stores.idempotency.claim(request())
     assert isinstance(claim, Claim)
-    await stores.promotions.add("g", [promotion(1)], events=[], claim=claim, answer=["x"])
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([promotion(1)])
+        await desk.answer(claim, ["x"])
     assert await stores.idempotency.claim(request()) == ["x"]
 
 
@@ -65,5 +67,7 @@ async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
     assert isinstance(claim, Claim)
     await stores.idempotency.release(claim)
     with pytest.raises(StillRunning):
-        await stores.promotions.add("g", [promotion(1)], events=[], claim=claim, answer=["x"])
+        async with stores.decisions.open("g") as desk:
+            await desk.promote([promotion(1)])
+            await desk.answer(claim, ["x"])
     assert await stores.search.search(query(unit(1))) == []

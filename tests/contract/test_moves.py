@@ -35,8 +35,8 @@ async def test_going_back_gives_up_what_was_under_way(stores: Stores) -> None:
 
 async def test_rows_are_moved_page_by_page(stores: Stores) -> None:
     many = promotion(1, vectors=[unit(0), unit(1), unit(2)])
-    await stores.promotions.add("g", [many, promotion(2)], events=[])
-    await stores.promotions.add("h", [promotion(3, "h")], events=[])
+    await stores.promote("g", [many, promotion(2)])
+    await stores.promote("h", [promotion(3, "h")])
     assert await stores.moves.groups() == ["g", "h"]
     assert await stores.moves.left("g", "n") == 4
     page = await stores.moves.texts("g", "n", after=None, limit=3)
@@ -54,7 +54,7 @@ async def test_rows_are_moved_page_by_page(stores: Stores) -> None:
 
 
 async def test_a_row_that_was_moved_or_is_gone_is_not_written_again(stores: Stores) -> None:
-    await stores.promotions.add("g", [promotion(1)], events=[])
+    await stores.promote("g", [promotion(1)])
     (text,) = await stores.moves.texts("g", "n", after=None, limit=9)
     gone = replace(text, chunk_no=7)
     assert await stores.moves.put("g", "n", [(text, unit(5)), (gone, unit(6))], at=START) == 1
@@ -63,7 +63,7 @@ async def test_a_row_that_was_moved_or_is_gone_is_not_written_again(stores: Stor
 
 
 async def test_a_search_that_does_not_know_of_the_move_is_told(stores: Stores) -> None:
-    await stores.promotions.add("g", [promotion(1)], events=[])
+    await stores.promote("g", [promotion(1)])
     query = SearchQuery(group_id="g", embedding=unit(1), model="m", limit=5, move=0)
     assert len(await stores.search.search(query)) == 1
     begun = await stores.moves.begin(MOVE)

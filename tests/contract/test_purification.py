@@ -207,7 +207,7 @@ async def test_working_memory_can_be_replaced_and_knows_when_it_is_new(stores: S
 
 async def test_all_chunks_of_memories_can_be_read(stores: Stores) -> None:
     many, own = promotion(1, vectors=[unit(1), unit(2)]), promotion(2, agent_id="a1")
-    await stores.promotions.add("g", [many, own], events=[])
+    await stores.promote("g", [many, own])
     ids = [many[0].memory_id, own[0].memory_id, UUID(int=7)]
     assert [one.content for one in await stores.search.get("g", ids)] == ["memory 1 chunk 0", "memory 1 chunk 1"]
     assert len(await stores.search.get("g", ids, agent_id="a1")) == 3

@@ -46,10 +46,10 @@ async def found(stores: Stores, wanted: SearchQuery) -> list[int]:
 @pytest.mark.parametrize("text", QUESTIONS)
 async def test_both_stores_rank_alike_however_the_memories_came(stores: Stores, text: str) -> None:
     for start, end in ((0, 1), (1, 4), (4, 8)):
-        await stores.promotions.add("g", [said(number) for number in range(start, end)], events=[])
-    await stores.promotions.add("g", [said(number, "a1") for number in range(8, 11)], events=[])
+        await stores.promote("g", [said(number) for number in range(start, end)])
+    await stores.promote("g", [said(number, "a1") for number in range(8, 11)])
     plain = MemoryLongTerm(Bm25())
-    await plain.add("g", [said(number, "a1" if number >= 8 else None) for number in range(11)], events=[])
+    plain.hold([said(number, "a1" if number >= 8 else None) for number in range(11)])
     for agent_id in (None, "a1"):
         wanted = query(text, agent_id=agent_id)
         expected = {one.memory.id: one.rank for one in await plain.search(wanted)}
@@ -58,35 +58,35 @@ async def test_both_stores_rank_alike_however_the_memories_came(stores: Stores, 
 
 
 async def test_words_bring_what_the_vector_does_not(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(number) for number in range(7)], events=[])
+    await stores.promote("g", [said(number) for number in range(7)])
     assert (await found(stores, query("RabbitMQ", axis=5)))[0] == 2
     assert set((await found(stores, query("v2.0.1", axis=1)))[:2]) == {4, 6}
     assert (await found(stores, query("上海", axis=1)))[0] == 3
 
 
 async def test_a_query_without_known_words_is_answered_by_vectors(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(number) for number in range(7)], events=[])
+    await stores.promote("g", [said(number) for number in range(7)])
     alone = Fusion(author=0, beside=0, answer=0, session=0)
     for text in ("xylophone", "the of", "？"):
         assert (await found(stores, query(text, fusion=alone, axis=6)))[0] == 6
 
 
 async def test_a_memory_is_found_by_its_neighbours_words(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(number) for number in range(2)], events=[])
-    await stores.promotions.add("g", [said(2)], events=[])
+    await stores.promote("g", [said(number) for number in range(2)])
+    await stores.promote("g", [said(2)])
     only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
     assert await found(stores, query("RabbitMQ", fusion=only_words)) == [2, 0, 1]
 
 
 async def test_an_agents_own_memory_is_no_neighbour_of_the_groups(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(1), said(2, "a1")], events=[])
+    await stores.promote("g", [said(1), said(2, "a1")])
     only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
     (only,) = await stores.search.search(query("RabbitMQ", fusion=only_words))
     assert only.rank == pytest.approx(0)
 
 
 async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(number) for number in range(7)], events=[])
+    await stores.promote("g", [said(number) for number in range(7)])
     only_names = Fusion(dense=0, lexical=0, beside=0, answer=0, session=0)
     assert await found(stores, query("what did ANN say?", fusion=only_names)) == [0, 2, 1, 3, 4, 5, 6]
     assert await found(stores, query("小王说了什么", fusion=only_names)) == [4, 0, 1, 2, 3, 5, 6]
@@ -94,7 +94,7 @@ async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
 
 
 async def test_what_follows_a_question_is_lifted_by_it(stores: Stores) -> None:
-    await stores.promotions.add("g", [said(number) for number in range(3)], events=[])
+    await stores.promote("g", [said(number) for number in range(3)])
     only = Fusion(dense=0, author=0, beside=0, session=0, answer=10)
     best, *_ = await stores.search.search(query("why did you move it", fusion=only))
     assert best.memory.id.int - 1001 == 2

@@ -96,7 +96,7 @@ class Ground:
         for number in range(1, 7):
             decided, (chunk,) = promotion(number, vectors=[unit(number)])
             made.append((decided, [replace(chunk, content=f"memory {number}")]))
-        await self.longterm.add("g", made, events=[])
+        self.longterm.hold(made)
 
     async def plan(self, to: ModelChoice = NEW, configured: ModelChoice = OLD) -> NewMove | Move | None:
         return await self.reembedding.plan((configured.model, configured), (to.model, to), by="ann")

@@ -19,7 +19,7 @@ from clearwell.ports.digest import (
     Schedule,
 )
 from clearwell.ports.groups import GroupStore
-from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, PromotionStore, SearchQuery
+from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, SearchQuery
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
 from clearwell.ports.moving import MoveStore
 from clearwell.ports.program import Clock, Ids
@@ -72,7 +72,6 @@ __all__ = [
     "MoveStore",
     "OpenDigest",
     "Pending",
-    "PromotionStore",
     "QuarantineFilter",
     "QuarantineStore",
     "RecallStore",

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.ports.access import Claim
-from clearwell.records import EVERYTHING, AuditEvent, Found, Json, Memory, Promotion, Vector, Where
+from clearwell.records import EVERYTHING, Found, Memory, Vector, Where
 
 
 class Lexicon(Protocol):
@@ -87,23 +86,3 @@ class LongTermSearch(Protocol):
         ...
 
     async def ping(self) -> None: ...
-
-
-class PromotionStore(Protocol):
-    """The reviewer's side of long-term memory."""
-
-    async def add(
-        self,
-        group_id: str,
-        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
-        *,
-        events: Sequence[AuditEvent],
-        claim: Claim | None = None,
-        answer: Json = None,
-    ) -> None:
-        """Commit decisions with their chunks, audit events and the answer to the claim: all or nothing."""
-        ...
-
-    async def models(self) -> dict[str, int]:
-        """The embedding models that stored vectors were made with, and their dimensions."""
-        ...

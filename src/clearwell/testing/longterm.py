@@ -10,8 +10,8 @@ import numpy as np
 
 from clearwell.errors import ModelsMoved
 from clearwell.flow.filters import meets
-from clearwell.ports import Claim, Lexicon, SearchQuery
-from clearwell.records import AuditEvent, Found, Json, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
+from clearwell.ports import Lexicon, SearchQuery
+from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.access import MemoryIdempotency
 from clearwell.testing.ranking import Ranking
 
@@ -77,23 +77,11 @@ class MemoryLongTerm:
         ]
         return sorted(found, key=lambda chunk: (chunk.id, chunk.chunk_no))
 
-    async def add(
-        self,
-        group_id: str,
-        promotions: Sequence[tuple[Promotion, Sequence[Memory]]],
-        *,
-        events: Sequence[AuditEvent],
-        claim: Claim | None = None,
-        answer: Json = None,
-    ) -> None:
-        if any(promotion.group_id != group_id for promotion, _ in promotions):
-            raise ValueError(f"a promotion of another group than {group_id}")
-        if claim is not None and self._idempotency is not None:
-            await self._idempotency.complete(claim, answer)
+    def hold(self, promotions: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+        """Memories as a decision leaves them."""
         for promotion, chunks in promotions:
             self.promotions.append(promotion)
             self._chunks.extend(chunks)
-        self.events.extend(events)
 
     def extend(self, chunks: Sequence[Memory]) -> None:
         self._chunks.extend(chunks)

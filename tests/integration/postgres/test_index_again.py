@@ -3,9 +3,9 @@
 import psycopg
 import pytest
 
-from clearwell.app import Clearwell
+from clearwell.app import Clearwell, SystemClock
 from clearwell.flow.lexical import Bm25
-from clearwell.stores.postgres import PostgresLongTerm, PostgresPromotions, open_database
+from clearwell.stores.postgres import PostgresDecisions, PostgresLongTerm, open_database
 from clearwell.stores.postgres.words import index_again
 from clearwell.testing import MemoryLongTerm
 from clearwell.worker import index, worker
@@ -28,9 +28,10 @@ async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_u
     database = await open_database(
         database_url, pool_min=1, pool_max=2, connect_seconds=5, statement_seconds=10, prepare=True
     )
-    promotions, plain = PostgresPromotions(database, Bm25()), MemoryLongTerm(Bm25())
-    await promotions.add("g", [said(number) for number in range(7)], events=[])
-    await plain.add("g", [said(number) for number in range(7) if number != 1], events=[])
+    decisions, plain = PostgresDecisions(database, Bm25(), SystemClock()), MemoryLongTerm(Bm25())
+    async with decisions.open("g") as desk:
+        await desk.promote([said(number) for number in range(7)])
+    plain.hold([said(number) for number in range(7) if number != 1])
     with psycopg.connect(database_url, autocommit=True) as owner:
         before = owner.execute(COUNTS).fetchall()
         assert await index_again(database, Bm25(), "g") == 7

@@ -15,8 +15,8 @@ from clearwell.stores.postgres import (
     GroupIndexes,
     IndexChanges,
     LargeGroups,
+    PostgresDecisions,
     PostgresLongTerm,
-    PostgresPromotions,
     Role,
     open_database,
 )
@@ -86,7 +86,8 @@ def indexes(database: Database, large: LargeGroups) -> GroupIndexes:
 
 
 async def fill(database: Database, group_id: str, count: int, *, first: int = 0) -> None:
-    await PostgresPromotions(database, Bm25()).add(group_id, memories(group_id, count, first=first), events=[])
+    async with PostgresDecisions(database, Bm25(), ManualClock()).open(group_id) as desk:
+        await desk.promote(memories(group_id, count, first=first))
 
 
 def wanted(group_id: str, vector: Vector, text: str | None = None) -> SearchQuery:

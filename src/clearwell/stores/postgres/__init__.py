@@ -15,7 +15,6 @@ from clearwell.stores.postgres.longterm import PostgresLongTerm
 from clearwell.stores.postgres.material import PostgresDigestMaterial
 from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
 from clearwell.stores.postgres.moves import PostgresMoves
-from clearwell.stores.postgres.promotions import PostgresPromotions
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
 from clearwell.stores.postgres.review import PostgresReview
 from clearwell.stores.postgres.tombstones import PostgresTombstones
@@ -38,7 +37,6 @@ __all__ = [
     "PostgresKeys",
     "PostgresLongTerm",
     "PostgresMoves",
-    "PostgresPromotions",
     "PostgresQuarantine",
     "PostgresReview",
     "PostgresTombstones",
