@@ -357,6 +357,18 @@ async def test_the_same_thing_is_one_memory_and_the_same_words_elsewhere_are_ano
     assert len({one.id for one in twice if not isinstance(one, ClearwellError)}) == 1
 
 
+async def test_two_turns_with_the_same_words_are_two_where_their_metadata_differ() -> None:
+    path = Path()
+    turns = [NewMemory(content=LONG, session_id="s", metadata={"turn": number}) for number in (1, 2, 1)]
+    made = [one.id for one in await path.memory.promote_many("g", turns, by=PERSON) if isinstance(one, Promoted)]
+    assert made[0] == made[2] != made[1]
+    typed = [NewMemory(content=OTHER, metadata={"source": name}) for name in ("mail", "minutes")]
+    one, other = await path.memory.promote_many("g", typed, by=PERSON)
+    assert isinstance(one, Promoted)
+    assert isinstance(other, Promoted)
+    assert one.id == other.id
+
+
 async def test_a_rejected_value_is_not_promoted() -> None:
     path = Path()
     await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)

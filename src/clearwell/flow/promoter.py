@@ -1,5 +1,6 @@
 """Texts become verified memories at an open desk, for every way to promote."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -70,8 +71,10 @@ class Promoter:
         return [await self._knowledge.digest(group_id, value) for value in values_of(content)]
 
     async def _fingerprint(self, group_id: str, text: NewMemory) -> bytes:
+        """What makes a text the same. Two turns of a session may have the same words; what is said of them tells."""
         moment = "" if text.occurred_at is None else text.occurred_at.isoformat()
-        place = (text.agent_id or "", text.session_id or "", text.author or "", moment)
+        turn = "" if text.session_id is None else json.dumps(dict(text.metadata), sort_keys=True)
+        place = (text.agent_id or "", text.session_id or "", text.author or "", moment, turn)
         return await self._knowledge.digest(group_id, "\x1f".join((normalised(text.content), *place)))
 
     async def write(
