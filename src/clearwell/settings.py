@@ -5,6 +5,7 @@ folder, or where ``CLEARWELL_CONFIG`` points). ``DATABASE_URL`` and ``REDIS_URL`
 """
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -20,6 +21,8 @@ from pydantic_settings import (
 )
 
 from clearwell.messages import Language
+
+NO_SETTINGS = frozenset({"CLEARWELL_CONFIG", "CLEARWELL_KEY", "CLEARWELL_EVAL"})
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -234,6 +237,13 @@ class Settings(BaseSettings):
         if isinstance(alias, AliasChoices):
             return tuple(str(choice) for choice in alias.choices if str(choice).isupper())
         return (f"CLEARWELL_{name.upper()}",)
+
+    @classmethod
+    def misspelt(cls) -> dict[str, str]:
+        """Variables that look like settings and are none, each with the one that was perhaps meant."""
+        known = {variable for name in cls.model_fields for variable in cls.variables(name)}
+        unknown = [name for name in os.environ if name.startswith("CLEARWELL_") and name not in known | NO_SETTINGS]
+        return {name: next(iter(get_close_matches(name, known, n=1)), "") for name in sorted(unknown)}
 
     def origin(self, name: str) -> Literal["default", "environment", "file"]:
         """Where a setting has its value from."""

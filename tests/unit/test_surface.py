@@ -5,6 +5,8 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 import clearwell
 from clearwell.records import Capture, ContextItem, Memory, MemoryEntry, WorkingEntry
 from clearwell.service import MemoryManager
@@ -53,6 +55,16 @@ def test_the_manager_has_the_protocols_methods() -> None:
         "capture",
     ):
         assert callable(getattr(MemoryManager, method))
+
+
+def test_a_variable_that_no_setting_reads_is_found_with_the_one_that_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLEARWELL_MIN_WITDH", "10")
+    monkeypatch.setenv("CLEARWELL_QQQQQQQQQQQQQQ", "1")
+    monkeypatch.setenv("CLEARWELL_CONFIG", "nowhere.toml")
+    found = Settings.misspelt()
+    assert found["CLEARWELL_MIN_WITDH"] == "CLEARWELL_MIN_WIDTH"
+    assert found["CLEARWELL_QQQQQQQQQQQQQQ"] == ""
+    assert "CLEARWELL_CONFIG" not in found
 
 
 def test_every_number_of_the_protocol_is_a_setting() -> None:

@@ -64,6 +64,15 @@ class Stopping:
         api.should_exit = self.asked
 
 
+def warn_of_misspelt(terminal: Terminal) -> None:
+    """A variable that no setting reads is told: it would be missed only when it is too late."""
+    for name, meant in Settings.misspelt().items():
+        if meant:
+            terminal.warn("cli_variable_misspelt", name=name, meant=meant)
+        else:
+            terminal.warn("cli_variable_unknown", name=name)
+
+
 def serve(
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
@@ -75,6 +84,7 @@ def serve(
     terminal = Terminal(settings.spoken)
     colors = terminal.err.is_terminal and not terminal.err.no_color
     configure_logs(settings.spoken, level=logging.INFO, colors=colors)
+    warn_of_misspelt(terminal)
     stopping = Stopping()
     with on_stop_signal(stopping.ask, even_if_ignored=True):
         sockets = take_port(settings)
