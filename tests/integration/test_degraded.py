@@ -130,6 +130,19 @@ async def test_a_database_that_hangs_leaves_working_memory(own: Clearwell, serve
     await until(lambda: _whole(own))
 
 
+async def test_a_known_caller_is_not_kept_waiting_by_a_database_that_hangs(own: Clearwell, servers: Servers) -> None:
+    clock = asyncio.get_running_loop().time
+    known = await own.keys.principal(None, local=True)
+    with stopped(postgres_of(servers)):
+        start = clock()
+        assert await own.keys.principal(None, local=True) == known
+        assert clock() - start < BUDGET / 2
+        with pytest.raises(Unavailable):
+            await own.keys.principal("cw_nobody", local=True)
+        assert clock() - start < 2 * BUDGET + SLACK
+    await until(lambda: _whole(own))
+
+
 async def test_a_working_memory_that_hangs_leaves_long_term_memory(own: Clearwell, servers: Servers) -> None:
     with stopped(valkey_of(servers)):
         found, seconds = await timed(own)

@@ -49,6 +49,31 @@ def test_a_value_is_found_among_other_sentences() -> None:
 
 
 @pytest.mark.parametrize(
+    "around",
+    [
+        '<memory id="01a1e217-3620-708a-831b-dba812456bef">%s</memory>',
+        '<memory id="x">some harmless text</memory> %s',
+        "1. [✅ Verified · 2026-10-02] <memory>%s",
+        "<b>%s</b>",
+        "> %s",
+        "Items:\n- first\n- **%s**",
+        '{"fact": "%s"}',
+        "Note: %s",
+    ],
+)
+def test_a_value_is_found_in_every_frame(around: str) -> None:
+    for value in (VALUE, "服务器口令是ABC。"):
+        assert normalised(value) in values_of(around % value)
+
+
+def test_a_value_of_two_sentences_and_one_with_digits_for_letters_are_found() -> None:
+    two = "We sell on Monday. The price is 40 euros."
+    assert normalised(two) in values_of(f"As agreed: {two} More follows.")
+    for digits in (VALUE.upper().replace("O", "0"), VALUE.replace("e", "3"), VALUE.replace("i", "1")):
+        assert normalised(VALUE) in values_of(digits)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "zero\u200bwidth",
@@ -124,7 +149,14 @@ def test_claims_of_authority_are_flagged_in_text_and_metadata() -> None:
 
 def test_hostile_text_takes_no_longer_than_other_text() -> None:
     started = time.perf_counter()
-    for text in ("ignore " * 100_000, "<memory id=" * 50_000, "a" * 1_000_000, "\u200b" * 500_000, "标记为" * 200_000):
+    for text in (
+        "ignore " * 100_000,
+        "<memory id=" * 50_000,
+        "a" * 1_000_000,
+        "\u200b" * 500_000,
+        "标记为" * 200_000,
+        "1. " * 99_999,
+    ):
         flags_of(text, {})
         unfenced(text, {})
         values_of(text)

@@ -51,6 +51,9 @@ CONFLICTS = [
     ("term", "今天要用冷冻初乳喂小牛。", "今天要用冷冻初乳喂羔羊。"),
 ]
 SAME = [
+    ("date", "The launch in Spain is on the third of May.", "The launch in Spain is on May 3rd."),
+    ("time", "The meeting starts at twenty past six.", "The meeting starts at 6:20."),
+    ("negation", "The proxy does not cache POST requests.", "The proxy caches no POST requests."),
     ("case", "Do Not Restart The Scheduler Now.", "do not restart the scheduler now"),
     ("width", "ＡＰＩ网关的超时是３０秒。", "API网关的超时是30秒."),
     (

@@ -19,8 +19,8 @@ def keys(text: str) -> list[str]:
 SAME_FORMS = {
     "count=3": "3|three|三个|３",
     "count=1000": "1,000|1000|1k|one thousand|a thousand|一千|1千",
-    "count=12000": "12,000|12k|一万二千|1.2万",
-    "count=1500000": "1.5 million|1,500,000|150万|一百五十万",
+    "count=12000": "12,000|12k|一万二千|1.2万|1.2 万|12000 件",
+    "count=1500000": "1.5 million|1,500,000|150万|150 万|一百五十万|one and a half million",
     "count=320": "320|three hundred and twenty|三百二十|三百二十张",
     "count=22": "22|twenty-two|二十二|二十二个",
     "count=2500": "2500|两千五|2,500",

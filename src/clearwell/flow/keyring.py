@@ -1,6 +1,5 @@
 """Keys: made once, shown once, kept as a hash; and who a caller is by the key it shows."""
 
-import asyncio
 import hashlib
 import secrets
 from dataclasses import dataclass
@@ -9,10 +8,12 @@ from uuid import UUID
 
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
 from clearwell.flow import limits
+from clearwell.flow.in_time import begun, in_time, leave
 from clearwell.ports import Clock, Ids, KeyStore
 from clearwell.records import ApiKey, AuditEvent, KeyLookup, Principal, Right
 
 PREFIX = "cw_"
+KNOWN_PATIENCE = 0.125
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,16 @@ class KeyRing:
 
     async def _lookup(self, secret_hash: bytes | None) -> KeyLookup:
         now = self._clock.now()
+        known = self._known.get(secret_hash)
+        trusted = known is not None and now - known.at <= self._remember
+        # A caller who is known is not kept waiting: what it asks for has a budget of its own.
+        patience = self._patience.total_seconds() * (KNOWN_PATIENCE if trusted else 1)
+        asked = begun(self._keys.find(secret_hash), "key look-up")
         try:
-            async with asyncio.timeout(self._patience.total_seconds()):
-                lookup = await self._keys.find(secret_hash)
+            lookup = await in_time(asked, patience)
         except (DatabaseUnavailable, TimeoutError) as error:
-            known = self._known.get(secret_hash)
-            if known is not None and now - known.at <= self._remember:
+            leave(asked)
+            if known is not None and trusted:
                 return known.lookup
             if isinstance(error, DatabaseUnavailable):
                 raise

@@ -10,8 +10,13 @@ from importlib.resources import files
 
 from clearwell.flow.hidden import _INVISIBLE
 
-SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+")
+SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
 MOST_SENTENCES = 200
+RUN = 3
+
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_LABEL = re.compile(r"^\s*(?:[>*+•·\-]+\s+|\d{1,3}[.)]\s+|\[[^\]\n]{0,200}\]\s*)+")
+_TOUCHING = re.compile(r"(?<=[a-z])[013457]{1,3}|(?<!\d)[013457]{1,3}(?=[a-z])")
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _DRESS = re.compile(r"[\"'`´“”‘’„«»「」『』【】〖〗《》〈〉()\[\]{}*_~#|]|(?<=[^\W\d])-|(?<=\w)-(?=[^\W\d])")
@@ -57,9 +62,24 @@ def _latin(word: str) -> str:
 
 
 def values_of(text: str) -> list[str]:
-    """The whole text and each sentence of it, normalised: a tombstone stands for a whole value, wherever it is said."""
-    parts = [text, *SENTENCES.split(text)[:MOST_SENTENCES]]
-    return list(dict.fromkeys(value for value in map(normalised, parts) if value))
+    """All that a text says, normalised: the whole, each sentence, and sentences that follow one another.
+
+    A tombstone stands for a whole value, wherever it is said: also between tags, behind a list's or a quotation's mark
+    or a label, and with digits for letters at the edge of a word.
+    """
+    untagged = _TAG.sub("", text)
+    pieces = [one for part in (text, _TAG.sub("\n", text)) for one in SENTENCES.split(part)[:MOST_SENTENCES]]
+    behind = [_LABEL.sub("", one) for one in pieces]
+    said = [normalised(one) for one in behind]
+    runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
+    whole = [normalised(one) for one in (text, untagged)]
+    found = dict.fromkeys(value for value in (*whole, *runs, *map(normalised, pieces)) if value)
+    return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
+
+
+def _spelled(value: str) -> str:
+    """With every digit that touches a letter read as the letter it looks like."""
+    return _TOUCHING.sub(lambda digits: digits.group().translate(_LETTERS_FOR), value).replace("i", "l")
 
 
 def digest(value: str, secret: bytes) -> bytes:

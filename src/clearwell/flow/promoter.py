@@ -24,6 +24,8 @@ from clearwell.records import (
     PromotionState,
 )
 
+NOWHERE = ("", "", "", "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -71,10 +73,12 @@ class Promoter:
         return [await self._knowledge.digest(group_id, value) for value in values_of(content)]
 
     async def _fingerprint(self, group_id: str, text: NewMemory) -> bytes:
-        """What makes a text the same. Two turns of a session may have the same words; what is said of them tells."""
-        moment = "" if text.occurred_at is None else text.occurred_at.isoformat()
-        turn = "" if text.session_id is None else json.dumps(dict(text.metadata), sort_keys=True)
-        place = (text.agent_id or "", text.session_id or "", text.author or "", moment, turn)
+        """What makes a text the same.
+
+        An output or an insight by what it says. Of a typed text also who said it, when and where: two turns of a
+        session may have the same words, and what is said of them tells them apart.
+        """
+        place = (text.agent_id or "", *(_said(text) if text.origin is Origin.TYPED else NOWHERE))
         return await self._knowledge.digest(group_id, "\x1f".join((normalised(text.content), *place)))
 
     async def write(
@@ -201,6 +205,12 @@ class Promoter:
             subject=f"memory {result.id}",
             detail=detail,
         )
+
+
+def _said(text: NewMemory) -> tuple[str, str, str, str]:
+    moment = "" if text.occurred_at is None else text.occurred_at.isoformat()
+    turn = "" if text.session_id is None else json.dumps(dict(text.metadata), sort_keys=True)
+    return (text.session_id or "", text.author or "", moment, turn)
 
 
 def _promoted(promotion: Promotion, *, waiting: bool) -> Promoted:

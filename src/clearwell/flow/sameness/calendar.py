@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from clearwell.flow.sameness.numerals import ORDINALS, number
+from clearwell.flow.sameness.numerals import DAYS_OF_MONTH, ORDINALS, number
 from clearwell.flow.sameness.rules import Found, Rule, Value
 
 _MONTHS: Final = [
@@ -41,6 +41,7 @@ _PERIODS: Final = {
 
 _MONTH: Final = rf"(?:{'|'.join(_MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _YEAR: Final = r"(?:19|20)\d\d"
+_SPELLED: Final = "|".join(sorted(DAYS_OF_MONTH, key=len, reverse=True))
 _DAY: Final = r"(?:3[01]|[12]\d|0?[1-9])"
 _ZH_YEAR: Final = r"(?<!\d)(?:\d{4} ?|[一二][零〇一二三四五六七八九]{3})年"
 _DAYPART: Final = "(?:凌晨|清晨|早上|早晨|早|上午|中午|下午|傍晚|晚上|晚间|晚|夜里|夜间|半夜|午夜|深夜)"
@@ -81,6 +82,11 @@ def _zh_year(found: Found) -> Value:
 def _en_date(found: Found) -> Value:
     day_first, month_second, month_first, day_second, year = found.groups
     return _date(year, _month(month_second or month_first or ""), int(day_first or day_second or 0))
+
+
+def _en_spelled(found: Found) -> Value:
+    day_first, month_second, month_first, day_second, year = found.groups
+    return _date(year, _month(month_second or month_first or ""), DAYS_OF_MONTH[day_first or day_second or ""])
 
 
 def _en_month(found: Found) -> Value | None:
@@ -129,8 +135,8 @@ def _zh_clock(found: Found) -> Value:
 
 
 def _en_past(found: Found) -> Value:
-    share, side, hour, ampm = found.groups
-    minutes = 30.0 if share == "half" else 15.0
+    share, spelled, side, hour, ampm = found.groups
+    side, minutes = side or "past", {"half": 30.0, "quarter": 15.0}.get(share or "") or number(spelled or "")
     whole = number(hour or "")
     return _time(whole, minutes, ampm or "") if side == "past" else _time(whole - 1, 60 - minutes, ampm or "")
 
@@ -183,6 +189,11 @@ RULES: Final[Sequence[Rule]] = (
         rf"(?:,? ({_YEAR})\b)?",
         _en_date,
     ),
+    Rule(
+        "l",
+        rf"(?:(?:the )?({_SPELLED}) of ({_MONTH})\b|({_MONTH}) (?:the )?({_SPELLED})\b)(?:,? ({_YEAR})\b)?",
+        _en_spelled,
+    ),
     Rule("l", rf"({_MONTH})(?:,? ({_YEAR}))?\b", _en_month),
     Rule(
         "dzl",
@@ -197,7 +208,12 @@ RULES: Final[Sequence[Rule]] = (
         r"(整|半|[一三]刻|(?:[0-5]?\d|[零二三四五]?十?[一二三四五六七八九十])分)?(?![零一二三四五六七八九\d])",
         _zh_clock,
     ),
-    Rule("l", rf"(?:a )?(half|quarter) (past|to) (?!1[3-9]|[2-9]\d)({_HOUR})\b(?! ?%| per)({_AMPM})?", _en_past),
+    Rule(
+        "l",
+        r"(?:(?:a )?(half|quarter) |(five|ten|twenty|twenty-five) (?:minutes )?(?=past))(past|to) "
+        rf"(?!1[3-9]|[2-9]\d)({_HOUR})\b(?! ?%| per)({_AMPM})?",
+        _en_past,
+    ),
     Rule("dl", rf"({_HOUR})(?:( o'?clock)({_AMPM})?|({_AMPM}))", _en_hour),
     Rule("dzl", r"(?:12 )?(noon|midday|midnight)\b|(正午|午夜|零[点时](?![零一二三四五六七八九]))", _noon),
     Rule(
@@ -214,6 +230,7 @@ RULES: Final[Sequence[Rule]] = (
 WORDS_BEFORE: Final = frozenset(
     {*_MONTHS, *(name[:3] for name in _MONTHS), "sept", *_DAYS, *(f"{day}s" for day in _DAYS), "mon", "tue", "tues"}
     | {"wed", "thu", "thur", "thurs", "fri", "last", "previous", "this", "next", "coming", "half", "quarter", "noon"}
+    | {"the", "five", "ten", "twenty", *(word.partition("-")[0] for word in DAYS_OF_MONTH)}
     | {"midday", "midnight", "q", "h", "yesterday", "today", "tonight", "tomorrow", "day"}
     | {name + plural for name in ("spring", "summer", "autumn", "winter") for plural in ("", "s")}
 )

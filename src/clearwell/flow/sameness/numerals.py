@@ -40,6 +40,23 @@ ORDINALS: Final[dict[str, int]] = {
         ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"], 1
     )
 }
+_TEENS: Final = [
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+]
+DAYS_OF_MONTH: Final[dict[str, int]] = {
+    **ORDINALS,
+    **{word: value for value, word in enumerate([*_TEENS, "nineteenth", "twentieth"], 11)},
+    **{f"twenty-{word}": 20 + value for word, value in ORDINALS.items() if value < 10},
+    "thirtieth": 30,
+    "thirty-first": 31,
+}
 PARTS: Final[dict[str, int]] = {
     "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4,
     "fifth": 5, "fifths": 5, "sixth": 6, "sixths": 6, "seventh": 7, "eighth": 8, "eighths": 8, "ninth": 9,

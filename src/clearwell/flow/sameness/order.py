@@ -21,6 +21,8 @@ _SEQUENCE: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE: Final = frozenset({"by", "被", "由"})
+_CLEFT: Final = re.compile("的(?:人|负责人|同事)?是")
+"""It turns a sentence around: 负责维护的人是陈浩."""
 _THEN: Final = frozenset({"then", "afterward", "finally", "lastly", "再", "然后", "后", "接着", "最后", "最终"})
 
 
@@ -63,6 +65,8 @@ def changed_places(sides: Sides) -> Change | None:
     if (swapped := _swapped_parts(sides)) is not None:
         return swapped
     if sides.words < _SAME_WORDS or sides.frame < _SAME_FRAME or sides.match.in_order:
+        return None
+    if bool(_CLEFT.search(sides.new.text)) != bool(_CLEFT.search(sides.known.text)):
         return None
     return _swapped_roles(sides) or _exchanged(sides)
 

@@ -15,8 +15,11 @@ def changed_polarity(sides: Sides) -> Change | None:
     deniers = _deniers(match.only_new), _deniers(match.only_known)
     more = _more_negations(sides) + _weight(deniers[0]) - _weight(deniers[1])
     explained = sides.near and any(deniers) and more == 0
+    moved = _moved_negations(match)
     for place, other, tie in match.pairs:
         new, known = match.new[place], match.known[other]
+        if place in moved:
+            continue
         if tie is Tie.CONTRARY or (new.negated != known.negated) == (tie is Tie.COMPLEMENT):
             continue
         if tie is Tie.COMPLEMENT:
@@ -26,6 +29,18 @@ def changed_polarity(sides: Sides) -> Change | None:
     if any(deniers) and more:
         return _denied_in_words(sides, deniers)
     return None if explained or _balanced(sides) else Change(reason="different_fact", sure=False)
+
+
+def _moved_negations(match: Matching) -> frozenset[int]:
+    """Words denied in one text only where the clause as a whole is denied in both: "caches no", "does not cache"."""
+    pairs = [(place, match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is None]
+    moved: set[int] = set()
+    for clause in {new.clause for _, new, _ in pairs}:
+        inside = [(place, new, known) for place, new, known in pairs if new.clause == clause]
+        whole = len({known.clause for _, _, known in inside}) == 1
+        if whole and sum(new.negated for _, new, _ in inside) == sum(known.negated for _, _, known in inside) == 1:
+            moved |= {place for place, new, known in inside if new.negated != known.negated}
+    return frozenset(moved)
 
 
 def _deniers(tokens: Sequence[Token]) -> list[Token]:

@@ -121,12 +121,16 @@ def _half_unit(found: Found) -> Value:
     return measured(0.5, {"月": "个月", "钟头": "小时"}.get(unit, unit))
 
 
-def _and_half(found: Found) -> Value | None:
+def _and_half(found: Found) -> Value | tuple[Value, int] | None:
     whole, unit, zh_counted, zh_unit, hour = found.groups
     if hour:
         return measured(1.5, "hour")
     name = {"月": "个月", "钟头": "小时"}.get(zh_counted or "", zh_counted or zh_unit or unit or "")
     amount = number(whole or "") + 0.5
+    if name in SCALES:
+        amount *= SCALES[name]
+        of = _unit_at(found.text, found.end)
+        return (measured(amount, of), found.end + len(of)) if of else _count(amount)
     return measured(amount, name) if name in units() else _count(amount)
 
 
@@ -178,17 +182,19 @@ def _quantity(found: Found) -> tuple[Value, int] | None:
     decade = unit == "s" and re.fullmatch(r"(?:19|20)\d0", text)
     if unit and not decade:
         return measured(amount, unit, weak=text == "一"), found.end + len(unit)
-    after = found.text[found.end : found.end + 1]
+    blank = found.text[found.end : found.end + 1] == " " and found.text[found.end + 1 : found.end + 2] in _MEASURE
+    end = found.end + blank
+    after = found.text[end : end + 1]
     if after.isascii() and (after.isalpha() or after == "_"):
         return None
     if text[0].isdigit() and not scale:
         value = Value("count", ("-" if minus else "") + _written(text), number=amount)
     else:
         if text == "一" and after == "倍":
-            return _count(2), found.end + 1
+            return _count(2), end + 1
         bare_numeral = len(text) == 1 and after not in _MEASURE and not scale
         value = _count(amount, weak=bare_numeral or text in {"one", "一"})
-    return value, found.end + (1 if after and after in _MEASURE else 0)
+    return value, end + (1 if after and after in _MEASURE else 0)
 
 
 RULES: Final[Sequence[Rule]] = (

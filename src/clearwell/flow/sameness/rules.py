@@ -17,7 +17,7 @@ DIGITS: Final = r"(?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?
 MONEY: Final = frozenset({"usd", "eur", "gbp", "cny", "jpy", "hkd", "chf", "inr", "krw", "aud", "cad"})
 SCALE: Final = (
     f"(?:[ -]?(?:{'|'.join(name for name in SCALES if name.isascii() and len(name) > 3)})\\b"
-    r"|(?:k|mn|mio|bn)\b|[百千万]?[万亿]|[百千])"
+    r"|(?:k|mn|mio|bn)\b| ?[百千万]?[万亿]| ?[百千])"
 )
 
 
