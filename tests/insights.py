@@ -22,26 +22,31 @@ async def put_insight(
     *,
     flags: Sequence[str] = (),
     written_by: Writer = Writer.EXTRACTIVE,
+    digest_id: UUID | None = None,
+    position: int = 0,
 ) -> UUID:
     """A pending insight that rests on these outputs, which are captured first where they are not yet."""
     sources = [
         one if isinstance(one, UUID) else (await clearwell.memory.capture(one, by=PERSON, wait=True)).id for one in said
     ]
     assert clearwell.settings.database_url is not None
-    digest_id, insight_id, now = uuid_utils.compat.uuid7(), uuid_utils.compat.uuid7(), datetime.now(UTC)
+    digest_id = digest_id or uuid_utils.compat.uuid7()
+    insight_id, now = uuid_utils.compat.uuid7(), datetime.now(UTC)
     url = clearwell.settings.database_url.get_secret_value()
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute(
-            "INSERT INTO digests (group_id, id, status, requested_by, created_at) VALUES (%s, %s, 'done', 'test', %s)",
+            "INSERT INTO digests (group_id, id, status, requested_by, created_at) VALUES (%s, %s, 'done', 'test', %s) "
+            "ON CONFLICT DO NOTHING",
             (group_id, digest_id, now),
         )
         await owner.execute(
             """INSERT INTO insights (group_id, id, digest_id, position, summary, written_by, flags, support, created_at,
-                changed_at) VALUES (%s, %s, %s, 0, %s, %s, %s, %s, %s, %s)""",
+                changed_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)""",
             (
                 group_id,
                 insight_id,
                 digest_id,
+                position,
                 summary,
                 written_by,
                 list(flags),

@@ -91,7 +91,9 @@ class Path:
         self.audit = MemoryAudit()
         self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunking(self.embedder, self.settings)
         self.promoter = Promoter(knowledge, self.chunking, self.clock, self.ids)
-        self.promoting = Promoting(self.gate, self.promoter, self.decisions, self.idempotency, self.settings)
+        self.promoting = Promoting(
+            self.gate, self.promoter, self.decisions, self.idempotency, self.tally, self.settings
+        )
         self.carrying_out = CarryingOut(self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids)
         self.memory = MemoryManager(
             capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
@@ -101,7 +103,9 @@ class Path:
             quarantine=self.quarantine,
             working=working,
             rebuilding=self.rebuilding,
-            tombstoning=Tombstoning(self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings),
+            tombstoning=Tombstoning(
+                self.gate, self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings
+            ),
             idempotency=self.idempotency,
             retrieving=self.retrieving,
             digests=DigestDesk(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),

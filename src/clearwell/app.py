@@ -23,7 +23,7 @@ from clearwell.flow.gate import Gate
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
-from clearwell.flow.moving import Models, MovingLongTerm
+from clearwell.flow.moving import Models, MovingLongTerm, startable
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
@@ -32,7 +32,7 @@ from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.reembed import Reembedding
 from clearwell.flow.retrieve import Retrieving
-from clearwell.flow.review import Reviewing
+from clearwell.flow.review import Gauges, Reviewing
 from clearwell.flow.review.beside import Showing
 from clearwell.flow.review.decide import Deciding
 from clearwell.flow.review.retract import Retracting
@@ -130,6 +130,7 @@ class Clearwell:
     review: Reviewing
     carrying_out: CarryingOut
     uses: Uses
+    gauges: Gauges
     keys: KeyRing
     queue: AdmissionQueue
     admitting: Admitting
@@ -253,6 +254,7 @@ async def open_clearwell(
     configure_logs_if_nobody_has()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(_open_database(settings, servers.database_url))
+        configured = configured_model(settings) if embedder is None else None
         if embedder is None:
             embedder = make_embedder(settings)
             stack.push_async_callback(embedder.close)
@@ -272,7 +274,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.retrieving.noted)
         stack.push_async_callback(clearwell.models.close)
         stack.push_async_callback(clearwell.large.close)
-        await require_model(PostgresMoves(database), embedder)
+        await require_model(PostgresMoves(database), embedder, configured)
         await _loaded(embedder)
         await _followed(clearwell)
         yield clearwell
@@ -385,7 +387,7 @@ def assemble(
     gate, chunking = Gate(audit, clock, ids), Chunking(embedder, settings, models)
     decisions, reviewed = PostgresDecisions(database, Bm25(), clock), PostgresReview(database)
     promoter = Promoter(knowledge, chunking, clock, ids)
-    promoting = Promoting(gate, promoter, decisions, idempotency, settings)
+    promoting = Promoting(gate, promoter, decisions, idempotency, tally, settings)
     nearby = MovingLongTerm(PostgresLongTerm(database, Role.REVIEWER, large=large), models)
     review = Reviewing(
         gate=gate,
@@ -410,7 +412,7 @@ def assemble(
         quarantine=quarantine,
         working=working,
         rebuilding=rebuilding,
-        tombstoning=Tombstoning(tombstones, knowledge, embedder, clock, ids, settings),
+        tombstoning=Tombstoning(gate, tombstones, knowledge, embedder, clock, ids, settings),
         idempotency=idempotency,
         digests=digests.desk,
         promoting=promoting,
@@ -428,6 +430,7 @@ def assemble(
         review=review,
         carrying_out=CarryingOut(decisions, tombstones, knowledge, chunking, clock, ids),
         uses=Uses(recalls, reviewed, clock),
+        gauges=Gauges(reviewed, clock),
         keys=make_keys(settings, database),
         queue=queue,
         admitting=admitting,
@@ -496,14 +499,19 @@ async def _followed(clearwell: Clearwell) -> None:
     await clearwell.models.loaded()
 
 
-async def require_model(moves: MoveStore, embedder: Embedder) -> None:
+async def require_model(moves: MoveStore, embedder: Embedder, configured: ModelChoice | None = None) -> None:
     """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
     stored, move = await moves.models(), await moves.last()
-    usable = set(stored)
-    if move is not None:
-        usable = {move.to_model} if move.finished_at else {move.from_model, move.to_model}
+    usable = startable(stored, move)
     if stored and embedder.model not in usable:
-        raise ModelMismatch("model_mismatch", stored=", ".join(sorted(usable)), configured=embedder.model)
+        wanted = configured if configured is not None else ModelChoice.named(embedder.model)
+        raise ModelMismatch(
+            "model_mismatch",
+            stored=", ".join(sorted(usable)),
+            configured=embedder.model,
+            settings=next(iter(usable.values())).assignments(),
+            command=wanted.command(),
+        )
     if embedder.model in stored:
         (vector,) = await embedder.embed(["dimensions?"])
         if len(vector) != stored[embedder.model]:

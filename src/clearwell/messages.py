@@ -12,6 +12,12 @@ from typing import Literal
 Language = Literal["en", "zh"]
 
 
+class Word(str):
+    """A code that stands in another sentence, and is said in the language of that sentence."""
+
+    __slots__ = ()
+
+
 @cache
 def catalogue() -> dict[str, dict[str, str]]:
     """All sentences: code to language to text with ``{placeholders}``."""
@@ -25,4 +31,7 @@ def say(code: str, language: Language = "en", /, **params: object) -> str:
     A code that this version does not know, as a newer one may have stored it, is said as it is.
     """
     known = catalogue().get(code)
-    return code if known is None else known[language].format(**params)
+    if known is None:
+        return code
+    said = {name: say(value, language) if isinstance(value, Word) else value for name, value in params.items()}
+    return known[language].format(**said)

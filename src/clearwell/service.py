@@ -278,8 +278,7 @@ class MemoryManager:
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
     ) -> UUID:
         """A person says that a value must not come back; the id of its tombstone."""
-        self._require_review(group_id, by)
-        limits.require_group(group_id)
+        await self._tombstoning.require(by, group_id, "add tombstone")
 
         async def act() -> Json:
             made = await self._tombstoning.add(group_id, value, reason=reason, by=by)
@@ -304,7 +303,7 @@ class MemoryManager:
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """Take a rejection back. What was forgotten stays forgotten."""
-        self._require_review(group_id, by)
+        await self._tombstoning.require(by, group_id, f"lift tombstone {tombstone_id}")
 
         async def act() -> Json:
             await self._tombstoning.lift(group_id, tombstone_id, by=by)

@@ -56,6 +56,19 @@ async def test_what_is_withdrawn_is_not_found_until_it_is_restored(stores: Store
     assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001, 1002]
 
 
+async def test_what_replaced_a_memory_is_named_until_it_is_undone(stores: Stores) -> None:
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([promotion(1), promotion(2)])
+        assert await desk.superseded_by(UUID(int=1001)) is None
+        await desk.record(decision(1, memory_id=UUID(int=1002), supersedes=UUID(int=1001)), event(1))
+        later = await desk.superseded_by(UUID(int=1001))
+        assert later is not None
+        assert later.id == UUID(int=9001)
+        undo = decision(2, action=Action.UNDO, undoes=UUID(int=9001), supersedes=UUID(int=1001))
+        await desk.record(undo, event(2))
+        assert await desk.superseded_by(UUID(int=1001)) is None
+
+
 async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: Stores, clock: ManualClock) -> None:
     made, chunks = promotion(1)
     waiting = Waiting(group_id="g", promotion_id=made.id)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import psycopg
 
+from clearwell.adapters.http import answers, review_answers
 from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.lexical import Bm25
@@ -60,9 +61,19 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         done = await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=insight), by=PERSON)
         typed = await clearwell.memory.promote("g", OTHER, by=PERSON)
         assert (done.status, typed.waiting) == ("promoting", True)
+        assert answers.batch_status([typed]) == "promoting"
         (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
         assert state.state == "promoting"
         assert (await clearwell.review.numbers("g", by=PERSON)).promoting == 2
+        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en")
+        assert shown["state"] == "promoted"
+        assert shown["promotion"] == {
+            "id": done.promotion_id,
+            "memory_id": done.id,
+            "state": "promoting",
+            "problem": None,
+            "chunks": 0,
+        }
         assert await clearwell.carrying_out.due() == 0
         assert (
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2

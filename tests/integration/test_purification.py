@@ -10,7 +10,7 @@ import redis
 from pydantic import SecretStr
 
 from clearwell.app import Clearwell
-from clearwell.errors import InvalidInput, NotAllowed, NotFound
+from clearwell.errors import InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
 from clearwell.flow.retrieve import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import QuarantineFilter
@@ -47,10 +47,26 @@ async def test_foreign_elements_are_left_out_and_told_until_a_rebuild(clearwell:
     found = await clearwell.memory.retrieve("payment", "g", by=AGENT)
     assert found.degraded == ("working_memory_damaged",)
     assert [one.id for one in found.items] == [kept.id]
+    only_cold = await clearwell.memory.retrieve("payment", "g", by=AGENT, options=RetrieveOptions(sources=["cold"]))
+    assert only_cold.degraded == ()
     other = await clearwell.memory.capture(said(OTHER), by=AGENT, wait=True)
     assert other.admission is Admission.ADMITTED
     await clearwell.memory.rebuild_working_memory("g", by=PERSON)
     assert (await clearwell.memory.retrieve("payment", "g", by=AGENT)).degraded == ()
+
+
+async def test_a_key_of_another_type_is_told_and_mended_by_a_rebuild(clearwell: Clearwell, redis_url: str) -> None:
+    kept = await clearwell.memory.capture(said(), by=AGENT, wait=True)
+    verified = await clearwell.memory.promote("g", OTHER, by=PERSON)
+    with redis.Redis.from_url(redis_url) as server:
+        server.set("wm:g", "somebody else's")
+    found = await clearwell.memory.retrieve(OTHER, "g", by=AGENT)
+    assert (found.degraded, [one.id for one in found.items]) == (("working_memory_damaged",), [verified.id])
+    with pytest.raises(WorkingMemoryUnavailable, match="clearwell working rebuild --group g"):
+        await clearwell.working.remove("g", kept.id)
+    await clearwell.memory.rebuild_working_memory("g", by=PERSON)
+    assert [one.id for one in await clearwell.memory.working_memory("g", by=AGENT)] == [kept.id]
+    assert (await clearwell.memory.retrieve(OTHER, "g", by=AGENT)).degraded == ()
 
 
 async def test_a_repeated_memory_is_an_echo_and_no_corroboration(clearwell: Clearwell) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -14,8 +15,10 @@ import pytest
 from pydantic import SecretStr
 
 import clearwell.errors
+from clearwell.adapters.cli.looking import overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
+from clearwell.flow.moving import startable
 from clearwell.flow.retrieve import RetrieveOptions
 from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
 from clearwell.records import NewMemory
@@ -180,9 +183,14 @@ async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
         assert before[query][0] in (await answers(clearwell, query))[:5], "and what answers best still does"
     assert "brass bell" in (await answers(clearwell, "Where does the brass bell hang?"))[0]
     assert promoted.chunks == 1
-    with pytest.raises(ModelMismatch, match=API_MODEL):
+    told = f"CLEARWELL_EMBEDDING_MODEL={API_MODEL} CLEARWELL_EMBEDDING_BASE_URL={api.base_url}"
+    with pytest.raises(ModelMismatch, match=re.escape(told)):
         async with opened(settings, offline_embedder):
             pass
+    async with overview_of(settings, url) as overview:
+        known, last = await overview.models(), await overview.last_move()
+    assert OFFLINE_MODEL in known
+    assert [*startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"
     async with opened(by_api(settings, api)) as anew:
         assert len(await answers(anew, QUERIES[0])) == WANTED
 

@@ -42,6 +42,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["keys", "create", "--scope", "read"], "--all-groups"),
         (["keys", "create", "--scope", "read", "--group", "g", "--all-groups"], "只能给出一个"),
         (["capture", "text"], "缺少 --group"),
+        (["query", "x", "-g", "g", "--max-chars", "-1"], "--max-chars 无效：必须不小于 0"),
         (["capture", "-g", "g", "--metadata", "[", "text"], "--metadata 不是有效的 JSON"),
         (["capture", "-g", "g", "--metadata", "[]", "text"], "--metadata 不是对象"),
         (["capture", "-g", "g", "--occurred-at", "now", "text"], "--occurred-at 不是有效的时间"),
@@ -85,7 +86,7 @@ def test_what_is_set_wrong_is_named_without_its_secret(call: Call, variables: di
     ("words", "said"),
     [
         (["explain"], "群组 g 中没有条目 x1"),
-        (["requeue"], "群组 g 中没有被拒绝或待处理的条目 x1"),
+        (["requeue"], "群组 g 中没有被拒绝或待定的条目 x1"),
         (["tombstone", "lift"], "没有可解除的墓碑 x1"),
         (["working", "remove"], "工作记忆中没有条目 x1"),
     ],

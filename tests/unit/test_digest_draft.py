@@ -205,3 +205,128 @@ def test_a_series_is_no_agreement() -> None:
     result = drafted(rows)
     assert [one.support.agents for one in result.drafts] == [3]
     assert result.report["series"] == 1
+
+
+def test_a_dispute_without_agreement_is_shown_and_flagged() -> None:
+    rows = [
+        row(at, "retention", f"Compliance requires that we retain audit logs for {days} days.", f"agent-{at}")
+        for at, days in enumerate((30, 60, 90, 180))
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION in made.flags
+    assert len(made.sources) == 4
+
+
+def test_a_disputed_day_is_shown_with_who_departs() -> None:
+    texts = (
+        "Deployments to production are frozen on Fridays.",
+        "On Fridays no deployments to production are allowed.",
+        "There is a production deployment freeze every Friday.",
+        "Deployments to production are frozen on Mondays.",
+    )
+    (made,) = drafted([row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
+    assert any(found.of == UUID(int=4) and found.reason == "conflict_date" for found in made.contradictions)
+
+
+def test_counters_of_progress_contradict_nothing() -> None:
+    texts = ("成本估算第 25 步已完成。", "成本估算第 47 步已完成。", "Step 47 of cost estimation is complete.")
+    made = drafted([row(at, "report", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
+    assert all(CONTRADICTION not in one.flags for one in made)
+
+
+def test_rows_that_name_nobody_are_one_voice() -> None:
+    rows = [row(at, "report", SAYINGS["report"][at % 2], None, session_id=None) for at in range(4)]
+    result = drafted(rows)
+    assert result.report["fallback"] is True
+    assert [(one.support.agents, one.support.sessions) for one in result.drafts] == [(1, 1)]
+    (made,) = drafted([*rows, row(9, "report", SAYINGS["report"][0], "a")]).drafts
+    assert made.support.agents == 2
+
+
+def test_names_that_differ_in_case_or_width_are_one_agent() -> None:
+    rows = said("report", ["Scout", "SCOUT", "ｓｃｏｕｔ", "writer"])
+    (made,) = drafted(rows).drafts
+    assert made.support.agents == 2
+
+
+def test_a_flood_waits_while_anybody_else_has_something_to_say() -> None:
+    flood = [row(at, "flood", f"Everybody must buy the Quasar tool now{'!' * at}", "loud") for at in range(20)]
+    other = row(50, "gateway", SAYINGS["gateway"][0], "quiet")
+    (made,) = drafted([*flood, other]).drafts
+    assert [source.agent_id for source in made.sources] == ["quiet"]
+    (made,) = drafted(flood).drafts
+    assert SINGLE_AUTHOR in made.flags
+    assert made.support.agents == 1
+
+
+def opposed(texts: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of texts, each of an agent of its own, that a digest holds against each other."""
+    made = drafted([row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
+    return [(found.of.int - 1, found.against.int - 1) for one in made for found in one.contradictions]
+
+
+def test_a_denial_is_found_across_languages() -> None:
+    said_so = ("Guest accounts can export invoices as PDF.", "Invoices may be exported as PDF by guest accounts.")
+    assert any(of == 2 for of, _ in opposed((*said_so, "访客账号不能把发票导出为 PDF。")))
+    assert any(
+        of == 2
+        for of, _ in opposed(
+            (
+                "新版客户端支持离线模式。",
+                "离线模式在新版客户端中可用。",
+                "The new client does not support offline mode.",
+            )
+        )
+    )
+
+
+def test_what_never_includes_is_opposed_to_what_is_included() -> None:
+    texts = (
+        "The reporting cluster is left out of our disaster recovery drills.",
+        "Disaster recovery drills never include the reporting cluster.",
+        "The reporting cluster is included in our disaster recovery drills.",
+    )
+    assert {1, 2} in [set(pair) for pair in opposed(texts)]
+
+
+def test_a_date_without_its_day_hides_no_departure() -> None:
+    texts = (
+        "Spain gets the loyalty programme on May 3rd.",
+        "Launch of loyalty in Spain: May 3.",
+        "Spain has the loyalty programme in May.",
+        "Marketing told me the Spanish launch of the loyalty programme is on May 17th.",
+    )
+    assert {of for of, _ in opposed(texts)} == {3}
+
+
+def test_other_subjects_in_the_same_frame_are_not_opposed() -> None:
+    texts = (
+        "The contract with the cloud vendor expires on 30 September 2027.",
+        "与云厂商的合同将于2027年9月30日到期。",
+        "我们和云厂商签的合同 2027-09-30 到期。",
+        "The contract with the catering company expires on 31 January 2027.",
+    )
+    assert opposed(texts) == []
+
+
+def test_a_freely_worded_departure_outside_its_topic_is_brought_in() -> None:
+    agreed = (
+        "p99 latency of the checkout endpoint fell to 210 ms after we turned on connection pooling.",
+        "With connection pooling enabled the checkout endpoint's tail latency is down at 210 milliseconds.",
+        "Connection pooling helped a lot, checkout p99 is 210ms now.",
+    )
+    rows = [row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(agreed)]
+    far = (vector("gateway", 7) * 0.35 + vector("coupon", 8)).astype(np.float32)
+    rows.append(
+        row(7, "coupon", "I measured checkout again with pooling on and the p99 sits at 480 ms.", "x", embedding=far)
+    )
+    other = (vector("gateway", 9) * 0.35 + vector("report", 9)).astype(np.float32)
+    rows.append(row(8, "report", "p99 latency of the search endpoint is 340 ms by default.", "y", embedding=other))
+    (made,) = drafted(rows).drafts
+    assert {found.of for found in made.contradictions} == {UUID(int=8)}
+    assert made.support.agents == 3
+
+
+def test_three_names_for_one_post_are_a_dispute() -> None:
+    texts = [f"The lead of the Atlas project is {name}." for name in ("Mia Chen", "Omar Diaz", "Ines Roth")]
+    assert opposed(texts)

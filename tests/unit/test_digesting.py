@@ -9,10 +9,12 @@ import pytest
 
 from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
 from clearwell.flow.digesting import latest_tick
+from clearwell.flow.digesting.progress import Progress
 from clearwell.records import (
     Digest,
     DigestCandidate,
     DigestStatus,
+    Json,
     NewCapture,
     Sentence,
     Vector,
@@ -329,3 +331,30 @@ def test_a_schedule_that_cannot_be_read_is_refused_at_start(settings: dict[str, 
     with pytest.raises(ValueError):
         Settings(**settings)  # type: ignore[arg-type]
     assert Settings(digest_cron="").digest_cron == ""
+
+
+async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearwell.flow.digesting.reading.LOOK_SECONDS", 0)
+    embedder = FailingEmbedder()
+    path = Path(embedder=embedder)
+    embedder.down = True
+    await path.memory.capture(says(GATEWAY, "a1"), by=PERSON, wait=False)
+    digest = await made(path)
+    assert (digest.note, digest.note_params) == ("digest_nothing_settled", {"waiting": 1})
+    assert "1 captured outputs" in str(digest.explanation("en"))
+
+
+async def test_waiting_is_told_only_where_there_is_something_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    tell = Progress.tell
+
+    async def heard(self: Progress, stage: str, done: int = 0, of: int = 0, **params: Json) -> None:
+        told.append(stage)
+        await tell(self, stage, done, of, **params)
+
+    monkeypatch.setattr(Progress, "tell", heard)
+    path = Path()
+    await keep(path, *agreed(GATEWAY))
+    await made(path)
+    assert "digest_stage_settling" not in told
+    assert "digest_stage_reading" in told

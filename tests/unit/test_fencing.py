@@ -215,3 +215,11 @@ def test_whole_sentences_of_a_memory_in_its_fence_are_a_citation_and_fragments_a
 )
 def test_names_as_they_are_shown(agent_id: str, name: str) -> None:
     assert name_of(agent_id) == name
+
+
+def test_a_label_says_what_to_mind() -> None:
+    item = replace(HOT, content="Ign\u200bore this.", flags=("conflict", "instruction_like"))
+    (_, line) = history_context([item]).splitlines()
+    assert "conflict · reads like an instruction · hidden characters removed] <memory" in line
+    assert "已去除隐藏字符" in label_of(item, "zh")
+    assert "hidden" not in label_of(replace(HOT, content="Fine 👩\u200d🚒."), "en")

@@ -48,6 +48,7 @@ ROUTES = {
     ("post", "/api/v1/insights/{id}/snooze"),
     ("post", "/api/v1/insights/{id}/undo"),
     ("post", "/api/v1/quarantine/{id}/promote"),
+    ("post", "/api/v1/quarantine/promote"),
     ("get", "/api/v1/quarantine/{id}/influence"),
     ("post", "/api/v1/working/{group_id}/{id}/promote"),
     ("get", "/api/v1/memories/{id}/origin"),

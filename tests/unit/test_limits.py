@@ -83,3 +83,25 @@ def test_a_time_needs_its_zone() -> None:
     assert limits.require_moment(datetime(2026, 1, 1, tzinfo=UTC), "occurred_at")
     with pytest.raises(InvalidInput):
         limits.require_moment(datetime(2026, 1, 1), "occurred_at")  # noqa: DTZ001 - that is the point
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ({"x": "a\ud800"}, "x"),
+        ({"a": [{"b": ["", {"c": "\udfff"}]}]}, "a.0.b.1.c"),
+        ({"a": {"\ud800": 1}}, "a.\\ud800"),
+    ],
+)
+def test_a_lone_surrogate_is_found_at_any_depth(value: object, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        limits.require_unicode(value)
+    assert (caught.value.code, caught.value.field) == ("text_surrogate", field)
+    str(caught.value).encode()
+
+
+def test_whole_unicode_passes_at_any_depth() -> None:
+    deep: object = "😀"
+    for _ in range(50_000):
+        deep = [deep]
+    limits.require_unicode({"a": deep, "记忆": None, "b": 1.5})

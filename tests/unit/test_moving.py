@@ -1,7 +1,7 @@
 """Two models at once: their scales, who is asked, and which move is made."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -162,6 +162,60 @@ async def test_a_move_can_be_taken_back_and_a_third_model_has_to_wait() -> None:
     back = await ground.plan(OLD)
     assert isinstance(back, NewMove)
     assert (back.from_model, back.to_model, back.to_choice, back.at_once) == ("n", "m", OLD, True)
+
+
+async def test_a_move_is_resumed_at_its_own_address_and_with_its_own_dimensions() -> None:
+    ground = Ground()
+    await ground.fill()
+    to = ModelChoice(embedder="openai", model="fake-emb", base_url="http://x/v1", dimensions=256)
+    assert await ground.reembedding.known(ModelChoice(embedder="openai", model="fake-emb")) != to
+    planned = await ground.reembedding.plan(("m", OLD), (to.stored_name, to), by="ann")
+    assert isinstance(planned, NewMove)
+    begun = await ground.moves.begin(planned)
+    for named in ("fake-emb", "fake-emb@256"):
+        assert await ground.reembedding.known(ModelChoice(embedder="openai", model=named)) == to
+    assert await ground.reembedding.known(replace(to, base_url="http://x/v1/")) == to
+    assert await ground.reembedding.known(OLD) == OLD
+    finish = "clearwell reembed --model fake-emb --base-url http://x/v1 --dimensions 256"
+    for other in (replace(to, base_url="http://y/v1"), replace(to, dimensions=128)):
+        with pytest.raises(InvalidInput) as caught:
+            await ground.reembedding.known(other)
+        assert f"({finish})" in str(caught.value)
+    await ground.moves.finish(begun.id, at=START)
+    assert await ground.reembedding.known(replace(to, base_url="http://y/v1")) == replace(to, base_url="http://y/v1")
+
+
+@pytest.mark.parametrize(
+    ("stored", "settings"),
+    [
+        ("use-multilingual-v3", "CLEARWELL_EMBEDDER=offline"),
+        (
+            "fake-emb@256",
+            "CLEARWELL_EMBEDDER=openai CLEARWELL_EMBEDDING_MODEL=fake-emb CLEARWELL_EMBEDDING_DIMENSIONS=256",
+        ),
+        ("org@x", "CLEARWELL_EMBEDDER=openai CLEARWELL_EMBEDDING_MODEL=org@x"),
+    ],
+)
+def test_a_stored_name_tells_the_settings_of_its_model(stored: str, settings: str) -> None:
+    choice = ModelChoice.named(stored)
+    assert choice.stored_name == stored
+    assert choice.assignments() == settings
+
+
+async def test_parts_and_rank_are_on_one_scale_while_two_models_are_live() -> None:
+    ground = Ground()
+    await ground.fill()
+    await ground.reembedding.run(await ground.plan(), ground.new, lambda *_: None)
+    await ground.models.follow()
+    (vector,) = await ground.old.embed(["memory 4"])
+    asked_for = SearchQuery(
+        group_id="g", embedding=vector, model="m", limit=6, text="memory 4", asked=asked("memory 4")
+    )
+    found = await ground.search.search(asked_for)
+    assert len(found) == 6
+    for one in found:
+        assert one.parts is not None
+        assert sum(asdict(one.parts).values()) == pytest.approx(one.rank)
 
 
 async def test_the_settings_must_name_the_stored_model_and_an_empty_database_has_nothing_to_move() -> None:

@@ -43,6 +43,16 @@ async def test_without_text_to_ask_the_history_is_empty_and_an_event_says_why(st
     assert "topic / content / document" in str(error.data["error"])
 
 
+@pytest.mark.parametrize("state", [None, 5, [], "topic"])
+async def test_what_is_no_state_breaks_no_workflow(state: object) -> None:
+    node = Path().memory.retrieval_node("g", by=AGENT)
+    assert await node(state) == {"history_context": ""}  # type: ignore[arg-type]
+    run = await node.run(state)  # type: ignore[arg-type]
+    (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
+    assert error.data["code"] == "node_state_form"
+    assert type(state).__name__ in str(error.data["error"])
+
+
 async def test_the_state_comes_back_with_its_history() -> None:
     path = Path()
     promoted = await path.memory.promote("g", LONG, by=PERSON)

@@ -3,7 +3,7 @@
 import pytest
 
 from clearwell.flow.lexical import asked, shares
-from clearwell.flow.relevance import of_words, relevance
+from clearwell.flow.relevance import MEANT, of_words, relevance, unverified_relevance
 from clearwell.testing import WordEmbedder
 
 EMBEDDER = WordEmbedder()
@@ -36,3 +36,22 @@ def test_of_a_few_texts_the_share_is_by_their_own_rarity() -> None:
     assert found[0] > 0.9 > 0.5 > found[1] > found[2] == 0
     assert shares(asked("the of"), texts) == [0, 0, 0]
     assert shares(asked("ticket"), []) == []
+
+
+def test_without_a_vector_few_words_are_little_and_not_nothing() -> None:
+    read = [relevance(EMBEDDER, None, share) or 0.0 for share in (0.05, 0.1, 0.15, 0.3, 0.5)]
+    assert read[0] > 0
+    assert read == sorted(set(read))
+
+
+@pytest.mark.parametrize("cosine", [None, -0.2, 0.0, 0.1, 0.3, 0.7, 1.0])
+@pytest.mark.parametrize("words", [0.0, 0.3, 0.7, 1.0, 1.2])
+def test_words_alone_put_nothing_unverified_first(cosine: float | None, words: float) -> None:
+    first = 0.85
+    usual, found = relevance(EMBEDDER, cosine, words), unverified_relevance(EMBEDDER, cosine, words, first=first)
+    by_vector = 0.0 if cosine is None else EMBEDDER.relevance(cosine)
+    if by_vector >= MEANT or usual is None or usual < first:
+        assert found == usual
+    else:
+        assert found is not None
+        assert by_vector <= found < first

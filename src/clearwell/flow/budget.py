@@ -143,7 +143,7 @@ class Budget:
         return self._as_line(number, shorter, Fate.CUT) if _is_a_quotation(shorter.content) else None
 
     def _as_line(self, number: int, item: ContextItem, fate: Fate) -> _Line:
-        text = line_of(number, item, self._language, with_flags=True)
+        text = line_of(number, item, self._language)
         return _Line(item=item, text=text, tokens=self._cost(text + "\n"), fate=fate)
 
     # the whole

@@ -67,14 +67,14 @@ def fenced(memory_id: UUID, text: str) -> str:
     return f'<memory id="{memory_id}">{harmless(text)}</memory>'
 
 
-def line_of(number: int, item: ContextItem, language: Language, *, with_flags: bool = False) -> str:
+def line_of(number: int, item: ContextItem, language: Language) -> str:
     """An item as DESIGN has it: its number, its label, and its text in the fence."""
     text = item.content.rstrip() + ("…" if item.cut else "")
-    return f"{number}. [{label_of(item, language, with_flags=with_flags)}] {fenced(item.id, text)}"
+    return f"{number}. [{label_of(item, language)}] {fenced(item.id, text)}"
 
 
-def label_of(item: ContextItem, language: Language, *, with_flags: bool = False) -> str:
-    """What a reader must know of an item: verified or not, when, by whom, how relevant."""
+def label_of(item: ContextItem, language: Language) -> str:
+    """What a reader must know of an item: verified or not, when, by whom, how relevant, and what to mind."""
     day = item.occurred_at or item.promoted_at or item.created_at
     parts = [say(f"label_{item.label}", language), f"{day:%Y-%m-%d}"]
     if not item.verified and item.agent_id:
@@ -82,8 +82,9 @@ def label_of(item: ContextItem, language: Language, *, with_flags: bool = False)
     if item.relevance is not None:
         relevance = f"{item.relevance:.2f}"
         parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
-    if with_flags:
-        parts += [say(f"history_{flag}", language) for flag in SHOWN_FLAGS if flag in item.flags]
+    parts += [say(f"history_{flag}", language) for flag in SHOWN_FLAGS if flag in item.flags]
+    if shown(item.content) != item.content:
+        parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)
 
 

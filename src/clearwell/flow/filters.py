@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.limits import require_storable
+from clearwell.flow.limits import require_storable, require_unicode
 from clearwell.records import Condition, Json, Metadata, Operator
 
 MOST_CONDITIONS: Final = 20
@@ -24,6 +24,7 @@ MOST_VALUES: Final = 100
 LONGEST_VALUE: Final = 1000
 FIELD: Final = "filters"
 EXAMPLE: Final = '{"source": "minutes", "score": {"gte": 3}}'
+ROW: Final = '{"key": "source", "op": "eq", "value": "minutes"}'
 _ORDERS: Final = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
 _ABSENT: Final = object()
 
@@ -32,6 +33,7 @@ def read_filters(given: object, field: str = FIELD) -> tuple[Condition, ...]:
     """The conditions as they are searched with. Raises InvalidInput for what is no filter."""
     if given is None:
         return ()
+    require_unicode(given, field)
     if isinstance(given, Mapping):
         found = list(_of_object(given, field))
     elif isinstance(given, Sequence) and not isinstance(given, str | bytes):
@@ -59,8 +61,10 @@ def _of_object(given: Mapping[object, object], field: str) -> Iterator[Condition
 
 def _of_row(row: object, field: str) -> Condition:
     if not isinstance(row, Mapping) or not {"key"} <= set(row) <= {"key", "op", "value"}:
-        raise InvalidInput("filters_form", field=field, example=EXAMPLE)
+        raise InvalidInput("filters_form", field=field, example=ROW)
     operator = _operator(row.get("op", Operator.EQ), field)
+    if "value" not in row:
+        raise InvalidInput("filters_form", field=f"{field}.value", example=ROW)
     return Condition(_path(row["key"], f"{field}.key"), operator, _value(operator, row.get("value"), f"{field}.value"))
 
 

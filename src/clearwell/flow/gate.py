@@ -28,6 +28,15 @@ class Gate:
             await self._record(by, group_id, what, refusal.code)
             raise
 
+    async def reviewer(self, by: Principal, group_id: str, what: str) -> None:
+        """Let who may review or administer pass: for what prepares a decision, or keeps a value out."""
+        try:
+            require_right(by, Right.REVIEW, Right.ADMIN)
+            require_group_covered(by, limits.require_group(group_id))
+        except NotAllowed as refusal:
+            await self._record(by, group_id, what, refusal.code)
+            raise
+
     async def _record(self, by: Principal, group_id: str, what: str, why: str) -> None:
         event = AuditEvent(
             id=self._ids.new(),

@@ -72,6 +72,42 @@ def require_storable(value: str, field: str) -> None:
         raise InvalidInput("text_surrogate", field=field, code_point=f"U+{ord(found.group()):04X}")
 
 
+def require_unicode(value: object, field: str = "") -> None:
+    """No lone surrogate anywhere in a value of JSON, names of fields included. The problem has the path to it."""
+    waiting = [(value, field)]
+    while waiting:
+        value, place = waiting.pop()
+        if isinstance(value, str):
+            _require_whole(value, place)
+        elif isinstance(value, Mapping):
+            for key, inner in value.items():
+                path = _inside(place, key)
+                _require_whole(str(key), path)
+                waiting.append((inner, path))
+        elif isinstance(value, list | tuple):
+            waiting.extend((inner, _inside(place, number)) for number, inner in enumerate(value))
+
+
+def _inside(place: str, step: object) -> str:
+    """A path that would be longer than anybody reads ends where it is."""
+    if len(place) > ID_LENGTH:
+        return place
+    return f"{place}.{sayable(str(step))}" if place else sayable(str(step))
+
+
+def _require_whole(value: str, field: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        found = f"U+{ord(value[error.start]):04X}"
+        raise InvalidInput("text_surrogate", field=field, code_point=found) from None
+
+
+def sayable(text: str) -> str:
+    """Something that a caller wrote, as a message can name it."""
+    return text[:ID_LENGTH].encode(errors="backslashreplace").decode()
+
+
 def require_moment(value: datetime | None, field: str) -> datetime | None:
     """A time, in UTC."""
     if value is None:

@@ -5,7 +5,7 @@ first: a row that is moved between the two searches is found by both, and none i
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -137,6 +137,7 @@ class MovingLongTerm:
                 one,
                 similarity=None if one.similarity is None else equivalent(one.similarity, its, asker, reading),
                 rank=None if one.rank is None else one.rank + shift,
+                parts=None if one.parts is None else replace(one.parts, dense=one.parts.dense + shift),
             )
             for one in found
         ]
@@ -145,6 +146,14 @@ class MovingLongTerm:
         if embedder.model not in self._scales:
             self._scales[embedder.model] = scale_of(embedder)
         return self._scales[embedder.model]
+
+
+def startable(stored: Mapping[str, int], move: Move | None) -> dict[str, ModelChoice]:
+    """The models that a program may be started with, by the names of their vectors. A move has two."""
+    if move is None:
+        return {name: ModelChoice.named(name) for name in sorted(stored)}
+    to = {move.to_model: move.to_choice}
+    return to if move.finished_at is not None else {move.from_model: move.from_choice, **to}
 
 
 def _stored(move: Move) -> list[str]:

@@ -58,7 +58,7 @@ class MemoryRetrieving:
 
     async def run(
         self,
-        state: Mapping[str, object],
+        state: object,
         *,
         group_id: str,
         options: NodeOptions,
@@ -76,9 +76,12 @@ class MemoryRetrieving:
 
         await tell(NodeEventType.STATE_CHANGE, status="running")
         history = ""
+        fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         try:
-            field, query = query_of(state)
-            found = await self._found(query, group_id, options, _session_of(state))
+            if not isinstance(state, Mapping):
+                raise InvalidInput("node_state_form", field="state", type=type(state).__name__)
+            field, query = query_of(fields)
+            found = await self._found(query, group_id, options, _session_of(fields))
         except (ClearwellError, OSError, TimeoutError) as error:
             code = error.code if isinstance(error, ClearwellError) else "node_retrieval_failed"
             said = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
@@ -90,7 +93,7 @@ class MemoryRetrieving:
             degraded: list[Json] = list(found.degraded)
             await tell(NodeEventType.RETRIEVED, count=len(ids), ids=ids, query_from=field, degraded=degraded)
         await tell(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
-        return NodeRun(output={**state, HISTORY: history}, events=tuple(events))
+        return NodeRun(output={**fields, HISTORY: history}, events=tuple(events))
 
     def asked(self, options: NodeOptions) -> RetrieveOptions:
         """What the node asks of retrieval. Raises InvalidInput for what cannot be asked."""

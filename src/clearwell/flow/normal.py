@@ -67,13 +67,13 @@ def values_of(text: str) -> list[str]:
     A tombstone stands for a whole value, wherever it is said: also between tags, behind a list's or a quotation's mark
     or a label, and with digits for letters at the edge of a word.
     """
-    untagged = _TAG.sub("", text)
-    pieces = [one for part in (text, _TAG.sub("\n", text)) for one in SENTENCES.split(part)[:MOST_SENTENCES]]
+    tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
+    pieces = [one for part in tagged for one in SENTENCES.split(part, MOST_SENTENCES)[:MOST_SENTENCES]]
     behind = [_LABEL.sub("", one) for one in pieces]
     said = [normalised(one) for one in behind]
     runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
-    whole = [normalised(one) for one in (text, untagged)]
-    found = dict.fromkeys(value for value in (*whole, *runs, *map(normalised, pieces)) if value)
+    whole = map(normalised, dict.fromkeys((text, _TAG.sub("", text), *pieces)))
+    found = dict.fromkeys(value for value in (*whole, *runs) if value)
     return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
 
 

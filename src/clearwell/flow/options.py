@@ -24,8 +24,9 @@ class RetrieveOptions:
 
     ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured;
     ``time_range_days`` is a ``since`` counted back from now. ``as_of`` asks for what was verified then, and leaves
-    working memory out. ``max_chars`` cuts each item at a sentence; 0 leaves it whole. ``filters`` are conditions on
-    metadata, as ``clearwell.flow.filters`` reads them. ``scope`` is the group's memory alone, or the agent's own.
+    working memory out; a time that is not past means now, with everything. ``max_chars`` cuts each item at a sentence;
+    0 leaves it whole. ``filters`` are conditions on metadata, as ``clearwell.flow.filters`` reads them. ``scope`` is
+    the group's memory alone, or the agent's own.
     """
 
     max_results: int | None = None
@@ -121,7 +122,7 @@ def _range(options: RetrieveOptions, now: datetime) -> tuple[datetime | None, da
         if since is not None or until is not None:
             raise InvalidInput("time_range_twice", field="time_range_days")
         if not (math.isfinite(days) and 0 < days <= MOST_DAYS):
-            raise InvalidInput("option_range", field="time_range_days", limit=f"0..{MOST_DAYS}", value=days)
+            raise InvalidInput("option_range", field="time_range_days", limit=f"0 < … <= {MOST_DAYS}", value=days)
         return now - timedelta(days=days), None
     if since is not None and until is not None and since >= until:
         raise InvalidInput("time_range_empty", field="to")

@@ -7,8 +7,9 @@ from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
 from clearwell.flow.gate import Gate
 from clearwell.flow.promoter import Promoter
+from clearwell.flow.tally import Tally
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
-from clearwell.records import IdempotencyKey, Json, NewMemory, Principal, Promoted
+from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, Promoted
 from clearwell.settings import Settings
 
 
@@ -21,12 +22,14 @@ class Promoting:
         promoter: Promoter,
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
+        tally: Tally,
         settings: Settings,
     ) -> None:
         self._gate = gate
         self._promoter = promoter
         self._decisions = decisions
         self._idempotency = idempotency
+        self._tally = tally
         self._settings = settings
 
     async def promote(
@@ -72,6 +75,9 @@ class Promoting:
             results = [text if isinstance(text, ClearwellError) else next(written) for text in texts]
             if claim is not None:
                 await desk.answer(claim, _answer(results))
+        for one in results:
+            if isinstance(one, Promoted) and one.decision_id is not None:
+                self._tally.decided(group_id, Action.PROMOTE)
         return results
 
 

@@ -46,6 +46,22 @@ class Reembedding:
         self._search_seconds = search_seconds
         self._sleep = sleep
 
+    async def known(self, named: ModelChoice) -> ModelChoice:
+        """What was named, with the address and the dimensions that the last move recorded for it, where it did.
+
+        Raises InvalidInput where others are named for a model of a move that is under way.
+        """
+        last = await self._moves.last()
+        if last is None:
+            return named
+        under_way = last.finished_at is None
+        choices = (last.to_choice, last.from_choice) if under_way else (last.to_choice,)
+        meant = [choice for choice in choices if named.model in (choice.model, choice.stored_name)]
+        agreeing = [choice for choice in meant if _agree(named, choice)]
+        if meant and not agreeing and under_way:
+            raise _under_way(last)
+        return agreeing[0] if agreeing else named
+
     async def plan(
         self, configured: tuple[str, ModelChoice], wanted: tuple[str, ModelChoice], *, by: str
     ) -> NewMove | Move | None:
@@ -68,7 +84,7 @@ class Reembedding:
         if last.finished_at is None:
             return self._back(new, last)
         if model != last.to_model:
-            raise InvalidInput("reembed_not_configured", field="model", stored=last.to_model, configured=model)
+            raise _not_configured(last.to_model, last.to_choice, model)
         return new
 
     async def run(self, planned: NewMove | Move | None, embedder: Embedder, progress: Progress) -> Reembedded:
@@ -92,14 +108,13 @@ class Reembedding:
         if not stored or [*stored] == [new.to_model]:
             return None
         if new.from_model not in stored:
-            known = ", ".join(sorted(stored))
-            raise InvalidInput("reembed_not_configured", field="model", stored=known, configured=new.from_model)
+            raise _not_configured(", ".join(sorted(stored)), ModelChoice.named(min(stored)), new.from_model)
         return None if new.to_model == new.from_model else new
 
     def _back(self, new: NewMove, last: Move) -> NewMove:
         """A move under way can be taken back. A third model has to wait."""
         if new.to_model != last.from_model:
-            raise InvalidInput("reembed_under_way", field="model", from_model=last.from_model, to_model=last.to_model)
+            raise _under_way(last)
         return NewMove(
             from_model=last.to_model,
             from_choice=last.to_choice,
@@ -133,3 +148,30 @@ class Reembedding:
             made = list(zip(texts, vectors, strict=True))
             yield await self._moves.put(group_id, move.to_model, made, at=self._clock.now())
             after = texts[-1]
+
+
+def _agree(named: ModelChoice, recorded: ModelChoice) -> bool:
+    """Whether nothing was named that the move has otherwise."""
+    address = recorded.base_url or ""
+    return (
+        named.embedder == recorded.embedder
+        and (named.base_url or address).rstrip("/") == address.rstrip("/")
+        and named.dimensions in (None, recorded.dimensions)
+    )
+
+
+def _under_way(last: Move) -> InvalidInput:
+    return InvalidInput(
+        "reembed_under_way",
+        field="model",
+        from_model=last.from_model,
+        to_model=last.to_model,
+        finish=last.to_choice.command(),
+        back=last.from_choice.command(),
+    )
+
+
+def _not_configured(stored: str, choice: ModelChoice, configured: str) -> InvalidInput:
+    return InvalidInput(
+        "reembed_not_configured", field="model", stored=stored, configured=configured, settings=choice.assignments()
+    )

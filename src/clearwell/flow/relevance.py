@@ -11,19 +11,40 @@ has the figures.
 import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 import numpy as np
 
 from clearwell.ports import Embedder
 
+MEANT: Final = 0.5
+"""The relevance by its cosine alone that an unverified entry needs to go first."""
+SHORT_OF: Final = 0.01
+
 
 def relevance(embedder: Embedder, cosine: float | None, words: float) -> float | None:
     """0 to 1, on the scale that thresholds are set on. None where nothing is known."""
-    by_words = of_words(words)
     if cosine is None:
-        return by_words if words > 0 else None
+        return of_words_alone(words) if words > 0 else None
+    by_words = of_words(words)
     by_vector = embedder.relevance(cosine)
     return by_vector + (1 - by_vector) * by_words**2
+
+
+def unverified_relevance(embedder: Embedder, cosine: float | None, words: float, *, first: float) -> float | None:
+    """The same for what nobody has verified: words alone do not lift it to ``first``, from where it goes before what is
+    verified. Anybody can write a word down; that an entry means what was asked, the cosine has to say too."""
+    found = relevance(embedder, cosine, words)
+    by_vector = 0.0 if cosine is None else embedder.relevance(cosine)
+    if found is None or found < first or by_vector >= MEANT:
+        return found
+    return max(by_vector, min(found, first - SHORT_OF))
+
+
+def of_words_alone(share: float) -> float:
+    """Where no cosine tells noise from an answer, few words are little, and not nothing."""
+    places, values = _curve()
+    return float(np.interp(share, [0.0, *places[1:]], values))
 
 
 def of_words(share: float) -> float:

@@ -19,7 +19,7 @@ from clearwell.flow.in_time import begun, in_time, leave
 from clearwell.flow.lexical import asked, shares
 from clearwell.flow.normal import normalised
 from clearwell.flow.options import RetrieveOptions, Wanted, wanted
-from clearwell.flow.relevance import relevance
+from clearwell.flow.relevance import relevance, unverified_relevance
 from clearwell.flow.scale import scale_of
 from clearwell.flow.searching import Searching
 from clearwell.ports import Asked, Clock, Embedder, Fusion, LongTermSearch, RecallStore, SearchQuery, WorkingStore
@@ -76,7 +76,7 @@ class Retrieving:
         entries, (vector, found) = await asyncio.gather(
             self._hot(group_id, want, degraded), self._cold(query, words, group_id, want, degraded)
         )
-        if self._working.is_damaged(group_id):
+        if want.hot and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
         cold = self._cold_items(found, want)
         hot = _without_verified(self._hot_items(entries, vector, words, want), cold, found)
@@ -161,7 +161,7 @@ class Retrieving:
             layer=Layer.WORKING,
             label=Label.EPHEMERAL,
             verified=False,
-            relevance=relevance(self._embedder, cosine, share),
+            relevance=unverified_relevance(self._embedder, cosine, share, first=self._settings.hot_first_relevance),
             scope=Scope.GROUP,
             session_id=entry.session_id,
             agent_id=entry.agent_id,

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from croniter import CroniterBadDateError, CroniterError, croniter
 
 from clearwell.errors import InvalidInput
+from clearwell.flow.limits import require_unicode
 
 CRON_LENGTH = 100
 FIELDS = 5
@@ -15,6 +16,7 @@ SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 def require_cron(line: str, field: str = "digest_cron") -> str:
     """A line that a worker can follow: five fields that some day fulfils. Its spaces are made single ones."""
+    require_unicode(line, field)
     parts = line.split()
     problem = InvalidInput("cron_invalid", field=field, limit=EXAMPLE, cron=line[:CRON_LENGTH])
     if len(line) > CRON_LENGTH or len(parts) != FIELDS or "r" in parts[0].lower():
@@ -31,6 +33,7 @@ def require_cron(line: str, field: str = "digest_cron") -> str:
 
 def require_zone(name: str, field: str = "digest_zone") -> str:
     """A zone by its name in the IANA database, such as Asia/Shanghai."""
+    require_unicode(name, field)
     try:
         return ZoneInfo(name).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

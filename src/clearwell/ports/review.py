@@ -53,6 +53,10 @@ class Desk(Protocol):
         """Every decision that made this memory or found it made, and whether it is undone."""
         ...
 
+    async def superseded_by(self, memory_id: UUID) -> Decision | None:
+        """The last decision that replaced this memory and is not undone."""
+        ...
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         """The tombstone that stands for one of these values."""
         ...
@@ -149,7 +153,7 @@ class ReviewStore(Protocol):
     """What reviewers read."""
 
     async def group_of(self, kind: str, one: UUID) -> str | None:
-        """The group of an ``insight``, a ``decision`` or a ``memory`` that is named by its id alone."""
+        """The group of an ``insight``, ``decision``, ``memory`` or quarantine ``row`` that is named by its id alone."""
         ...
 
     async def insights(
@@ -161,7 +165,7 @@ class ReviewStore(Protocol):
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        """Newest first. A snoozed insight whose time has come is pending."""
+        """The newest digest first, the best of each first. A snoozed insight whose time has come is pending."""
         ...
 
     async def insight(self, group_id: str, insight_id: UUID) -> Insight | None: ...
@@ -170,6 +174,10 @@ class ReviewStore(Protocol):
         self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Decision]:
         """Newest first."""
+        ...
+
+    async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> Sequence[PromotionState]:
+        """How these memories came to be, and whether they hold."""
         ...
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None: ...
@@ -183,6 +191,10 @@ class ReviewStore(Protocol):
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
 
     async def numbers(self, group_id: str) -> ReviewNumbers: ...
+
+    async def groups(self, *, limit: int) -> Sequence[str]:
+        """Groups that have insights or decisions, by name."""
+        ...
 
     async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         """Keep that retrieval returned these. What is no memory is passed over."""

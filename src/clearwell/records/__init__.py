@@ -38,7 +38,7 @@ from clearwell.records.ingress import (
     Tombstone,
     Verdict,
 )
-from clearwell.records.moving import ModelChoice, Move, NewMove, StoredText
+from clearwell.records.moving import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
 from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
 from clearwell.records.promotion import Promoted, Promotion
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
@@ -78,6 +78,7 @@ __all__ = [
     "EVERYTHING",
     "KEEP",
     "NOTHING",
+    "OFFLINE_MODEL",
     "UNASSIGNED",
     "AcceptRate",
     "Action",

@@ -1,11 +1,14 @@
 """The move of a whole database from one embedding model to another."""
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from clearwell.records.values import Json
+
+OFFLINE_MODEL = "use-multilingual-v3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +19,46 @@ class ModelChoice:
     model: str
     base_url: str | None = None
     dimensions: int | None = None
+
+    @classmethod
+    def named(cls, stored: str) -> "ModelChoice":
+        """What the name that vectors are stored with tells: not the address."""
+        if stored == OFFLINE_MODEL:
+            return cls(embedder="offline", model=OFFLINE_MODEL)
+        model, _, dimensions = stored.rpartition("@")
+        if model and dimensions.isascii() and dimensions.isdecimal():
+            return cls(embedder="openai", model=model, dimensions=int(dimensions))
+        return cls(embedder="openai", model=stored)
+
+    @property
+    def stored_name(self) -> str:
+        """The name that its vectors are stored with: vectors of other dimensions are another model's."""
+        return self.model if self.dimensions is None else f"{self.model}@{self.dimensions}"
+
+    def settings(self) -> dict[str, str]:
+        """What makes this the configured model."""
+        if self.embedder == "offline":
+            return {"CLEARWELL_EMBEDDER": "offline"}
+        named = {
+            "CLEARWELL_EMBEDDER": "openai",
+            "CLEARWELL_EMBEDDING_MODEL": self.model,
+            "CLEARWELL_EMBEDDING_BASE_URL": self.base_url or "",
+            "CLEARWELL_EMBEDDING_DIMENSIONS": "" if self.dimensions is None else str(self.dimensions),
+        }
+        return {name: value for name, value in named.items() if value}
+
+    def assignments(self) -> str:
+        """The same for a message, as a shell takes it."""
+        return " ".join(f"{name}={shlex.quote(value)}" for name, value in self.settings().items())
+
+    def command(self) -> str:
+        """What moves a database to it."""
+        words = ["clearwell", "reembed", "--model", "offline" if self.embedder == "offline" else self.model]
+        if self.base_url is not None:
+            words += ["--base-url", self.base_url]
+        if self.dimensions is not None:
+            words += ["--dimensions", str(self.dimensions)]
+        return shlex.join(words)
 
     def to_json(self) -> dict[str, Json]:
         return {

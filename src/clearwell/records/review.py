@@ -169,6 +169,7 @@ class Dossier:
     decisions: tuple[Decision, ...] = ()
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    promotion: "PromotionState | None" = None
 
     def related(self, relation: str) -> tuple[Beside, ...]:
         return tuple(one for one in self.beside if one.relation == relation)
@@ -237,6 +238,8 @@ class ReviewNumbers:
     insights: dict[str, int]
     lag_median: float | None
     lag_p90: float | None
+    lag_sum: float
+    lag_count: int
     oldest_pending_at: datetime | None
     by_agent: Sequence[AcceptRate]
     by_check: Sequence[AcceptRate]

@@ -156,6 +156,11 @@ class MemoryDesk:
             if one.memory_id == memory_id and one.action is Action.PROMOTE
         ]
 
+    async def superseded_by(self, memory_id: UUID) -> Decision | None:
+        undone = {one.undoes for one in self._kept.decisions}
+        standing = [one for one in self._kept.decisions if one.action is Action.PROMOTE and one.id not in undone]
+        return next((one for one in reversed(standing) if one.supersedes == memory_id), None)
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         return (await self._tombstones.look(self._group_id, digests))[0]
 

@@ -36,7 +36,7 @@ async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Cl
     title, note, *_ = made.out.splitlines()
     assert title.startswith("Digest ")
     assert title.endswith(" of the group g: done")
-    assert "1 insights from 3 outputs" in note
+    assert "Insights: 1, from outputs: 3" in note
     assert "waits for a decision · quoted from its sources · agents: " in made.out
     assert "Sources: " in made.out
     assert f"        {ids[0]}\n" in made.out
@@ -76,7 +76,7 @@ async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clear
     screen = on_a_terminal(program, ["digest", "run", "-g", "g"])
     assert "━" in screen
     assert "%" in screen
-    assert "insights from 3 outputs" in screen
+    assert "from outputs: 3" in screen
 
 
 def test_a_worker_runs_until_it_is_asked_to_stop(program: Program) -> None:

@@ -75,4 +75,4 @@ def test_settings_of_the_servers_that_break_promises_are_problems(program: Progr
     assert found["eviction"] == found["model"] == found["access"] == "problem"
     advice = " ".join(check["advice"] or "" for check in ran.json["checks"])
     assert "maxmemory-policy noeviction" in advice
-    assert "CLEARWELL_EMBEDDING_MODEL back to another-model" in advice
+    assert "CLEARWELL_EMBEDDER=openai CLEARWELL_EMBEDDING_MODEL=another-model" in advice

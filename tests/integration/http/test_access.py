@@ -81,7 +81,20 @@ async def test_a_key_of_one_group_need_not_name_it_for_a_row(module_api: Api) ->
     row = (await client.post(CAPTURES, json={"group_id": group, "content": LONG})).json()["id"]
     assert (await client.get(f"{QUARANTINE}/{row}")).json()["group_id"] == group
     of_two = await module_api.caller(REVIEW, groups=[group, new_group()])
-    assert require_problem(await of_two.get(f"{QUARANTINE}/{row}"), 422, "http_group_which")["field"] == "group_id"
+    assert (await of_two.get(f"{QUARANTINE}/{row}")).json()["group_id"] == group
+    of_others = await module_api.caller(REVIEW, groups=[new_group(), new_group()])
+    require_problem(await of_others.get(f"{QUARANTINE}/{row}"), 404, "row_not_found")
+
+
+async def test_a_key_of_one_group_need_not_name_it_at_all(module_api: Api) -> None:
+    client = await module_api.caller(*Right, groups=[new_group()])
+    for path in ("insights", "digests", "decisions", "review/numbers", "quarantine", "tombstones"):
+        assert (await client.get(f"/api/v1/{path}")).status_code == 200, path
+    assert (await client.post(QUERY, json={"query": "?"})).status_code == 200
+    assert (await client.post("/api/v1/digests", json={})).status_code == 202
+    of_two = await module_api.caller(*Right, groups=[new_group(), new_group()])
+    problem = require_problem(await of_two.get("/api/v1/insights"), 422, "http_group_which")
+    assert problem["field"] == "group_id"
 
 
 async def test_only_a_key_of_all_groups_reads_the_unassigned(module_api: Api) -> None:

@@ -188,6 +188,27 @@ async def test_hostile_bytes_are_refused_clearly(
     assert await module_api.stored() == before
 
 
+SURROGATES: dict[str, tuple[str, str, dict[str, object], str]] = {
+    "node, in the state": ("POST", "nodes/memory_retrieval", {"input": {"topic": "backup", "x": "\ud800"}}, "input.x"),
+    "node, deep": ("POST", "nodes/memory_retrieval", {"input": {"a": [{"b": "\udfff"}]}}, "input.a.0.b"),
+    "node, a name": ("POST", "nodes/memory_retrieval", {"input": {"\ud800": 1}}, "input.\\ud800"),
+    "query": ("POST", "memory/query", {"query": "x", "filters": {"\ud800": 1}}, "filters.\\ud800"),
+    "context": ("POST", "context", {"proposal": "x", "filters": {"\ud800": 1}}, "filters.\\ud800"),
+    "cron": ("PUT", "groups/g", {"digest_cron": "\ud800"}, "digest_cron"),
+    "zone": ("PUT", "groups/g", {"digest_zone": "\ud800"}, "digest_zone"),
+}
+
+
+@pytest.mark.parametrize("name", SURROGATES)
+async def test_a_lone_surrogate_is_refused_wherever_it_is(http: httpx.AsyncClient, name: str) -> None:
+    method, route, body, field = SURROGATES[name]
+    named = body if method == "PUT" else {"group_id": "g", **body}
+    headers = {"Content-Type": "application/json"}
+    response = await http.request(method, f"/api/v1/{route}", content=json.dumps(named), headers=headers)
+    problem = require_clear(response, 422)
+    assert (problem["field"], problem["type"].endswith("text_surrogate")) == (field, True)
+
+
 HEADERS = {
     "language": ("Accept-Language", "zh;q=nan, zh;q=-1, zh;q=, *;q=1, ;;;,=," + "z-" * 2000),
     "language in bytes": ("Accept-Language", "\xff\xfe中".encode().decode("latin-1")),

@@ -94,6 +94,7 @@ BODIES: dict[str, dict[str, object]] = {
     "/api/v1/insights/{id}/reject": {"group_id": "g", "reason": "no"},
     "/api/v1/insights/decide": {"group_id": "g", "decisions": [{"id": "{id}", "action": "undo"}]},
     "/api/v1/quarantine/{id}/promote": {"group_id": "g"},
+    "/api/v1/quarantine/promote": {"group_id": "g", "ids": ["{id}"]},
     "/api/v1/working/{group_id}/{id}/promote": {},
     "/api/v1/memories/retract": {"group_id": "g", "agent_id": "a1", "token": "{token}"},
     "/api/v1/decisions/{id}/undo": {"group_id": "g"},
@@ -142,6 +143,14 @@ async def test_every_route_refuses_agents_and_serves_a_reviewer(api: Api) -> Non
             before = await refusals(clearwell)
             require_problem(await tried(agent, route, named), 403)
             assert await refusals(clearwell) == before + 1, route
+    values: list[tuple[str, dict[str, str]]] = [
+        ("/api/v1/memories/retract", {"group_id": "g", "agent_id": "a1"}),
+        ("/api/v1/tombstones", {"group_id": "g", "value": "x", "reason": "y"}),
+    ]
+    for route, value in values:
+        before = await refusals(clearwell)
+        require_problem(await agents[0].post(route, json=value), 403)
+        assert await refusals(clearwell) == before + 1, route
     for route in BODIES:
         if route == "/api/v1/memories/retract":
             listed = await reviewer.post("/api/v1/memories/retract", json={"group_id": "g", "agent_id": "a1"})

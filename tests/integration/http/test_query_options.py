@@ -73,6 +73,10 @@ async def test_the_answer_says_which_tiers_were_asked(http: httpx.AsyncClient, g
     assert (await asked(http, group, as_of="2026-01-01T00:00:00Z"))["sources"] == ["cold"]
 
 
+async def test_an_explanation_left_null_is_none(http: httpx.AsyncClient, group: str) -> None:
+    assert await asked(http, group, explain=None) == await asked(http, group)
+
+
 async def test_explained_items_carry_the_parts_of_their_scores(http: httpx.AsyncClient, group: str) -> None:
     assert all(one["explanation"] is None for one in (await asked(http, group))["results"])
     for one in (await asked(http, group, explain=True))["results"]:

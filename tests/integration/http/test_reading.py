@@ -50,9 +50,13 @@ async def test_an_id_that_is_no_id_is_said_so(http: httpx.AsyncClient) -> None:
     assert require_problem(response, 422, "http_field_uuid")["field"] == "id"
 
 
-async def test_a_row_needs_its_group_where_the_caller_covers_many(http: httpx.AsyncClient) -> None:
-    response = await http.get(f"{QUARANTINE}/{uuid4()}")
-    assert require_problem(response, 422, "http_group_which")["field"] == "group_id"
+async def test_a_row_is_found_by_its_id_alone(http: httpx.AsyncClient) -> None:
+    group = new_group()
+    row = await capture(http, group, "short")
+    for path in (f"{QUARANTINE}/{row}", f"{QUARANTINE}/{row}/influence"):
+        assert (await http.get(path)).status_code == 200, path
+    require_problem(await http.get(f"{QUARANTINE}/{uuid4()}"), 404, "row_not_found")
+    require_problem(await http.get(QUARANTINE), 422, "http_group_which")
 
 
 async def test_the_list_is_paged_newest_first(http: httpx.AsyncClient) -> None:

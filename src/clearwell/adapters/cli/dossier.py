@@ -53,6 +53,11 @@ def show_dossier(one: Dossier, terminal: Terminal) -> None:
     title = terminal.words("cli_review_title", id=insight.id, version=insight.version)
     terminal.line(f"{terminal.words(f'cli_state_{insight.state}')}: {title}", f"bold {COLORS[insight.state]}")
     terminal.line(f"  {_facts(insight, terminal)}")
+    if one.promotion is not None:
+        state, problem = one.promotion.state, one.promotion.problem
+        told = terminal.words(f"cli_promotion_{state}", id=one.promotion.promotion.memory_id)
+        told += f" ({problem})" if problem else ""
+        terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
     terminal.block(escaped(insight.summary[:SHOWN_CHARS]), indent=4)
     for part in one.degraded:
@@ -214,5 +219,12 @@ def dossier_json(one: Dossier, terminal: Terminal) -> Json:
             {"id": str(each.id), "action": each.action.value, "by": each.by, "at": each.at.isoformat()}
             for each in one.decisions
         ],
+        "promotion": None
+        if one.promotion is None
+        else {
+            "memory_id": str(one.promotion.promotion.memory_id),
+            "state": one.promotion.state,
+            "problem": one.promotion.problem,
+        },
         "degraded": list(one.degraded),
     }

@@ -7,8 +7,9 @@ from difflib import get_close_matches
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.port import is_loopback
 from clearwell.adapters.cli.running import program
+from clearwell.flow.moving import startable
 from clearwell.messages import catalogue
-from clearwell.records import UNASSIGNED, Admission
+from clearwell.records import UNASSIGNED, Admission, Move
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import Counts, Filtered, Overview
 from clearwell.stores.valkey.overview import WorkingFacts
@@ -31,7 +32,7 @@ class Inside:
 
 async def check_inside(inside: Inside, overview: Overview) -> None:
     counts = await overview.counts() if await overview.sees_all() else None
-    check_model(inside, await overview.models())
+    check_model(inside, await overview.models(), await overview.last_move())
     if counts is None:
         inside.findings.mind("counts", "doctor_counts_hidden")
     await check_filter(inside, overview, everywhere=counts is not None)
@@ -44,15 +45,16 @@ async def check_inside(inside: Inside, overview: Overview) -> None:
     await check_keys(inside, overview)
 
 
-def check_model(inside: Inside, stored: dict[str, int]) -> None:
-    """Vectors of two models cannot be compared: ``serve`` refuses to start on them."""
+def check_model(inside: Inside, stored: dict[str, int], move: Move | None) -> None:
+    """Vectors of two models cannot be compared: ``serve`` refuses to start on them, by the same rule."""
     if inside.model is None or not stored:
         return
     name, dimensions = inside.model
-    known = ", ".join(sorted(stored))
-    if name not in stored:
-        inside.findings.bad("model", "doctor_model_other", stored=known, configured=name)
-    elif stored[name] != dimensions:
+    usable = startable(stored, move)
+    if name not in usable:
+        known, settings = ", ".join(sorted(usable)), next(iter(usable.values())).assignments()
+        inside.findings.bad("model", "doctor_model_other", stored=known, configured=name, settings=settings)
+    elif stored.get(name, dimensions) != dimensions:
         inside.findings.bad("model", "doctor_model_size", model=name, stored=stored[name], configured=dimensions)
     else:
         inside.findings.good("model", "doctor_model", model=name)

@@ -9,7 +9,7 @@ import typer
 
 from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, UsageProblem, person, program, run, start
+from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, program, run, start
 from clearwell.app import open_keys
 from clearwell.flow.keyring import KeyRing
 from clearwell.records import ApiKey, Json, Right
@@ -30,6 +30,7 @@ def create(
 ) -> None:
     """Make a key and show it, once."""
     settings, terminal = start()
+    by = operator()
     rights = wanted_rights(scope)
     groups = wanted_groups(group, all_groups=all_groups)
 
@@ -37,7 +38,7 @@ def create(
         async with open_ring(settings) as ring:
             first = not await ring.any_key_ever()
             key, secret = await ring.create(
-                name=name or "+".join(sorted(rights)), rights=rights, groups=groups, agent_id=agent, actor=person().name
+                name=name or "+".join(sorted(rights)), rights=rights, groups=groups, agent_id=agent, actor=by.name
             )
             return key, secret, first, has_reviewer(await ring.list())
 
@@ -56,6 +57,7 @@ def create(
 def show_all(as_json: AsJson = False) -> None:
     """Show every key, without its secret."""
     settings, terminal = start()
+    operator()
 
     async def work() -> list[ApiKey]:
         async with open_ring(settings) as ring:
@@ -77,10 +79,11 @@ def revoke(
 ) -> None:
     """Revoke a key at once."""
     settings, terminal = start()
+    by = operator()
 
     async def work() -> None:
         async with open_ring(settings) as ring:
-            await ring.revoke(wanted_id(key_id, "key_not_found"), actor=person().name)
+            await ring.revoke(wanted_id(key_id, "key_not_found"), actor=by.name)
 
     run(work())
     if as_json:

@@ -58,19 +58,31 @@ def setting_problem(problem: ErrorDetails, language: Language) -> str:
     name = next((field for field in Settings.model_fields if given in (field, *Settings.variables(field))), None)
     if name is None:
         return say("cli_setting_unknown", language, name=given, path=config_path())
+    return say("cli_setting_invalid", language, name=Settings.variables(name)[0], reason=_reason(problem, language))
+
+
+def _reason(problem: ErrorDetails, language: Language) -> str:
     code = f"cli_reason_{problem['type']}"
-    reason = say(code, language, **problem.get("ctx", {})) if code in catalogue() else problem["msg"]
-    return say("cli_setting_invalid", language, name=Settings.variables(name)[0], reason=reason)
+    return say(code, language, **problem.get("ctx", {})) if code in catalogue() else problem["msg"]
 
 
 def usage_problem(error: Exception, language: Language) -> str:
-    """Typer's sentence, with the way to the help. The commonest one is said in Chinese too."""
+    """Typer's sentence, with the way to the help. The commonest ones are said in Chinese too."""
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "clearwell")
-    name = getattr(getattr(error, "param", None), "opts", [""])[0] or getattr(error, "option_name", "")
+    name = _named(getattr(error, "param", None)) or getattr(error, "option_name", "")
     code = {"MissingParameter": "cli_usage_missing", "NoSuchOption": "cli_usage_no_option"}.get(type(error).__name__)
-    if code is not None and name:
+    if isinstance(error.__cause__, ValidationError) and name:
+        said = say("cli_usage_invalid", language, name=name, reason=_reason(error.__cause__.errors()[0], language))
+    elif code is not None and name:
         said = say(code, language, name=name)
     else:
         said = str(getattr(error, "format_message", error.__str__)())
     return say("cli_usage", language, problem=said.rstrip("."), command=command)
+
+
+def _named(param: object) -> str:
+    """A parameter as the help names it: an argument by its place holder."""
+    name: str = getattr(param, "opts", [""])[0]
+    shown = getattr(param, "metavar", None)
+    return shown.removesuffix("...") if shown and not name.startswith("-") else name

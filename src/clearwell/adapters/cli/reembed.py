@@ -1,19 +1,20 @@
 """``reembed`` and ``index``: what an operator does about vectors."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, UsageProblem, person, run, start
+from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, run, start
 from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
 from clearwell.flow.reembed import Progress as Report
 from clearwell.flow.reembed import Reembedded
-from clearwell.models import OFFLINE_MODEL
-from clearwell.records import ModelChoice
+from clearwell.ports import Embedder
+from clearwell.records import OFFLINE_MODEL, ModelChoice
 from clearwell.servers import running_postgres
 from clearwell.settings import Settings
 from clearwell.stores.postgres import IndexChanges
@@ -34,24 +35,26 @@ def reembed(
 ) -> None:
     """Move long-term memory to another embedding model while everything runs. Can be stopped and run again."""
     settings, terminal = start()
+    by = operator()
     if model in OFFLINE and (base_url or dimensions):
         raise UsageProblem("reembed_needs_model", field="model")
-    wanted = _choice(settings, model, base_url, dimensions)
-    done = run(_moved(settings, terminal, wanted, wait))
+    named = _named(model, base_url, dimensions)
+    wanted, done = run(_moved(settings, terminal, named, wait, by=by.name))
     if as_json:
-        terminal.json({"model": _stored_name(wanted), "chunks": done.chunks, "settings": {**_settings_for(wanted)}})
+        terminal.json({"model": wanted.stored_name, "chunks": done.chunks, "settings": {**wanted.settings()}})
     elif done.move is None:
-        terminal.tell("cli_reembed_none", model=_stored_name(wanted))
+        terminal.tell("cli_reembed_none", model=wanted.stored_name)
     else:
-        terminal.tell("cli_reembed_done", chunks=done.chunks, model=_stored_name(wanted))
+        terminal.tell("cli_reembed_done", chunks=done.chunks, model=wanted.stored_name)
         terminal.line()
-        for name, value in _settings_for(wanted).items():
+        for name, value in wanted.settings().items():
             terminal.line(f"  {name}={value}", "bold")
 
 
 def index(as_json: AsJson = False) -> None:
     """Build the indexes that large groups need, and drop those that none needs. A running serve does it by itself."""
     settings, terminal = start()
+    operator()
     changes = run(_indexed(settings))
     if as_json:
         terminal.json(
@@ -82,50 +85,39 @@ async def _indexed(settings: Settings) -> IndexChanges:
         return await indexes.keep(model)
 
 
-async def _moved(settings: Settings, terminal: Terminal, wanted: ModelChoice, wait: float | None) -> Reembedded:
-    embedder = make_model(wanted, settings)
+async def _moved(
+    settings: Settings, terminal: Terminal, named: ModelChoice, wait: float | None, *, by: str
+) -> tuple[ModelChoice, Reembedded]:
     configured = configured_model(settings)
-    try:
-        async with (
-            running_postgres(settings) as postgres,
-            open_reembedding(settings, postgres.url, wait=wait) as reembedding,
-        ):
-            known, new = (_stored_name(configured), configured), (embedder.model, wanted)
-            planned = await reembedding.plan(known, new, by=person().name)
+    async with (
+        running_postgres(settings) as postgres,
+        open_reembedding(settings, postgres.url, wait=wait) as reembedding,
+    ):
+        wanted = await reembedding.known(named)
+        if wanted.embedder == "openai" and wanted.base_url is None:
+            wanted = replace(wanted, base_url=settings.embedding_base_url)
+        async with closing(make_model(wanted, settings)) as embedder:
+            known, new = (configured.stored_name, configured), (embedder.model, wanted)
+            planned = await reembedding.plan(known, new, by=by)
             if planned is not None:
-                terminal.err.print(
-                    terminal.words("cli_reembed_begin", from_model=planned.from_model, to_model=planned.to_model),
-                    soft_wrap=True,
-                )
+                begun = {"from_model": planned.from_model, "to_model": planned.to_model}
+                terminal.err.print(terminal.words("cli_reembed_begin", **begun), soft_wrap=True)
             with _progress(terminal) as report:
-                return await reembedding.run(planned, embedder, report)
+                return wanted, await reembedding.run(planned, embedder, report)
+
+
+@asynccontextmanager
+async def closing(embedder: Embedder) -> AsyncIterator[Embedder]:
+    try:
+        yield embedder
     finally:
         await embedder.close()
 
 
-def _choice(settings: Settings, model: str, base_url: str | None, dimensions: int | None) -> ModelChoice:
+def _named(model: str, base_url: str | None, dimensions: int | None) -> ModelChoice:
     if model in OFFLINE:
         return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
-    return ModelChoice(
-        embedder="openai", model=model, base_url=base_url or settings.embedding_base_url, dimensions=dimensions
-    )
-
-
-def _stored_name(choice: ModelChoice) -> str:
-    return choice.model if choice.dimensions is None else f"{choice.model}@{choice.dimensions}"
-
-
-def _settings_for(choice: ModelChoice) -> dict[str, str]:
-    """What makes this the configured model."""
-    if choice.embedder == "offline":
-        return {"CLEARWELL_EMBEDDER": "offline"}
-    named = {
-        "CLEARWELL_EMBEDDER": "openai",
-        "CLEARWELL_EMBEDDING_MODEL": choice.model,
-        "CLEARWELL_EMBEDDING_BASE_URL": choice.base_url or "",
-        "CLEARWELL_EMBEDDING_DIMENSIONS": "" if choice.dimensions is None else str(choice.dimensions),
-    }
-    return {name: value for name, value in named.items() if value}
+    return ModelChoice(embedder="openai", model=model, base_url=base_url, dimensions=dimensions)
 
 
 @contextmanager

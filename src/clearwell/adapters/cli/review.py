@@ -31,7 +31,7 @@ def show_all(
     limit: Annotated[int, typer.Option("--limit", min=1, max=200)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show a group's insights, the newest first."""
+    """Show a group's insights: the newest digest first, the best of each first."""
     settings, terminal = start()
 
     async def work() -> Sequence[Insight]:

@@ -18,8 +18,9 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
 from clearwell.app import Clearwell, open_clearwell
 from clearwell.errors import InvalidInput
+from clearwell.flow.access import require_right
 from clearwell.logs import configure_logs
-from clearwell.records import Principal
+from clearwell.records import Principal, Right
 from clearwell.servers import running_servers
 from clearwell.settings import Settings
 
@@ -51,6 +52,13 @@ def person() -> Principal:
     """The person at the machine; with ``CLEARWELL_ACTOR=agent`` an agent that uses the shell, with no more rights."""
     at_machine = _person()
     return at_machine.lowered() if Settings().actor == "agent" else at_machine
+
+
+def operator() -> Principal:
+    """The person at the machine, for what only an operator does. Raises NotAllowed for an agent, before any work."""
+    by = person()
+    require_right(by, Right.ADMIN)
+    return by
 
 
 def _person() -> Principal:

@@ -88,6 +88,14 @@ def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> O
     return problem_of(one, language) if isinstance(one, ClearwellError) else promotion(one, "ingested")
 
 
+def batch_status(results: Sequence[Promoted | ClearwellError]) -> str:
+    """One word for many texts. Where every one that is kept still waits for the model nothing can be found yet."""
+    kept = [one for one in results if isinstance(one, Promoted)]
+    if not kept:
+        return "refused"
+    return "promoting" if all(one.waiting for one in kept) else "ingested"
+
+
 def retrieval(found: Retrieval, language: Language) -> Object:
     labels = {label: say(f"label_{label}", language) for label in Label}
     return {

@@ -14,10 +14,11 @@ from starlette.requests import ClientDisconnect
 from clearwell.adapters.http import flaws
 from clearwell.adapters.http.problems import Malformed, WrongContentType, shown
 from clearwell.errors import InvalidInput, TooLarge
-from clearwell.flow.limits import require_key
+from clearwell.flow.limits import require_key, require_unicode
 from clearwell.records import IdempotencyKey, Principal
 
 JSON = "application/json"
+BATCHES = ("captures", "items")
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -74,7 +75,11 @@ def object_or_nothing(body: bytes) -> dict[str, Any]:
 
 
 def fitted(model: type[Model], value: dict[str, Any]) -> Model:
-    """The value as this model. Raises WrongStructure."""
+    """The value as this model. Raises WrongStructure, or InvalidInput for what is no Unicode.
+
+    The items of a batch are looked at one by one, where each has its problem in its place.
+    """
+    require_unicode({name: inner for name, inner in value.items() if name not in BATCHES})
     try:
         return model.model_validate(value)
     except ValidationError as error:

@@ -5,7 +5,9 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
+from clearwell.adapters.http.inputs import Grouped
 from clearwell.adapters.http.local import is_loopback, require_local
+from clearwell.adapters.http.problems import Flaw, WrongStructure
 from clearwell.app import Clearwell
 from clearwell.errors import ConfigurationError, InvalidInput, Unauthenticated
 from clearwell.records import Principal
@@ -57,6 +59,16 @@ async def require_closed_or_local(clearwell: Clearwell) -> None:
     host = clearwell.settings.host
     if not is_loopback(host) and not await clearwell.keys.any_key_ever():
         raise ConfigurationError("bind_without_key", host=host)
+
+
+def group_in(given: Grouped, principal: Principal) -> str:
+    """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
+    if given.named_group is not None:
+        return given.named_group
+    if principal.groups is None or len(principal.groups) != 1:
+        raise WrongStructure([Flaw("http_group_which", "group_id")])
+    (only,) = principal.groups
+    return only
 
 
 def group_of_row(named: str | None, principal: Principal) -> str:

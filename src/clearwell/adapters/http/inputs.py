@@ -40,10 +40,10 @@ Limit = Annotated[int, Field(ge=0, le=MAX_RESULTS)]
 
 
 class Grouped(BaseModel):
-    """The group under either of its names. A null or empty group is refused, an absent one only where it is needed."""
+    """The group under either of its names. A null or empty group is refused; an absent one is the key's only group."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    group_needed: ClassVar[bool] = True
+    group_needed: ClassVar[bool] = False
 
     group_id: Group
     project_id: GroupAlias
@@ -163,7 +163,9 @@ class RetrievalInput(Grouped):
     time_range_days: float | None = Field(None, description="only what was said in the last so many days")
     since: Moment | None = Field(None, alias="from", description="only what was said at this time or later")
     until: Moment | None = Field(None, alias="to", description="only what was said before this time")
-    as_of: Moment | None = Field(None, description="what was verified then; leaves working memory out")
+    as_of: Moment | None = Field(
+        None, description="what was verified then; leaves working memory out; a time to come means now"
+    )
     filters: Any = Field(
         None,
         json_schema_extra={
@@ -175,7 +177,7 @@ class RetrievalInput(Grouped):
     max_chars: int | None = Field(
         None, ge=0, le=MOST_CHARS, description="cuts each item at a sentence; 500 if left out, 0 leaves items whole"
     )
-    explain: bool = Field(False, description="adds to each item what its scores were made of")
+    explain: bool | None = Field(None, description="adds to each item what its scores were made of")
 
     def options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -192,7 +194,7 @@ class RetrievalInput(Grouped):
             as_of=self.as_of,
             filters=self.filters,
             max_chars=self.max_chars,
-            explain=self.explain,
+            explain=bool(self.explain),
         )
 
 

@@ -96,6 +96,27 @@ STATUS: Sequence[tuple[type[ClearwellError], int]] = (
 
 TITLED = frozenset({400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503})
 
+CONFLICTS: Mapping[str, str] = {
+    "idempotency_running": "http_title_running",
+    "insight_stale": "http_title_changed",
+    "insight_moving": "http_title_changed",
+    "retract_changed": "http_title_changed",
+    "insight_decided": "http_title_decided",
+    "insight_merged": "http_title_decided",
+    "undo_nothing": "http_title_undo",
+    "undo_of_undo": "http_title_undo",
+    "undo_twice": "http_title_undo",
+    "undo_later_first": "http_title_undo",
+    "undo_superseding_first": "http_title_undo",
+    "undo_tombstoned": "http_title_undo",
+    "promotion_rejected": "http_title_refused_before",
+    "promotion_forgotten": "http_title_refused_before",
+    "supersedes_withdrawn": "http_title_withdrawn",
+    "promoted_withdrawn": "http_title_withdrawn",
+    "retract_nothing": "http_title_nothing",
+}
+"""The title of each conflict that has one of its own."""
+
 QUIET: Sequence[tuple[type[Unavailable], str]] = (
     (DatabaseUnavailable, "http_database_unavailable"),
     (WorkingMemoryUnavailable, "http_working_unavailable"),
@@ -116,7 +137,7 @@ def problem_of(error: ClearwellError, language: Language) -> dict[str, object]:
     code = "http_failed" if status == 500 else error.code
     problem: dict[str, object] = {
         "type": TYPE + code,
-        "title": say(f"http_title_{status if status in TITLED else 400}", language),
+        "title": say(CONFLICTS.get(code, f"http_title_{status if status in TITLED else 400}"), language),
         "status": status,
         "detail": _detail(error, status, language),
     }

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from clearwell.adapters.http.answers import Object, flags, quarantine_row, verdict
+from clearwell.adapters.http.answers import promotion as promoted
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
 from clearwell.flow.hidden import escaped
@@ -18,6 +19,7 @@ from clearwell.records import (
     Dossier,
     Insight,
     InsightSource,
+    Promoted,
     PromotionState,
     Provenance,
     ReviewNumbers,
@@ -31,6 +33,10 @@ def decided(one: Decided) -> Object:
 
 def decided_or_problem(one: Decided | ClearwellError, language: Language) -> Object:
     return problem_of(one, language) if isinstance(one, ClearwellError) else decided(one)
+
+
+def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> Object:
+    return problem_of(one, language) if isinstance(one, ClearwellError) else promoted(one, "promoted")
 
 
 def insight(
@@ -113,7 +119,18 @@ def dossier(one: Dossier, language: Language) -> Object:
             "text": say("rejected_before", language, at=f"{rejected.at:%Y-%m-%d}", reason=rejected.reason),
         },
         "decisions": [decision(each) for each in one.decisions],
+        "promotion": None if one.promotion is None else _promotion_of(one.promotion),
         "degraded": one.degraded,
+    }
+
+
+def _promotion_of(one: PromotionState) -> Object:
+    return {
+        "id": one.promotion.id,
+        "memory_id": one.promotion.memory_id,
+        "state": one.state,
+        "problem": one.problem,
+        "chunks": one.chunks,
     }
 
 

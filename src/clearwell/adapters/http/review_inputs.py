@@ -9,7 +9,7 @@ from clearwell.adapters.http.inputs import MAX_PAGE, Grouped, Moment
 from clearwell.errors import InvalidInput
 from clearwell.flow.review import Wanted
 from clearwell.ports import RestsOn
-from clearwell.records import Action, InsightState, NewMemory, Scope
+from clearwell.records import Action, InsightState, NewMemory, Origin, Scope
 
 MAX_DECISIONS = 100
 Id = Annotated[UUID, Field(strict=False)]
@@ -130,6 +130,21 @@ class DecideInput(Grouped):
     decisions: list[DecisionInput] = Field(min_length=1, max_length=MAX_DECISIONS)
 
 
+class DecideItems(Grouped):
+    """The same, each decision still to be read: what one of them lacks is its own problem."""
+
+    decisions: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_DECISIONS)
+
+
+class PromoteManyInput(Grouped):
+    """Outputs to promote as they are. Each is promoted, or has its problem."""
+
+    ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="rows of quarantine")
+    origin: Annotated[Origin, Field(strict=False)] = Field(
+        Origin.QUARANTINE, description="quarantine, or working: only what is live in working memory"
+    )
+
+
 class RetractInput(Grouped):
     """Without the token of a list: what would be withdrawn. With it: withdraw that."""
 
@@ -171,6 +186,12 @@ EXAMPLES: dict[str, Any] = {
                 {"id": "01234567-89ab-7cde-8f01-23456789abcd", "action": "promote"},
                 {"id": "01234567-89ab-7cde-8f01-23456789abce", "action": "reject", "reason": "outdated"},
             ],
+        }
+    },
+    "promote_many": {
+        "two": {
+            "group_id": "grp-123",
+            "ids": ["01234567-89ab-7cde-8f01-23456789abcd", "01234567-89ab-7cde-8f01-23456789abce"],
         }
     },
     "retract": {"list": {"group_id": "grp-123", "session_id": "meeting-1"}},

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from clearwell.adapters.http.schemas import FlagAnswer, Problem, RowAnswer, VerdictAnswer
+from clearwell.adapters.http.schemas import FlagAnswer, Problem, PromotedAnswer, RowAnswer, VerdictAnswer
 from clearwell.records import Action, Admission, InsightState, Layer, Origin, Scope, Writer
 
 
@@ -41,6 +41,12 @@ class DecidedManyAnswer(BaseModel):
     """One result for each decision, in order."""
 
     results: list[DecidedAnswer | Problem]
+
+
+class PromotedManyAnswer(BaseModel):
+    """One result for each output, in order."""
+
+    results: list[PromotedAnswer | Problem]
 
 
 class SourceAnswer(BaseModel):
@@ -99,7 +105,7 @@ class InsightAnswer(BaseModel):
 
 
 class InsightsAnswer(BaseModel):
-    """Newest first. next, where it is not null, is the parameter before of the next page."""
+    """The newest digest first, the best of each first. next, where not null, is the parameter before of the next."""
 
     insights: list[InsightAnswer]
     next: UUID | None
@@ -165,6 +171,16 @@ class DecisionAnswer(BaseModel):
     text_after: str | None
 
 
+class FollowedAnswer(BaseModel):
+    """What the promotion of an insight has led to so far."""
+
+    id: UUID
+    memory_id: UUID
+    state: str = Field(examples=["verified", "promoting", "withdrawn"])
+    problem: str | None = Field(description="why it is not verified yet")
+    chunks: int
+
+
 class DossierAnswer(InsightAnswer):
     """An insight with everything beside it."""
 
@@ -174,6 +190,7 @@ class DossierAnswer(InsightAnswer):
     supersedes: list[RelatedAnswer] = Field(description="what it contradicts and was said before it")
     rejected: RejectedAnswer | None
     decisions: list[DecisionAnswer]
+    promotion: FollowedAnswer | None
     degraded: list[str]
 
 

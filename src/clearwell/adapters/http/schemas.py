@@ -152,7 +152,7 @@ class IngestAnswer(PromotedAnswer):
 class IngestBatchAnswer(BaseModel):
     """One result for each text, in order."""
 
-    status: str = Field(examples=["ingested"])
+    status: str = Field(examples=["ingested", "promoting", "refused"])
     results: list[IngestAnswer | Problem]
 
 

@@ -65,9 +65,11 @@ def _of_kind(kind: str, said: Sequence[Sequence[_Said]], speakers: Sequence[froz
         return []
     counts = Counter(key for some in stating.values() for key in {one.key for one in some})
     top = max(counts, key=lambda key: (len(voices[key]), counts[key], key))
-    if len(voices[top]) < LEAST_SPEAKERS or counts[top] < MOST_SAY * len(stating):
+    vague = {at for at, some in stating.items() if all(one.key != top and _may_be(one.key, top) for one in some)}
+    if len(voices[top]) < LEAST_SPEAKERS or counts[top] < MOST_SAY * (len(stating) - len(vague)):
         return []
     beside_top = {one.key for some in stating.values() if any(two.key == top for two in some) for one in some}
+    beside_top |= {one.key for at in vague for one in stating[at]}
     first, known = next((at, one) for at, some in stating.items() for one in some if one.key == top)
     places = frozenset().union(*(one.beside for some in stating.values() for one in some if one.key == top))
     return [
@@ -77,6 +79,14 @@ def _of_kind(kind: str, said: Sequence[Sequence[_Said]], speakers: Sequence[froz
         for at, some in stating.items()
         if (other := _instead(some, beside_top, places)) is not None
     ]
+
+
+def _may_be(key: str, top: str) -> bool:
+    """Whether a date without its day, or without its year, may be the one that most say."""
+    parts = [one.removeprefix("date=").split("-") for one in (key, top)]
+    return key.startswith("date=") and all(
+        one == other or "*" in {one, other} for one, other in zip(*parts, strict=False)
+    )
 
 
 def _instead(some: Sequence[_Said], beside_top: set[str], places: frozenset[str]) -> _Said | None:

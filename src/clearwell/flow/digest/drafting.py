@@ -61,7 +61,7 @@ def draft(
         ),
     )
     found = clusters(texts, space)
-    weighed = [scales.weigh(cluster) for cluster in _examined(found, texts)]
+    weighed = scales.with_outsiders([scales.weigh(cluster) for cluster in _examined(found, texts)], supported)
     choice = choose([one for one in weighed if supported(one)], limits.max_insights, similarity, limits)
     alone = not choice.taken
     if alone:
@@ -86,7 +86,7 @@ def _examined(found: Sequence[Cluster], texts: Sequence[Text]) -> list[Cluster]:
 
 def _single(texts: Sequence[Text], space: Space, scales: Scales) -> list[Weighed]:
     """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
-    several = len({speaker(row) for text in texts for row in text.rows}) > 2
+    several = len({speaker(row) for text in texts for row in text.rows}) > 1
     weighed = [scales.weigh(cluster) for cluster in _examined(clusters(texts, space, speakers=1), texts)]
     return [one for one in weighed if not one.stances.series and not (several and _floods(one))]
 

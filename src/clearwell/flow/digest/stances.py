@@ -10,28 +10,18 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from clearwell.flow.digest.consensus import MOST_SAY, departures
+from clearwell.flow.digest.consensus import MOST_SAY, Departure, departures
+from clearwell.flow.digest.denials import denials
+from clearwell.flow.digest.opposing import FRAMED, TERM, VALUES, Opposed, credible, frame_of, of_fact, of_work
+from clearwell.flow.digest.subjects import strays
 from clearwell.flow.sameness import Comparison, Features, Relation, compare
-from clearwell.flow.sameness.frame import likeness
 
-FRAMED: Final = 0.5
-"""Share of words in the same order from which two texts have one frame."""
 SERIES: Final = 0.3
 """Least share of agreement among pairs of one frame."""
 MOST: Final = 40
 """Texts of a cluster that are compared pair by pair: 780 pairs take a quarter of a second."""
-_TERM: Final = "conflict_term"
-_VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opposed:
-    """Two places of texts that contradict each other, and why."""
-
-    of: int
-    against: int
-    reason: str
-    params: dict[str, str]
+DISPUTED: Final = 0.5
+"""Share of disagreement that is about a fact, from which a cluster without agreement is a dispute and no series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +48,8 @@ class _Pairs:
     agreeing: int = 0
     compared: int = 0
     """Pairs of speakers who say something in one frame, and those of them who agree."""
+    disputed: int = 0
+    """Those of them who contradict each other about a fact."""
 
 
 def stances(
@@ -80,14 +72,19 @@ def stances(
             duplicate_similarity=duplicate,
             conflict_similarity=conflict,
         )
-        _note(pairs, found, (one, other), read, len(voices[one]) * len(voices[other]))
+        _note(pairs, found, (one, other), read, (voices[one], voices[other]))
     alone = sum(len(some) * (len(some) - 1) // 2 for some in voices.values())
     share = (pairs.agreeing + alone) / (pairs.compared + alone) if pairs.compared + alone else 0.5
     groups = _groups(len(read), pairs.same, apart=pairs.opposed)
-    if share < SERIES and _most_stances(groups, _groups(len(read), [*pairs.same, *pairs.framed])) > 2:
+    filled = _most_stances(groups, _groups(len(read), [*pairs.same, *pairs.framed]))
+    if share < SERIES and filled > 2 and pairs.disputed < DISPUTED * (pairs.compared - pairs.agreeing):
         return Stances(series=True, agreement=share)
-    united = _united([*pairs.opposed, *_departing(read, speakers)])
+    departing = [one for one in _departing(read, speakers) if not of_work(one, read)]
+    known = {frozenset({one.of, one.against}) for one in [*pairs.opposed, *departing]}
+    denying = denials(read, speakers, similarity, lambda one, other: frozenset({one, other}) in known)
+    united = _united([*pairs.opposed, *departing, *map(_told, denying)])
     opposed = [one for one in united if groups[one.of] != groups[one.against] and _usual(one, read, speakers)]
+    opposed = _of_one_subject(opposed, groups, read, speakers)
     sides = _Sides(opposed, groups, speakers)
     confirmed = sides.confirmed()
     dissent = sides.smaller()
@@ -114,9 +111,16 @@ def _compared(read: Sequence[Features], places: list[int]) -> list[int]:
     return sorted([*central, *odd[: MOST - len(central)]])
 
 
-def _note(pairs: _Pairs, found: Comparison, places: tuple[int, int], read: Sequence[Features], weight: int) -> None:
+def _note(
+    pairs: _Pairs,
+    found: Comparison,
+    places: tuple[int, int],
+    read: Sequence[Features],
+    voices: tuple[frozenset[str], frozenset[str]],
+) -> None:
     one, other = places
-    frame = likeness(read[one].keys, read[other].keys) if read[one].han == read[other].han else 0.0
+    weight = len(voices[0]) * len(voices[1])
+    frame = frame_of(read[one], read[other])
     if found.relation is Relation.SAME:
         pairs.same.append(places)
     if found.relation is Relation.SAME or (frame >= FRAMED and _another_fact(found)):
@@ -125,7 +129,12 @@ def _note(pairs: _Pairs, found: Comparison, places: tuple[int, int], read: Seque
     if found.relation is Relation.SAME:
         pairs.agreeing += weight
     if found.relation is Relation.CONFLICT and credible(found, frame):
-        pairs.opposed.append(Opposed(of=one, against=other, reason=found.reason, params=dict(found.params)))
+        opposed = Opposed(of=one, against=other, reason=found.reason, params=dict(found.params))
+        if of_work(opposed, read):
+            return
+        pairs.opposed.append(opposed)
+        if frame >= FRAMED and voices[0].isdisjoint(voices[1]) and of_fact(opposed, read):
+            pairs.disputed += weight
 
 
 def _another_fact(found: Comparison) -> bool:
@@ -133,24 +142,9 @@ def _another_fact(found: Comparison) -> bool:
     return found.relation is Relation.CONFLICT or found.reason == "different_fact"
 
 
-def credible(found: Comparison, frame: float) -> bool:
-    """Values are opposed in any words; names and terms only where the words around them are the same."""
-    if found.reason in _VALUES:
-        return True
-    new, known = found.params.get("new", ""), found.params.get("known", "")
-    return frame >= FRAMED and not _akin(new.casefold(), known.casefold())
-
-
-def _akin(one: str, other: str) -> bool:
-    """Canada and Canadian, 澳洲 and 澳大利亚."""
-    if one.isascii() or other.isascii():
-        return one[:4] == other[:4] and min(len(one), len(other)) >= 4
-    return one[:1] == other[:1]
-
-
 def _usual(one: Opposed, read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> bool:
     """Whether a word that has another in its place is what most say: else the two are but two ways of saying it."""
-    if one.reason != _TERM:
+    if one.reason != TERM:
         return True
     places = ((one.of, one.params["new"], one.against), (one.against, one.params["known"], one.of))
     if not all(_amid(read[place], word, read[other]) for place, word, other in places):
@@ -176,10 +170,21 @@ def _has(features: Features, surface: str, origin: Features) -> bool:
 
 
 def _departing(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Opposed]:
-    return [
-        Opposed(of=one.of, against=one.against, reason=one.reason, params={"new": one.new, "known": one.known})
-        for one in departures(read, speakers)
-    ]
+    return [_told(one) for one in departures(read, speakers)]
+
+
+def _told(one: Departure) -> Opposed:
+    return Opposed(of=one.of, against=one.against, reason=one.reason, params={"new": one.new, "known": one.known})
+
+
+def _of_one_subject(
+    opposed: Sequence[Opposed], groups: Sequence[int], read: Sequence[Features], speakers: Sequence[frozenset[str]]
+) -> list[Opposed]:
+    """Without texts that speak of another thing than those they would contradict."""
+    lesser = _Sides(opposed, groups, speakers).smaller()
+    most = [read[at] for at in range(len(read)) if at not in lesser]
+    astray = {at for at in lesser if strays(read[at], most)}
+    return [one for one in opposed if one.reason not in VALUES or astray.isdisjoint({one.of, one.against})]
 
 
 def _united(opposed: Sequence[Opposed]) -> list[Opposed]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from clearwell.flow.digest.texts import Text, speaker
+from clearwell.flow.digest.texts import Text, session, speaker
 from clearwell.records import DigestCandidate, Support, Vector
 
 UNSTATED: Final = 0.5
@@ -46,7 +46,7 @@ def standing(
     heard = [row for rows in voices.values() for row in rows]
     support = Support(
         agents=len(voices),
-        sessions=len({(row.session_id, row.log_id if row.session_id is None else None) for row in heard}),
+        sessions=len(set(map(session, heard))),
         days=len({row.occurred_at.date() for row in heard}),
         rows=sum(len(rows) for rows in said.values()),
     )

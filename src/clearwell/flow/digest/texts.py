@@ -1,12 +1,16 @@
 """The distinct texts of a span, in an order of their own, and who said each."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from clearwell.flow.normal import normalised
 from clearwell.records import DigestCandidate, Vector
+
+UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +30,17 @@ class Text:
 
 
 def speaker(row: DigestCandidate) -> str:
-    """Who said it. A row that names no agent speaks for its session: two such rows of one session are one voice."""
-    return f"agent {row.agent_id}" if row.agent_id is not None else f"session {row.session_id}"
+    """Who said it, whatever the case and width of the name. Rows that name nobody may all be of one: one voice."""
+    return UNKNOWN if row.agent_id is None else f"agent {_folded(row.agent_id)}"
+
+
+def session(row: DigestCandidate) -> str:
+    """Where it was said. Rows that name no session count as one."""
+    return UNKNOWN if row.session_id is None else f"session {row.session_id}"
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def distinct(candidates: Sequence[DigestCandidate]) -> list[Text]:

@@ -1,23 +1,22 @@
 """What a cluster is worth to a reviewer: who supports it, how sure they are, and what it adds to what is verified."""
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Final
 
 import numpy as np
 
+from clearwell.flow.digest.chatter import small_talk
 from clearwell.flow.digest.clusters import NEAR, Cluster
 from clearwell.flow.digest.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
+from clearwell.flow.digest.opposing import credible, frame_of
+from clearwell.flow.digest.outsiders import with_outsiders
 from clearwell.flow.digest.space import Space
-from clearwell.flow.digest.stances import Stances, credible, stances
+from clearwell.flow.digest.stances import Stances, stances
 from clearwell.flow.digest.support import Standing, standing
 from clearwell.flow.digest.texts import Text, unit
 from clearwell.flow.sameness import LOWEST_SIMILARITY, Comparison, Features, Relation, compare, features
-from clearwell.flow.sameness.frame import likeness
 from clearwell.flow.terms import PAIR, terms
 from clearwell.records import Vector
 
@@ -119,6 +118,18 @@ class Scales:
             * self._held_together(cluster, found),
         )
 
+    def with_outsiders(self, weighed: Sequence[Weighed], supported: Callable[[Weighed], bool]) -> list[Weighed]:
+        """Each supported cluster with the texts of no such cluster that depart from it, none of them in two."""
+        taken = {place for one in weighed if supported(one) for place in one.cluster.members}
+        result = []
+        for one in weighed:
+            grown = one.cluster
+            if supported(one):
+                grown = with_outsiders(grown, taken, self._texts, self._space, self._features)
+                taken.update(grown.members)
+            result.append(one if grown is one.cluster else self.weigh(grown))
+        return result
+
     def _score(
         self, stands: Standing, found: Stances, novelty: float, texts: Sequence[Text], *, conflict: bool
     ) -> float:
@@ -188,7 +199,7 @@ class Scales:
         for at in np.argsort(-cosines, kind="stable")[:CENTRAL]:
             mine = self._features(places[at])
             outcome = compare(mine, known, self._back.similarity(float(cosines[at])))
-            frame = likeness(mine.keys, known.keys) if mine.han == known.han else 0.0
+            frame = frame_of(mine, known)
             if outcome.relation is not Relation.CONFLICT or credible(outcome, frame):
                 found.append((int(at), outcome))
         return found
@@ -221,13 +232,6 @@ def substance(texts: Sequence[Text]) -> float:
         for text in texts[:CENTRAL]
     ]
     return min(1.0, sorted(counts)[len(counts) // 2] / SUBSTANCE)
-
-
-@cache
-def small_talk() -> frozenset[str]:
-    """Terms of how work goes."""
-    lists = tomllib.loads(files("clearwell.flow").joinpath("words/small_talk.toml").read_text(encoding="utf-8"))
-    return frozenset(term for words in lists.values() for word in str(words).split() for term in (word, *terms(word)))
 
 
 def _matrix(vectors: Sequence[Vector]) -> Vector:

@@ -23,9 +23,10 @@ LOOKS, LOOK_SECONDS, PATIENCE = 150, 0.2, 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The candidates, and why some of them have no vector."""
+    """The candidates, why some of them have no vector, and how many rows could not be waited for."""
 
     candidates: Sequence[DigestCandidate]
+    unsettled: int = 0
     problem: EmbedderUnavailable | None = None
 
     @property
@@ -42,30 +43,32 @@ class Reading:
 
     async def gather(self, group_id: str, progress: Progress, *, last_try: bool) -> Gathered:
         """All candidates of a group. At the last try what cannot be embedded is left without a vector."""
-        await self._settled(group_id, progress)
+        unsettled = await self._settled(group_id, progress)
         found = await self._pages(group_id, progress)
         try:
-            return Gathered(candidates=await self._embedded(group_id, found, progress))
+            return Gathered(candidates=await self._embedded(group_id, found, progress), unsettled=unsettled)
         except EmbedderUnavailable as error:
             if not last_try or all(one.embedding is None for one in found):
                 raise
-            return Gathered(candidates=found, problem=error)
+            return Gathered(candidates=found, unsettled=unsettled, problem=error)
 
     async def refused(self, group_id: str, texts: Sequence[str]) -> list[bool]:
         """Which of these texts say a value that has a standing tombstone, now."""
         standing = await self._material.refused_values(group_id)
         return [await self._says(group_id, text, standing) for text in texts]
 
-    async def _settled(self, group_id: str, progress: Progress) -> None:
-        """Wait for rows that were captured a moment ago, as long as their number falls."""
-        least, waited = await self._material.unsettled(group_id), 0
-        await progress.tell("digest_stage_settling", rows=least)
+    async def _settled(self, group_id: str, progress: Progress) -> int:
+        """Wait for rows that were captured a moment ago, as long as their number falls; how many are left."""
+        first = least = await self._material.unsettled(group_id)
+        waited = 0
         for _ in range(LOOKS):
             if least == 0 or waited == PATIENCE:
-                return
+                break
+            await progress.tell("digest_stage_settling", first - least, first, rows=least)
             await asyncio.sleep(LOOK_SECONDS)
             rows = await self._material.unsettled(group_id)
             least, waited = (rows, 0) if rows < least else (least, waited + 1)
+        return least
 
     async def _pages(self, group_id: str, progress: Progress) -> list[DigestCandidate]:
         where = self._filter(group_id)
@@ -106,6 +109,7 @@ class Reading:
             )
             await self._material.add_vectors(group_id, self._embedder.model, new)
             vectors |= new
+            await progress.tell("digest_stage_embedding", len(vectors), len(missing))
         return _with_vectors(found, vectors)
 
     def _filter(self, group_id: str) -> CandidateFilter:

@@ -119,6 +119,8 @@ class Digesting:
         """What is to be said of the result, the most important thing of it."""
         rows, insights = len(gathered.candidates), len(texts.insights)
         params: dict[str, Json] = {"insights": insights, "rows": rows, "wanted": self._settings.digest_min_insights}
+        if rows == 0 and gathered.unsettled:
+            return replace(digest, note="digest_nothing_settled", note_params={"waiting": gathered.unsettled})
         if rows == 0:
             return replace(digest, note="digest_nothing_new", note_params={})
         if insights == 0:

@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict
-from clearwell.records import Action, Decided, InsightState, Json, Standing
+from clearwell.records import Action, Decided, InsightState, Json, Promoted, Standing
 
 
 def decided_of(stored: Json) -> Decided:
@@ -31,6 +31,13 @@ def result_of(stored: Json) -> Decided | Conflict:
     if isinstance(stored, dict) and "problem" in stored:
         return Conflict("decided_in_vain", problem=stored["problem"])
     return decided_of(stored)
+
+
+def promoted_of(stored: Json) -> Promoted | Conflict:
+    """One promotion of many."""
+    if isinstance(stored, dict) and "problem" in stored:
+        return Conflict("decided_in_vain", problem=stored["problem"])
+    return Promoted.from_json(stored)
 
 
 def _standing(stored: Json) -> Standing | None:

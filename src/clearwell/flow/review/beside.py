@@ -12,7 +12,18 @@ from clearwell.flow.review.diff import diff
 from clearwell.flow.review.standing import awake
 from clearwell.flow.sameness import Comparison, Relation, compare
 from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
-from clearwell.records import Beside, Dossier, Found, Insight, Rejection, Vector
+from clearwell.records import (
+    Action,
+    Beside,
+    Decision,
+    Dossier,
+    Found,
+    Insight,
+    InsightState,
+    PromotionState,
+    Rejection,
+    Vector,
+)
 from clearwell.settings import Settings
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
@@ -49,15 +60,30 @@ class Showing:
         rows = await asyncio.gather(*(self._quarantine.get(group_id, one.log_id) for one in insight.sources))
         texts = _statements(insight.summary)
         vectors = await self._vectors(texts)
+        decisions = tuple(await self._reviewed.decisions(group_id, insight_id=insight_id))
         return Dossier(
             insight=insight,
             verdicts={row.capture.id: row.verdicts for row in rows if row is not None},
             beside=() if vectors is None else await self._beside(insight, texts, vectors),
             rejected=None if vectors is None else await self._rejected(group_id, vectors[0]),
-            decisions=tuple(await self._reviewed.decisions(group_id, insight_id=insight_id)),
+            decisions=decisions,
             flags=_flags(insight),
             degraded=("embedder",) if vectors is None else (),
+            promotion=await self._promotion(insight, decisions),
         )
+
+    async def _promotion(self, insight: Insight, decisions: Sequence[Decision]) -> PromotionState | None:
+        """What its promotion has led to so far: the memory may still wait for the model, or be withdrawn."""
+        if insight.state is not InsightState.PROMOTED:
+            return None
+        undone = {one.undoes for one in decisions}
+        made = [
+            one.memory_id
+            for one in decisions
+            if one.action is Action.PROMOTE and one.memory_id is not None and one.id not in undone
+        ]
+        found = await self._reviewed.promotions(insight.group_id, made[:1])
+        return found[0] if found else None
 
     async def _vectors(self, texts: Sequence[str]) -> list[Vector] | None:
         try:

@@ -9,10 +9,10 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, Conflict, EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import normalised
+from clearwell.flow.normal import normalised, values_of
 from clearwell.flow.policies import said_by
 from clearwell.flow.promoter import Plan, Promoter, Wording
-from clearwell.flow.review.standing import at_desk, awake, changed, require_open, support_of
+from clearwell.flow.review.standing import at_desk, awake, changed, require_open, state_word, support_of
 from clearwell.flow.tombstones import REASON_BYTES
 from clearwell.ports import Clock, DecisionStore, Desk, Embedder, Ids, ReviewStore
 from clearwell.records import (
@@ -39,6 +39,8 @@ Keep: TypeAlias = Callable[[Desk, Decided], Awaitable[None]]
 MOST_MERGED = 50
 LONGEST_SNOOZE = timedelta(days=3650)
 TRIES = 3
+QUOTED = "insight\x1f"
+"""No normalised text has this character: what begins so is no value that anybody can say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,7 @@ class Deciding:
         last = await desk.standing(insight.id)
         if last is None or last.memory_id is None:
             await require_open(desk, insight)
-            raise Conflict("insight_decided", id=insight.id, state=insight.state)
+            raise Conflict("insight_decided", id=insight.id, state=state_word(insight))
         state = (await desk.promotions([last.memory_id])).get(last.memory_id)
         if state is None or state.state == "withdrawn":
             raise Conflict("promoted_withdrawn", current={"memory_id": str(last.memory_id)}, id=insight.id)
@@ -179,7 +181,7 @@ class Deciding:
     async def _reject(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
         reason = limits.require_text(wanted.reason or "", "reason", max_bytes=REASON_BYTES)
         insight = await self._read(group_id, wanted.id)
-        digest = await self._knowledge.digest(group_id, normalised(insight.summary))
+        digest = await self._knowledge.digest(group_id, _rejected_value(insight))
         vector = await self.vector_of(insight)
 
         async def step(desk: Desk) -> Decided:
@@ -353,6 +355,14 @@ def _promoted(result: Promoted, after: Insight, plan: Plan) -> Decided:
         already=result.already,
         insight=Standing.of(after),
     )
+
+
+def _rejected_value(insight: Insight) -> str:
+    """What a tombstone stands for: the summary. Where it only quotes a source its frame sets it apart from the source,
+    which is not rejected and may be said again; text like it is still flagged, by its vector."""
+    value = normalised(insight.summary)
+    said = {one for source in insight.sources for one in values_of(source.content)}
+    return f"{QUOTED}{value}" if value in said else value
 
 
 def _united(first: Insight, others: Sequence[Insight]) -> str:

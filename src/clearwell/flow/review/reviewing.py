@@ -4,14 +4,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, NotFound
+from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access import require_group_covered, require_right
 from clearwell.flow.gate import Gate
+from clearwell.flow.hidden import escaped
 from clearwell.flow.once import once
 from clearwell.flow.policies import said_by
 from clearwell.flow.promote import Promoting
-from clearwell.flow.review.answers import decided_of, result_of
+from clearwell.flow.review.answers import decided_of, promoted_of, result_of
 from clearwell.flow.review.beside import Showing
 from clearwell.flow.review.decide import Deciding, Keep, Step, Wanted
 from clearwell.flow.review.retract import Listed, Retracting
@@ -47,6 +48,9 @@ from clearwell.records import (
     ReviewNumbers,
     Right,
 )
+
+LONGEST_ID = 100
+"""How much of what is no id is said back."""
 
 
 class Reviewing:
@@ -102,7 +106,7 @@ class Reviewing:
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        """Newest first."""
+        """The newest digest first, the best of each first."""
         self._require_reader(group_id, by)
         now = self._clock.now()
         found = await self._reviewed.insights(group_id, now=now, state=state, before=before, limit=limit)
@@ -192,6 +196,37 @@ class Reviewing:
             raise NotFound("entry_not_found", id=entry_id, group=group_id)
         return await self._promote_output(group_id, entry_id, text, Origin.WORKING, by, request)
 
+    async def promote_outputs(
+        self,
+        group_id: str,
+        ids: Sequence[str],
+        *,
+        origin: Origin = Origin.QUARANTINE,
+        by: Principal,
+        request: IdempotencyKey | None = None,
+    ) -> list[Promoted | ClearwellError]:
+        """Many outputs as they are. Each by itself, in order: a result or a problem in its place."""
+        await self._gate.person(by, group_id, f"promote {len(ids)} outputs")
+        if origin not in (Origin.QUARANTINE, Origin.WORKING):
+            raise InvalidInput("action_unknown", field="origin", limit="quarantine, working")
+        promote = self.promote_row if origin is Origin.QUARANTINE else self.promote_entry
+        problems: dict[int, ClearwellError] = {}
+
+        async def act() -> Json:
+            answers: list[Json] = []
+            for number, one in enumerate(ids):
+                try:
+                    made = await promote(group_id, row_id(one, group_id), NewMemory(content=""), by=by)
+                    answers.append(made.to_json())
+                except ClearwellError as problem:
+                    problems[number] = problem
+                    answers.append({"problem": problem.code})
+            return answers
+
+        stored = await once(self._idempotency, request, act)
+        found = stored if isinstance(stored, list) else []
+        return [problems.get(number) or promoted_of(one) for number, one in enumerate(found)]
+
     async def _promote_output(
         self,
         group_id: str,
@@ -240,7 +275,7 @@ class Reviewing:
 
     async def list_resting_on(self, group_id: str, what: RestsOn, *, by: Principal) -> Listed:
         """What ``retract`` would withdraw, with the token to do it."""
-        self._require_reader(group_id, by)
+        await self._gate.reviewer(by, group_id, "list what to retract")
         return await self._retracting.listed(group_id, what)
 
     async def retract(
@@ -325,6 +360,14 @@ class Reviewing:
     def _count(self, group_id: str, action: Action, done: Decided) -> None:
         if not done.already and not done.replayed:
             self._tally.decided(group_id, action)
+
+
+def row_id(given: str, group_id: str) -> UUID:
+    """What is no id is the id of nothing."""
+    try:
+        return UUID(given)
+    except ValueError:
+        raise NotFound("row_not_found", id=escaped(given[:LONGEST_ID]), group=group_id) from None
 
 
 async def _keep_nothing(desk: Desk, done: Decided) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
+from clearwell.messages import Word
 from clearwell.ports import Desk
 from clearwell.records import Insight, InsightState, Standing, Support
 
@@ -31,7 +32,7 @@ async def at_desk(desk: Desk, group_id: str, insight_id: UUID, *, version: int |
             id=insight_id,
             sent=version,
             version=insight.version,
-            state=insight.state,
+            state=state_word(insight),
         )
     return insight
 
@@ -45,9 +46,13 @@ async def require_open(desk: Desk, insight: Insight) -> None:
         code,
         current=await current(desk, insight),
         id=insight.id,
-        state=insight.state,
+        state=state_word(insight),
         into=insight.merged_into,
     )
+
+
+def state_word(insight: Insight) -> Word:
+    return Word(f"state_{insight.state}")
 
 
 async def current(desk: Desk, insight: Insight) -> dict[str, object]:

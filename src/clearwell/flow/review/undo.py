@@ -51,6 +51,7 @@ class Undoing:
     async def _undone(self, desk: Desk, decision: Decision, *, by: Principal, reason: str | None) -> Decided:
         now = self._clock.now()
         insight = await self._insight(desk, decision)
+        await self._require_last_in_chain(desk, decision)
         undo = Decision(
             id=self._ids.new(),
             group_id=decision.group_id,
@@ -88,6 +89,20 @@ class Undoing:
         if last is not None and last.id != decision.id:
             raise Conflict("undo_later_first", current=await current(desk, insight), id=insight.id, later=last.id)
         return insight
+
+    async def _require_last_in_chain(self, desk: Desk, decision: Decision) -> None:
+        """What a memory replaced must not come back beside what has replaced that memory since."""
+        if decision.action is not Action.PROMOTE or decision.supersedes is None or decision.memory_id is None:
+            return
+        later = await desk.superseded_by(decision.memory_id)
+        if later is not None:
+            raise Conflict(
+                "undo_superseding_first",
+                current={"decision_id": str(later.id), "memory_id": str(later.memory_id)},
+                id=decision.memory_id,
+                by=later.memory_id,
+                later=later.id,
+            )
 
     async def _reverted(
         self, desk: Desk, decision: Decision, insight: Insight | None, by: Principal, now: datetime

@@ -148,6 +148,10 @@ class PostgresDesk:
         (rows,) = await self._run((query("promotes_of"), self._of_group(id=memory_id)))
         return [(decision_of(row), row["undone"]) for row in rows]
 
+    async def superseded_by(self, memory_id: UUID) -> Decision | None:
+        (rows,) = await self._run((query("superseding_decision"), self._of_group(id=memory_id)))
+        return decision_of(rows[0]) if rows else None
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         params = {"group_id": self._group_id, "digests": list(digests)}
         (rows,) = await self._run((query("standing_tombstones"), params))

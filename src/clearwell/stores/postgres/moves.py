@@ -22,7 +22,7 @@ class PostgresMoves:
 
     async def last(self) -> Move | None:
         rows = await self._database.run(Role.WORKER, None, query("last_reembedding"))
-        return _move(rows[0]) if rows else None
+        return move_of(rows[0]) if rows else None
 
     async def begin(self, move: NewMove) -> Move:
         params = {
@@ -36,7 +36,7 @@ class PostgresMoves:
         }
         statements = [(query("give_up_reembedding"), params), (query("begin_reembedding"), params)]
         _, (row,) = await self._database.run_all(Role.WORKER, None, statements)
-        return _move(row)
+        return move_of(row)
 
     async def set_off(self, move_id: int, *, at: datetime) -> None:
         await self._database.run(Role.WORKER, None, query("set_off_reembedding"), {"id": move_id, "at": at})
@@ -90,7 +90,7 @@ class PostgresMoves:
         return sum(rows[0]["rowcount"] for rows in touched)
 
 
-def _move(row: DictRow) -> Move:
+def move_of(row: DictRow) -> Move:
     return Move(
         id=row["id"],
         from_model=row["from_model"],

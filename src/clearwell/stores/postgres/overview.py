@@ -14,10 +14,11 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from clearwell.records import Admission
+from clearwell.records import Admission, Move
 from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
 from clearwell.stores.postgres.exchange import Connection, Params
 from clearwell.stores.postgres.migrate import migrations
+from clearwell.stores.postgres.moves import move_of
 from clearwell.stores.postgres.queries import query
 
 
@@ -116,6 +117,12 @@ class Overview:
         """The models of the stored vectors, with their dimensions."""
         async with self._as(Role.REVIEWER):
             return {row["model"]: row["dimensions"] for row in await self._rows("embedding_models")}
+
+    async def last_move(self) -> Move | None:
+        """The last move to another model: after it, models of earlier vectors are known and no longer used."""
+        async with self._as(Role.REVIEWER):
+            rows = await self._rows("last_reembedding")
+        return move_of(rows[0]) if rows else None
 
     async def counts(self) -> Counts:
         memories = await self._one("overview_memories")

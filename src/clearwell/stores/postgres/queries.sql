@@ -944,16 +944,19 @@ WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
 ORDER BY p.id LIMIT 1
 
 -- name: insights
--- Insights of a group, newest first, or those with these ids. A snoozed one whose time has come is pending.
-SELECT id, group_id, digest_id, version, state, summary, written_by, flags, contradictions, support, score, model,
-    embedding, snoozed_until, merged_into, created_at, changed_at
-FROM insights
-WHERE group_id = %(group_id)s
-    AND (%(ids)s::uuid[] IS NULL OR id = ANY(%(ids)s))
-    AND (%(before)s::uuid IS NULL OR id < %(before)s)
+-- Insights of a group, or those with these ids: the newest digest first, each in the order of its ranks, what is like
+-- something rejected last. A snoozed one whose time has come is pending.
+SELECT i.id, i.group_id, i.digest_id, i.version, i.state, i.summary, i.written_by, i.flags, i.contradictions, i.support,
+    i.score, i.model, i.embedding, i.snoozed_until, i.merged_into, i.created_at, i.changed_at
+FROM insights i
+LEFT JOIN insights b ON b.group_id = i.group_id AND b.id = %(before)s::uuid
+WHERE i.group_id = %(group_id)s
+    AND (%(ids)s::uuid[] IS NULL OR i.id = ANY(%(ids)s))
+    AND (%(before)s::uuid IS NULL OR i.digest_id < b.digest_id OR (i.digest_id = b.digest_id
+        AND ('near_rejected' = ANY(i.flags), i.position, i.id) > ('near_rejected' = ANY(b.flags), b.position, b.id)))
     AND (%(state)s::text IS NULL
-        OR CASE WHEN state = 'snoozed' AND snoozed_until <= %(now)s THEN 'pending' ELSE state END = %(state)s)
-ORDER BY id DESC LIMIT %(limit)s
+        OR CASE WHEN i.state = 'snoozed' AND i.snoozed_until <= %(now)s THEN 'pending' ELSE i.state END = %(state)s)
+ORDER BY i.digest_id DESC, 'near_rejected' = ANY(i.flags), i.position, i.id LIMIT %(limit)s
 
 -- name: insight_sources
 SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
@@ -1032,6 +1035,15 @@ WHERE d.group_id = %(group_id)s
     AND (d.memory_id = ANY(%(ids)s) OR d.supersedes = ANY(%(ids)s) OR d.others && %(ids)s::uuid[])
 ORDER BY d.id
 
+-- name: superseding_decision
+-- The last decision that replaced a memory and is not undone.
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
+    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+FROM decisions d
+WHERE d.group_id = %(group_id)s AND d.supersedes = %(id)s AND d.action = 'promote'
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+ORDER BY d.id DESC LIMIT 1
+
 -- name: is_undone
 SELECT id FROM decisions WHERE group_id = %(group_id)s AND undoes = %(id)s
 
@@ -1040,6 +1052,17 @@ SELECT group_id FROM insights WHERE id = %(id)s
 
 -- name: group_of_decision
 SELECT group_id FROM decisions WHERE id = %(id)s
+
+-- name: group_of_row
+-- From group to group by the key, and one look in each.
+WITH RECURSIVE named AS (
+    (SELECT group_id FROM quarantine_logs ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.group_id FROM quarantine_logs q WHERE q.group_id > g.group_id ORDER BY q.group_id LIMIT 1)
+    FROM named g WHERE g.group_id IS NOT NULL
+)
+SELECT g.group_id FROM named g
+WHERE EXISTS (SELECT FROM quarantine_logs q WHERE q.group_id = g.group_id AND q.id = %(id)s) LIMIT 1
 
 -- name: group_of_memory
 SELECT group_id FROM promotions WHERE memory_id = %(id)s
@@ -1117,27 +1140,62 @@ SELECT state, count(*)::integer AS count, min(created_at) FILTER (WHERE state = 
 FROM insights WHERE group_id = %(group_id)s GROUP BY state
 
 -- name: numbers_lag
-SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY lag) AS median, percentile_cont(0.9) WITHIN GROUP (ORDER BY lag) AS p90
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY lag) AS median, percentile_cont(0.9) WITHIN GROUP (ORDER BY lag) AS p90,
+    coalesce(sum(lag), 0.0) AS total, count(*)::integer AS count
 FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precision AS lag
     FROM insights i JOIN decisions d ON d.group_id = i.group_id AND (d.insight_id = i.id OR d.others @> ARRAY[i.id])
     WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
     GROUP BY i.id, i.created_at) AS lags
 
 -- name: numbers_by_agent
-SELECT q.agent_id AS by, count(DISTINCT i.id) FILTER (WHERE i.state = 'promoted')::integer AS promoted,
-    count(DISTINCT i.id) FILTER (WHERE i.state = 'rejected')::integer AS rejected
-FROM insights i JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
-JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
-WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+-- What was decided on by agent: insights, and outputs that were promoted straight.
+SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+FROM (
+    SELECT i.id, i.state, s.log_id FROM insights i
+    JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+    WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+    UNION ALL
+    SELECT p.id, 'promoted', p.origin_id FROM promotions p
+    JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
+    WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+) AS j
+JOIN quarantine_logs q ON q.group_id = %(group_id)s AND q.id = j.log_id
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
 -- name: numbers_by_check
-SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT i.id) FILTER (WHERE i.state = 'promoted')::integer AS promoted,
-    count(DISTINCT i.id) FILTER (WHERE i.state = 'rejected')::integer AS rejected
-FROM insights i JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
-JOIN ingress_verdicts v ON v.group_id = s.group_id AND v.log_id = s.log_id
-WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+-- The same by how each check of the ingress filter ended.
+SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+FROM (
+    SELECT i.id, i.state, s.log_id FROM insights i
+    JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+    WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
+    UNION ALL
+    SELECT p.id, 'promoted', p.origin_id FROM promotions p
+    JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
+    WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+) AS j
+JOIN ingress_verdicts v ON v.group_id = %(group_id)s AND v.log_id = j.log_id
 GROUP BY 1 ORDER BY 1
+
+-- name: groups_under_review
+-- From group to group by the index, however many rows each has.
+WITH RECURSIVE decided AS (
+    (SELECT group_id FROM decisions ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.group_id FROM decisions d WHERE d.group_id > g.group_id ORDER BY d.group_id LIMIT 1)
+    FROM decided g WHERE g.group_id IS NOT NULL
+), offered AS (
+    (SELECT group_id FROM insights ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT i.group_id FROM insights i WHERE i.group_id > g.group_id ORDER BY i.group_id LIMIT 1)
+    FROM offered g WHERE g.group_id IS NOT NULL
+)
+SELECT group_id FROM (SELECT group_id FROM decided UNION SELECT group_id FROM offered) AS g
+WHERE group_id IS NOT NULL ORDER BY group_id LIMIT %(limit)s
 
 -- name: numbers_memories
 SELECT count(DISTINCT m.id)::integer AS memories, count(DISTINCT u.memory_id)::integer AS used,

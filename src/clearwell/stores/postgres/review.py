@@ -76,7 +76,7 @@ class PostgresReview:
     # provenance
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
-        promotions = await self._promotions(group_id, [memory_id])
+        promotions = await self.promotions(group_id, [memory_id])
         if not promotions:
             return None
         decisions = await self._decisions_of(group_id, [memory_id])
@@ -106,7 +106,7 @@ class PostgresReview:
         ids = [row["memory_id"] for row in memories]
         seen = await self._run(group_id, "sightings_by_row", id=log_id)
         return Provenance(
-            promotions=tuple(await self._promotions(group_id, ids)),
+            promotions=tuple(await self.promotions(group_id, ids)),
             decisions=tuple(await self._decisions_of(group_id, ids)),
             insights=tuple(await self._by_id(group_id, [row["insight_id"] for row in insights])),
             rows=tuple(rows),
@@ -119,10 +119,10 @@ class PostgresReview:
         on_rows = await self._run(group_id, "memories_on_rows", ids=[row["id"] for row in rows])
         by_name = await self._run(group_id, "memories_of", **named)
         ids = {row["memory_id"] for row in (*on_rows, *by_name)}
-        found = await self._promotions(group_id, sorted(ids))
+        found = await self.promotions(group_id, sorted(ids))
         return [one for one in found if one.state != "withdrawn"]
 
-    async def _promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
+    async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
         rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
         return [promotion_state_of(row) for row in rows]
 
@@ -153,6 +153,8 @@ class PostgresReview:
             insights={row["state"]: row["count"] for row in insights},
             lag_median=lag[0]["median"],
             lag_p90=lag[0]["p90"],
+            lag_sum=lag[0]["total"],
+            lag_count=lag[0]["count"],
             oldest_pending_at=next((row["oldest"] for row in insights if row["state"] == "pending"), None),
             by_agent=[AcceptRate(**row) for row in by_agent],
             by_check=[AcceptRate(**row) for row in by_check],
@@ -162,6 +164,10 @@ class PostgresReview:
             digests=digests[0]["digests"],
             digests_yield=digests[0]["yield"],
         )
+
+    async def groups(self, *, limit: int) -> Sequence[str]:
+        rows = await self._database.run(Role.OPERATOR, None, query("groups_under_review"), {"limit": limit})
+        return [str(row["group_id"]) for row in rows]
 
     async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"group_id": group_id, "ids": list(memory_ids), "at": at}

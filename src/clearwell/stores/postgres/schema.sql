@@ -1093,6 +1093,7 @@ CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_ope
 CREATE POLICY operator_finds_group ON public.decisions FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_finds_group ON public.insights FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_finds_group ON public.promotions FOR SELECT TO clearwell_operator USING (true);
+CREATE POLICY operator_finds_group ON public.quarantine_logs FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_lists_groups ON public.groups FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -1329,7 +1330,9 @@ GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;
 GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_operator;
 GRANT SELECT(captured_by) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;

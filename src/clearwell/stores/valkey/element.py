@@ -46,7 +46,7 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
 
 
 @lru_cache(maxsize=2000)
-def decode(element: bytes) -> WorkingEntry | None:
+def decode(element: bytes | str) -> WorkingEntry | None:
     """The entry; None where it is none of ours, or of another version. An element never changes, and is read often."""
     try:
         return _entry(json.loads(element))

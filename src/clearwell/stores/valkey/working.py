@@ -6,14 +6,16 @@ from uuid import UUID
 
 import redis.asyncio as redis
 import structlog
+from redis.exceptions import ResponseError
 
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.element import decode, encode, head, to_ms
-from clearwell.stores.valkey.errors import translated_errors
+from clearwell.stores.valkey.errors import is_wrong_type, translated_errors
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
+NO_LIST = b""
 
 
 class ValkeyWorking:
@@ -35,16 +37,26 @@ class ValkeyWorking:
             return
         lives = to_ms(entry.expires_at) - to_ms(self._clock.now())
         element = encode(entry, max_bytes=self._content_bytes)
-        with translated_errors():
+        with translated_errors(KEYS, entry.group_id):
             await self._push(keys=[KEYS + entry.group_id], args=[element, head(entry.id), self._size, lives])
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         with translated_errors():
-            elements = await self._client.lrange(KEYS + group_id, 0, -1)
+            elements = await self._elements(group_id)
         now = self._clock.now()
         found = [entry for element in elements if (entry := decode(element)) is not None]
         self._note_damage(group_id, len(elements) - len(found))
         return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
+
+    async def _elements(self, group_id: str) -> list[bytes | str]:
+        """What the list holds. What is no list is one element that is no entry: queries go on, and say so."""
+        try:
+            found = await self._client.lrange(KEYS + group_id, 0, -1)
+            return [element for element in found if isinstance(element, bytes)]
+        except ResponseError as error:
+            if not is_wrong_type(error):
+                raise
+            return [NO_LIST]
 
     def is_damaged(self, group_id: str) -> bool:
         """Whether the last look at a group met elements that are no entries."""
@@ -58,7 +70,7 @@ class ValkeyWorking:
             log.warning("working memory holds elements that are no entries", elements=unreadable)
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool:
-        with translated_errors():
+        with translated_errors(KEYS, group_id):
             return bool(await self._remove(keys=[KEYS + group_id], args=[head(entry_id)]))
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
@@ -68,6 +80,7 @@ class ValkeyWorking:
         elements = [encode(entry, max_bytes=self._content_bytes) for entry in live]
         with translated_errors():
             await self._replace(keys=[KEYS + group_id], args=[lives, *elements])
+        self._damaged.discard(group_id)
 
     async def is_new(self) -> bool:
         with translated_errors():

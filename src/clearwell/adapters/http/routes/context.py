@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import ContextInput, Format, NodeInput
 from clearwell.adapters.http.language import language_of
 
@@ -42,7 +42,7 @@ async def build(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     asked, language = fitted(ContextInput, parse_object(body)), language_of(request)
     wanted = asked.request(language)
-    built = await running(request).memory.build_context(asked.group, wanted, by=caller)
+    built = await running(request).memory.build_context(group_in(asked, caller), wanted, by=caller)
     text, messages = asked.format is not Format.MESSAGES, asked.format is not Format.TEXT
     return answers.answer(answers.context(built, wanted.language, text=text, messages=messages))
 
@@ -60,6 +60,6 @@ async def retrieval_node(request: Request, caller: Caller) -> Response:
     asked = fitted(NodeInput, parse_object(body))
     language = language_of(request) if asked.language is None else asked.language.value
     node = running(request).memory.retrieval_node(
-        asked.group, by=caller, options=asked.options.record(), language=language
+        group_in(asked, caller), by=caller, options=asked.options.record(), language=language
     )
     return answers.answer(answers.node_run(await node.run(asked.input)))

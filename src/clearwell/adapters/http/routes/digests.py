@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, digest_answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import DigestInput, DigestsParameters, RowParameters
 from clearwell.adapters.http.language import language_of
 
@@ -31,9 +31,9 @@ async def request_digest(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     wanted = fitted(DigestInput, parse_object(body))
     key = idempotency_key(request, caller, body)
-    made, status = await running(request).memory.request_digest(wanted.group, by=caller, request=key)
+    made, status = await running(request).memory.request_digest(group_in(wanted, caller), by=caller, request=key)
     location = {"Location": f"/api/v1/digests/{made}"}
-    return answers.answer({"id": made, "group_id": wanted.group, "status": status}, 202, location)
+    return answers.answer({"id": made, "group_id": group_in(wanted, caller), "status": status}, 202, location)
 
 
 @router.get(
@@ -45,7 +45,7 @@ async def request_digest(request: Request, caller: Caller) -> Response:
 async def digests(request: Request, caller: Caller, parameters: Annotated[DigestsParameters, Query()]) -> Response:
     limit, language = parameters.limit, language_of(request)
     found = await running(request).memory.digests(
-        parameters.group, by=caller, before=parameters.before, limit=limit + 1
+        group_in(parameters, caller), by=caller, before=parameters.before, limit=limit + 1
     )
     page = [digest_answers.digest(one, language) for one in found[:limit]]
     return answers.answer({"digests": page, "next": page[-1]["id"] if len(found) > limit else None})

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import CheckInput, GroupParameters
 from clearwell.adapters.http.language import language_of
 
@@ -47,6 +47,6 @@ async def check(request: Request, caller: Caller) -> Response:
     responses=openapi.responses({200: ("The counts.", [schemas.CountsAnswer])}, openapi.READS),
 )
 async def counts(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
-    found = await running(request).memory.ingress_counts(parameters.group, by=caller)
+    found = await running(request).memory.ingress_counts(group_in(parameters, caller), by=caller)
     rows = [{"agent_id": one.agent_id, "check": one.check, "outcome": one.outcome, "count": one.count} for one in found]
     return answers.answer({"counts": rows})

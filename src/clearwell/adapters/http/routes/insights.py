@@ -1,6 +1,6 @@
 """Review: what a digest offers, and what people decide on it."""
 
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -11,9 +11,10 @@ from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
 from clearwell.adapters.http import review_schemas as schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import RowParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.errors import ClearwellError
 from clearwell.flow.review import Wanted
 from clearwell.records import Principal
 
@@ -35,7 +36,8 @@ class Choice(Protocol):
 @router.get(
     "/api/v1/insights",
     summary="List a group's insights",
-    description="Newest first, a page at a time. The scope review or admin is needed.",
+    description="The newest digest first, the best of each first, a page at a time. The scope review or admin is "
+    "needed.",
     responses=openapi.responses({200: ("A page.", [schemas.InsightsAnswer])}, openapi.READS),
 )
 async def listed(
@@ -43,7 +45,7 @@ async def listed(
 ) -> Response:
     language, limit = language_of(request), parameters.limit
     found = await running(request).review.insights(
-        parameters.group, by=caller, state=parameters.state, before=parameters.before, limit=limit + 1
+        group_in(parameters, caller), by=caller, state=parameters.state, before=parameters.before, limit=limit + 1
     )
     page = [review_answers.insight(one, language) for one in found[:limit]]
     return answers.answer({"insights": page, "next": page[-1]["id"] if len(found) > limit else None})
@@ -74,11 +76,20 @@ async def shown(
 )
 async def decide(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.DecideInput, parse_object(body)), idempotency_key(request, caller, body)
-    wanted = [one.wanted() for one in given.decisions]
-    results = await running(request).review.decide_many(given.group, wanted, by=caller, request=key)
-    language = language_of(request)
-    return answers.answer({"results": [review_answers.decided_or_problem(one, language) for one in results]})
+    given, key = fitted(inputs.DecideItems, parse_object(body)), idempotency_key(request, caller, body)
+    read = [wanted_or_problem(one) for one in given.decisions]
+    wanted = [one for one in read if isinstance(one, Wanted)]
+    results = await running(request).review.decide_many(group_in(given, caller), wanted, by=caller, request=key)
+    decided_on, language = iter(results), language_of(request)
+    answered = [next(decided_on) if isinstance(one, Wanted) else one for one in read]
+    return answers.answer({"results": [review_answers.decided_or_problem(one, language) for one in answered]})
+
+
+def wanted_or_problem(given: dict[str, Any]) -> Wanted | ClearwellError:
+    try:
+        return fitted(inputs.DecisionInput, given).wanted()
+    except ClearwellError as problem:
+        return problem
 
 
 @router.post(

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import IngestBatch, IngestInput, QueryInput
 from clearwell.adapters.http.language import language_of
 from clearwell.errors import ClearwellError
@@ -53,13 +53,12 @@ async def ingest(request: Request, caller: Caller) -> Response:
     if "items" in value:
         batch = fitted(IngestBatch, value)
         texts = [one.record() for one in batch.items]
-        results = await memory.promote_many(batch.group, texts, by=caller, request=key)
+        results = await memory.promote_many(group_in(batch, caller), texts, by=caller, request=key)
         rendered = [answers.promoted_or_problem(one, language) for one in results]
-        stored = any(not isinstance(one, ClearwellError) for one in results)
-        status = "ingested" if stored else "refused"
+        status = answers.batch_status(results)
         return answers.answer({"status": status, "results": rendered}, headers=answers.replay_mark(results))
     one = fitted(IngestInput, value)
-    (result,) = await memory.promote_many(one.group, [one.record()], by=caller, request=key)
+    (result,) = await memory.promote_many(group_in(one, caller), [one.record()], by=caller, request=key)
     if isinstance(result, ClearwellError):
         raise result
     return answers.answer(answers.promotion(result, "ingested"), headers=answers.replay_mark([result]))
@@ -78,5 +77,5 @@ async def query(request: Request, caller: Caller) -> Response:
     memory, settings = running(request).memory, running(request).settings
     body = await read_body(request, max_bytes=settings.max_body_bytes)
     asked = fitted(QueryInput, parse_object(body))
-    found = await memory.retrieve(asked.query, asked.group, by=caller, options=asked.options())
+    found = await memory.retrieve(asked.query, group_in(asked, caller), by=caller, options=asked.options())
     return answers.answer(answers.retrieval(found, language_of(request)))

@@ -10,7 +10,7 @@ from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
 from clearwell.adapters.http import review_schemas as schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_of_row, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import GroupParameters, RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.routes.insights import group_of
@@ -26,16 +26,34 @@ REFUSALS = (*openapi.WRITES, 404)
 @router.post(
     "/api/v1/quarantine/{id}/promote",
     summary="Promote an output straight from quarantine",
-    description=f"With its session, agent and time. group_id may be left out with a key of exactly one group. {PERSON}",
+    description=f"With its session, agent and time. group_id may be left out. {PERSON}",
     responses=openapi.responses({200: ("Stored as verified memory.", [PromotedAnswer])}, REFUSALS),
     openapi_extra=openapi.body(inputs.PromoteInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     given, key = fitted(inputs.PromoteInput, object_or_nothing(body)), idempotency_key(request, caller, body)
-    group_id = group_of_row(given.named_group, caller)
+    group_id = await group_of(request, caller, "row", log_id, given.named_group)
     made = await running(request).review.promote_row(group_id, log_id, given.record(), by=caller, request=key)
     return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
+
+
+@router.post(
+    "/api/v1/quarantine/promote",
+    summary="Promote many outputs at once",
+    description=f"As they are, each by itself, in order, with a result or a problem in its place. With origin: working "
+    f"only live entries of working memory. {PERSON}",
+    responses=openapi.responses({200: ("One result each.", [schemas.PromotedManyAnswer])}, openapi.WRITES),
+    openapi_extra=openapi.body(inputs.PromoteManyInput, examples=inputs.EXAMPLES["promote_many"]),
+)
+async def promote_outputs(request: Request, caller: Caller) -> Response:
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    given, key = fitted(inputs.PromoteManyInput, parse_object(body)), idempotency_key(request, caller, body)
+    results = await running(request).review.promote_outputs(
+        group_in(given, caller), given.ids, origin=given.origin, by=caller, request=key
+    )
+    language = language_of(request)
+    return answers.answer({"results": [review_answers.promoted_or_problem(one, language) for one in results]})
 
 
 @router.post(
@@ -75,7 +93,7 @@ async def origin(
 async def influence(
     request: Request, caller: Caller, log_id: Id, parameters: Annotated[RowParameters, Query()]
 ) -> Response:
-    group_id = group_of_row(parameters.named_group, caller)
+    group_id = await group_of(request, caller, "row", log_id, parameters.named_group)
     found = await running(request).review.influence(group_id, log_id, by=caller)
     return answers.answer({"id": log_id, **review_answers.provenance(found, language_of(request))})
 
@@ -94,12 +112,10 @@ async def influence(
 async def retract(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     given, key = fitted(inputs.RetractInput, parse_object(body)), idempotency_key(request, caller, body)
-    review = running(request).review
+    review, group_id = running(request).review, group_in(given, caller)
     if given.token is None:
-        return answers.answer(review_answers.listed(await review.list_resting_on(given.group, given.what(), by=caller)))
-    done = await review.retract(
-        given.group, given.what(), token=given.token, reason=given.reason, by=caller, request=key
-    )
+        return answers.answer(review_answers.listed(await review.list_resting_on(group_id, given.what(), by=caller)))
+    done = await review.retract(group_id, given.what(), token=given.token, reason=given.reason, by=caller, request=key)
     return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
 
 
@@ -114,7 +130,7 @@ async def decisions(
 ) -> Response:
     limit = parameters.limit
     found = await running(request).review.decisions(
-        parameters.group, by=caller, before=parameters.before, limit=limit + 1
+        group_in(parameters, caller), by=caller, before=parameters.before, limit=limit + 1
     )
     page = [review_answers.decision(one) for one in found[:limit]]
     return answers.answer({"decisions": page, "next": page[-1]["id"] if len(found) > limit else None})
@@ -142,7 +158,7 @@ async def undo(request: Request, caller: Caller, decision_id: Id) -> Response:
     responses=openapi.responses({200: ("The table.", [schemas.CalibrationAnswer])}, openapi.READS),
 )
 async def calibration(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
-    found = await running(request).review.calibration(parameters.group, by=caller)
+    found = await running(request).review.calibration(group_in(parameters, caller), by=caller)
     return answers.answer({"rows": [review_answers.calibration_row(one) for one in found]})
 
 
@@ -153,5 +169,5 @@ async def calibration(request: Request, caller: Caller, parameters: Annotated[Gr
     responses=openapi.responses({200: ("The numbers.", [schemas.NumbersAnswer])}, openapi.READS),
 )
 async def numbers(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
-    found = await running(request).review.numbers(parameters.group, by=caller)
+    found = await running(request).review.numbers(group_in(parameters, caller), by=caller)
     return answers.answer(review_answers.numbers(found))

@@ -8,9 +8,10 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_of_row, running
+from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import QuarantineParameters, RequeueInput, RowInput, RowParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.routes.insights import group_of
 from clearwell.records import Admission
 
 router = APIRouter(tags=["quarantine"])
@@ -26,7 +27,7 @@ router = APIRouter(tags=["quarantine"])
 async def rows(request: Request, caller: Caller, parameters: Annotated[QuarantineParameters, Query()]) -> Response:
     language, limit = language_of(request), parameters.limit
     found = await running(request).memory.quarantine_rows(
-        parameters.group, by=caller, where=parameters.where(), before=parameters.before, limit=limit + 1
+        group_in(parameters, caller), by=caller, where=parameters.where(), before=parameters.before, limit=limit + 1
     )
     page = [answers.quarantine_row(one, language) for one in found[:limit]]
     return answers.answer({"rows": page, "next": page[-1]["id"] if len(found) > limit else None})
@@ -35,7 +36,7 @@ async def rows(request: Request, caller: Caller, parameters: Annotated[Quarantin
 @router.get(
     "/api/v1/quarantine/{id}",
     summary="Read one output and its fate",
-    description="The scope review or admin is needed. group_id may be left out with a key of exactly one group.",
+    description="The scope review or admin is needed. group_id may be left out.",
     responses=openapi.responses({200: ("The row.", [schemas.RowAnswer])}, (*openapi.READS, 404)),
 )
 async def row(
@@ -44,7 +45,7 @@ async def row(
     row_id: Annotated[UUID, Path(alias="id")],
     parameters: Annotated[RowParameters, Query()],
 ) -> Response:
-    group_id = group_of_row(parameters.named_group, caller)
+    group_id = await group_of(request, caller, "row", row_id, parameters.named_group)
     found = await running(request).memory.quarantine_row(group_id, row_id, by=caller)
     return answers.answer(answers.quarantine_row(found, language_of(request)))
 
@@ -52,8 +53,7 @@ async def row(
 @router.post(
     "/api/v1/quarantine/{id}/requeue",
     summary="Put a refused output through the filter again",
-    description="One that is pending is tried now. The scope admin is needed. group_id may be left out with a key of "
-    "exactly one group.",
+    description="One that is pending is tried now. The scope admin is needed. group_id may be left out.",
     status_code=202,
     responses=openapi.responses(
         {
@@ -66,7 +66,8 @@ async def row(
 )
 async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path(alias="id")]) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    group_id = group_of_row(fitted(RowInput, parse_object(body)).named_group, caller)
+    named = fitted(RowInput, parse_object(body)).named_group
+    group_id = await group_of(request, caller, "row", row_id, named)
     key = idempotency_key(request, caller, body)
     was = await running(request).memory.requeue(group_id, row_id, by=caller, request=key)
     return answers.answer({"id": row_id, "was": was}, 202 if was is Admission.REFUSED else 200)
@@ -85,6 +86,6 @@ async def requeue_refused(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     wanted = fitted(RequeueInput, parse_object(body))
     done = await running(request).memory.requeue_refused(
-        wanted.group, wanted.refused_by, by=caller, request=idempotency_key(request, caller, body)
+        group_in(wanted, caller), wanted.refused_by, by=caller, request=idempotency_key(request, caller, body)
     )
     return answers.answer({"requeued": done.rows, "more": done.more}, 202)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_of_row, running
+from clearwell.adapters.http.callers import Caller, group_in, group_of_row, running
 from clearwell.adapters.http.inputs import GroupParameters, RowInput, TombstoneInput
 
 router = APIRouter(tags=["tombstones"])
@@ -23,7 +23,7 @@ EXAMPLES = {"one": {"group_id": "grp-123", "value": "服务器的管理口令是
     responses=openapi.responses({200: ("The tombstones.", [schemas.TombstonesAnswer])}, openapi.READS),
 )
 async def tombstones(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
-    found = await running(request).memory.tombstones(parameters.group, by=caller)
+    found = await running(request).memory.tombstones(group_in(parameters, caller), by=caller)
     return answers.answer({"tombstones": [answers.tombstone(one) for one in found]})
 
 
@@ -40,7 +40,11 @@ async def add(request: Request, caller: Caller) -> Response:
     body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
     wanted = fitted(TombstoneInput, parse_object(body))
     made = await running(request).memory.add_tombstone(
-        wanted.group, wanted.value, reason=wanted.reason, by=caller, request=idempotency_key(request, caller, body)
+        group_in(wanted, caller),
+        wanted.value,
+        reason=wanted.reason,
+        by=caller,
+        request=idempotency_key(request, caller, body),
     )
     return answers.answer({"id": made}, 201)
 

@@ -1,0 +1,121 @@
+"""How review goes, as gauges for Prometheus: by group and agent where the operator allows it, else of all together."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import GaugeMetricFamily, Metric, SummaryMetricFamily
+
+from clearwell.records import AcceptRate, ReviewNumbers
+
+Numbers = Mapping[str, ReviewNumbers]
+Place = tuple[str, ...]
+
+
+def review_metrics(numbers: Numbers, *, by_group: bool) -> Iterator[Metric]:
+    yield _insights(numbers, by_group)
+    yield _lag(numbers, by_group)
+    yield from _accepted(
+        "clearwell_accepted", "by agent", ["agent"] if by_group else [], _by_agent(numbers, by_group), by_group
+    )
+    yield from _accepted(
+        "clearwell_accepted_by_check", "by check", ["check", "outcome"], _by_check(numbers, by_group), by_group
+    )
+    yield _share(
+        "clearwell_memories_retrieved_share",
+        "Share of verified memories that retrieval ever returned.",
+        {group: (one.memories_used, one.memories) for group, one in numbers.items()},
+        by_group,
+    )
+    yield _share(
+        "clearwell_digest_yield",
+        "Share of decided insights that were promoted.",
+        {group: _decided(one) for group, one in numbers.items()},
+        by_group,
+    )
+
+
+def _decided(one: ReviewNumbers) -> tuple[int, int]:
+    promoted, rejected = one.insights.get("promoted", 0), one.insights.get("rejected", 0)
+    return promoted, promoted + rejected
+
+
+def _insights(numbers: Numbers, by_group: bool) -> Metric:
+    family = GaugeMetricFamily("clearwell_insights", "Insights by state.", labels=[*_group(by_group), "state"])
+    sums: Counter[Place] = Counter()
+    for group, one in numbers.items():
+        for state, count in one.insights.items():
+            sums[*_place(group, by_group), state] += count
+    for place, count in sorted(sums.items()):
+        family.add_metric(place, count)
+    return family
+
+
+def _lag(numbers: Numbers, by_group: bool) -> Metric:
+    family = SummaryMetricFamily(
+        "clearwell_review_lag_seconds", "From an insight's making to its first decision.", labels=_group(by_group)
+    )
+    counts: Counter[Place] = Counter()
+    seconds: dict[Place, float] = {}
+    for group, one in numbers.items():
+        place = _place(group, by_group)
+        counts[place] += one.lag_count
+        seconds[place] = seconds.get(place, 0.0) + one.lag_sum
+    for place, count in sorted(counts.items()):
+        family.add_metric(place, count_value=count, sum_value=seconds[place])
+    return family
+
+
+def _by_agent(numbers: Numbers, by_group: bool) -> Iterator[tuple[Place, AcceptRate]]:
+    for group, one in numbers.items():
+        for rate in one.by_agent:
+            yield (group, rate.by or "") if by_group else (), rate
+
+
+def _by_check(numbers: Numbers, by_group: bool) -> Iterator[tuple[Place, AcceptRate]]:
+    for group, one in numbers.items():
+        for rate in one.by_check:
+            check, _, outcome = (rate.by or "").partition(":")
+            yield (*_place(group, by_group), check, outcome), rate
+
+
+def _accepted(
+    name: str, what: str, labels: list[str], rates: Iterator[tuple[Place, AcceptRate]], by_group: bool
+) -> Iterator[Metric]:
+    """Counts of both decisions, which can be added up further, and the rate of them."""
+    promoted: Counter[Place] = Counter()
+    rejected: Counter[Place] = Counter()
+    for place, rate in rates:
+        promoted[place] += rate.promoted
+        rejected[place] += rate.rejected
+    names = [*_group(by_group), *labels]
+    counts = GaugeMetricFamily(f"{name}_decided", f"What was decided, {what}.", labels=[*names, "decision"])
+    shares = GaugeMetricFamily(f"{name}_rate", f"Share of what was decided that was promoted, {what}.", labels=names)
+    for place in sorted(promoted):
+        counts.add_metric([*place, "promoted"], promoted[place])
+        counts.add_metric([*place, "rejected"], rejected[place])
+        both = promoted[place] + rejected[place]
+        if both:
+            shares.add_metric(place, promoted[place] / both)
+    yield counts
+    yield shares
+
+
+def _share(name: str, text: str, parts: Mapping[str, tuple[int, int]], by_group: bool) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=_group(by_group))
+    some: Counter[Place] = Counter()
+    whole: Counter[Place] = Counter()
+    for group, (part, of) in parts.items():
+        some[_place(group, by_group)] += part
+        whole[_place(group, by_group)] += of
+    for place, count in sorted(whole.items()):
+        if count:
+            family.add_metric(place, some[place] / count)
+    return family
+
+
+def _group(by_group: bool) -> list[str]:
+    return ["group"] if by_group else []
+
+
+def _place(group: str, by_group: bool) -> Place:
+    return (group,) if by_group else ()

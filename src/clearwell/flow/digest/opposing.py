@@ -1,0 +1,92 @@
+"""Two texts that contradict each other, and how far that is to be believed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clearwell.flow.digest.chatter import chatters, counts_progress, tells_when
+from clearwell.flow.sameness import Comparison, Features
+from clearwell.flow.sameness.frame import likeness
+from clearwell.flow.sameness.splitting import Kind
+
+TERM: Final = "conflict_term"
+FRAMED: Final = 0.5
+"""Share of words in the same order from which two texts have one frame."""
+REARRANGED: Final = 0.7
+"""The same where all that differs is the order of words: free wordings put them as they like."""
+_ROLES: Final = "conflict_roles"
+_NAME: Final = "conflict_name"
+_TITLES: Final = frozenset({"mr", "mrs", "ms", "dr", "prof"})
+VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
+_DENIED: Final = frozenset({"conflict_negation", "conflict_antonym", "conflict_duty", "conflict_frequency"})
+_WORDING: Final = frozenset({TERM, _ROLES, _NAME})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opposed:
+    """Two places of texts that contradict each other, and why."""
+
+    of: int
+    against: int
+    reason: str
+    params: dict[str, str]
+
+
+def of_work(one: Opposed, read: Sequence[Features]) -> bool:
+    """Whether what differs is how far somebody is, or a word of how work goes."""
+    if one.reason in VALUES:
+        places = ((one.of, "new"), (one.against, "known"))
+        return any(counts_progress(read[at], one.params.get(side, "")) for at, side in places)
+    return one.reason in _WORDING and all(chatters(read[at]) for at in (one.of, one.against))
+
+
+def of_fact(one: Opposed, read: Sequence[Features]) -> bool:
+    """Whether two texts give the same thing another value, or deny it, with no other thing told of."""
+    words = [
+        {token.key for token in read[at].tokens if token.content and token.value is None}
+        for at in (one.of, one.against)
+    ]
+    if one.reason in VALUES:
+        places = ((one.of, "new"), (one.against, "known"))
+        return words[0] == words[1] and not any(tells_when(read[at], one.params.get(side, "")) for at, side in places)
+    if one.reason == _NAME:
+        return all(map(_named_late, (read[one.of], read[one.against]))) and _apart_from_names(read, one)
+    return one.reason in _DENIED and max(len(words[0] - words[1]), len(words[1] - words[0])) <= 1
+
+
+def _named_late(text: Features) -> bool:
+    """Whether a text names somebody as what it says, and not as the one who did something: both may have done it."""
+    first = next((token for token in text.tokens if token.content), None)
+    return first is not None and first.kind is not Kind.NAME and not chatters(text)
+
+
+def _apart_from_names(read: Sequence[Features], one: Opposed) -> bool:
+    """Whether two texts are the same but for names."""
+    texts = read[one.of], read[one.against]
+    rest = [[token.key for token in text.tokens if token.kind is not Kind.NAME] for text in texts]
+    return rest[0] == rest[1]
+
+
+def frame_of(one: Features, other: Features) -> float:
+    """How much two texts have of one frame: all, where they are the same words in another order."""
+    if one.han != other.han:
+        return 0.0
+    return 1.0 if sorted(one.keys) == sorted(other.keys) else likeness(one.keys, other.keys)
+
+
+def credible(found: Comparison, frame: float) -> bool:
+    """Values are opposed in any words; names and terms only where the words around them are the same."""
+    if found.reason in VALUES:
+        return True
+    new, known = found.params.get("new", ""), found.params.get("known", "")
+    if {new.casefold().rstrip("."), known.casefold().rstrip(".")} & _TITLES:
+        return False
+    needed = REARRANGED if found.reason == _ROLES else FRAMED
+    return frame >= needed and not _akin(new.casefold(), known.casefold())
+
+
+def _akin(one: str, other: str) -> bool:
+    """Canada and Canadian, 澳洲 and 澳大利亚."""
+    if one.isascii() or other.isascii():
+        return one[:4] == other[:4] and min(len(one), len(other)) >= 4
+    return one[:1] == other[:1]
