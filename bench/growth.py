@@ -174,7 +174,7 @@ async def _copy(bare: Any, template: str, group: str) -> None:
     for table in COPIED:
         found = await bare.execute(
             "SELECT string_agg(quote_ident(attname), ', ') AS names FROM pg_attribute WHERE attrelid = %s::regclass"
-            " AND attnum > 0 AND NOT attisdropped AND attname <> 'group_id'",
+            " AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attname <> 'group_id'",
             (table,),
         )
         names = (await found.fetchone())["names"]
