@@ -12,6 +12,7 @@ from uuid import UUID
 
 from clearwell.errors import JudgeUnavailable
 from clearwell.flow import ingress
+from clearwell.flow.apart import apart
 from clearwell.flow.filter import Filter
 from clearwell.flow.ingress import Candidate
 from clearwell.flow.known import Knowledge
@@ -68,7 +69,8 @@ class Admitting:
         self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement] | None = None
     ) -> Admitted:
         """Settle what is pending among these rows; where each of them stands now."""
-        looked_at = [self._filter.look(capture) for capture in await self._admissions.load(group_id, log_ids)]
+        rows = await self._admissions.load(group_id, log_ids)
+        looked_at = [await apart(len(row.content), self._filter.look, row) for row in rows]
         refused = [one for one in looked_at if one.failed]
         passing = [one for one in looked_at if not one.failed]
         if refused:

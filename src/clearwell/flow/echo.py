@@ -118,9 +118,9 @@ class Repeat:
 
 def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk: int) -> Repeat:
     """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
-    sentences = _sentences(text)
-    near = _near(text, recalled)
-    if not near or len(sentences) > MOST_SENTENCES or len(text) > LONGEST:
+    near = {} if len(text) > LONGEST else _near(text, recalled)
+    sentences = _sentences(text) if near else []
+    if not near or len(sentences) > MOST_SENTENCES:
         return Repeat(0.0)
     exact = {normal for known in near.values() for normal in _normal_sentences(known)}
     nearest = dict(list(near.items())[:MOST_NEAR])

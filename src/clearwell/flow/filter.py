@@ -5,6 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from clearwell.flow import ingress
+from clearwell.flow.apart import apart
 from clearwell.flow.echo import Unfenced
 from clearwell.flow.hidden import flags_of
 from clearwell.flow.ingress import Candidate
@@ -50,14 +51,16 @@ class Filter:
         capture = candidate.capture
         own = await self._knowledge.unfenced(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
         flags = (*candidate.flags, ingress.CITES_FLAG) if own.cited else candidate.flags
-        return replace(candidate, own=replace(own, text=undisguised(own.text)), flags=flags)
+        plain = await apart(len(own.text), undisguised, own.text)
+        return replace(candidate, own=replace(own, text=plain), flags=flags)
 
     async def compare(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Candidate:
         """The checks that need to know the group."""
         known = await self._knowledge.known(candidate, live)
         for name in self._settings.filter_checks:
             if name in ingress.GROUP_CHECKS and not candidate.failed:
-                verdict = ingress.GROUP_CHECKS[name](candidate, known, self._settings)
+                check, size = ingress.GROUP_CHECKS[name], len(candidate.capture.content)
+                verdict = await apart(size, check, candidate, known, self._settings)
                 candidate = _with(candidate, verdict)
         return candidate
 

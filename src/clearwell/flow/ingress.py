@@ -8,7 +8,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from uuid import UUID
 
 from clearwell.flow import echo, sameness
@@ -135,9 +135,10 @@ def check_length(candidate: Candidate, settings: Settings) -> Verdict:
 
 
 def display_width(text: str) -> int:
-    return sum(_width(character) for character in text)
+    return sum(map(_width, text))
 
 
+@cache
 def _width(character: str) -> int:
     if unicodedata.category(character) in {"Mn", "Me", "Cf", "Cc"}:
         return 0

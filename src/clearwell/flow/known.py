@@ -5,6 +5,7 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.flow.apart import apart
 from clearwell.flow.echo import Unfenced, fenced_ids, unfenced
 from clearwell.flow.ingress import Candidate, Known, Neighbour
 from clearwell.flow.normal import digest, values_of
@@ -82,7 +83,8 @@ class Knowledge:
 
     async def digests(self, group_id: str, *texts: str) -> list[bytes]:
         """The digests of everything that texts say."""
-        values = dict.fromkeys(value for text in texts for value in values_of(text))
+        read = [await apart(len(text), values_of, text) for text in dict.fromkeys(texts)]
+        values = dict.fromkeys(value for values in read for value in values)
         return [await self.digest(group_id, value) for value in values]
 
     def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:

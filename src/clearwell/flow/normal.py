@@ -12,6 +12,7 @@ from clearwell.flow.hidden import _INVISIBLE
 
 SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
 MOST_SENTENCES = 200
+LONGEST = 50_000
 RUN = 3
 
 _TAG = re.compile(r"<[^<>]{0,300}>")
@@ -67,6 +68,9 @@ def values_of(text: str) -> list[str]:
     A tombstone stands for a whole value, wherever it is said: also between tags, behind a list's or a quotation's mark
     or a label, and with digits for letters at the edge of a word.
     """
+    if len(text) > LONGEST:
+        # The beginning is looked at sentence by sentence, and the whole as one value.
+        return list(dict.fromkeys((normalised(text), *values_of(text[:LONGEST]))))
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
     pieces = [one for part in tagged for one in SENTENCES.split(part, MOST_SENTENCES)[:MOST_SENTENCES]]
     behind = [_LABEL.sub("", one) for one in pieces]

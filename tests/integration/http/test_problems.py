@@ -95,10 +95,14 @@ async def test_a_body_above_the_limit_is_refused_whether_its_length_was_said_or_
         assert (problem["field"], problem["limit"]) == ("body", limit)
 
 
-async def test_a_batch_may_be_as_large_as_a_body(http: httpx.AsyncClient) -> None:
+async def test_a_batch_may_be_as_large_as_a_body(http: httpx.AsyncClient, module_app: FastAPI) -> None:
     captures = [{"group_id": "large", "content": "x" * 1024 * 1024} for _ in range(15)]
     response = await http.post(CAPTURES, json={"captures": captures})
     assert [one["admission"] for one in response.json()["results"]] == ["pending"] * 15
+    started = asyncio.get_running_loop().time()
+    assert (await http.get("/healthz")).status_code == 200
+    assert asyncio.get_running_loop().time() - started < 5, "others are answered meanwhile"
+    await module_app.state.clearwell.queue.drained()
 
 
 async def test_a_byte_order_mark_and_a_charset_do_no_harm(http: httpx.AsyncClient) -> None:
