@@ -1,17 +1,22 @@
-"""The named statements of ``queries.sql``, read once."""
+"""The named statements of ``queries.sql``, read once. Parts that two statements share stand there once."""
 
 import re
 from functools import cache
 from importlib.resources import files
 
-_HEADING = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
+_INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
 
 
 @cache
 def queries() -> dict[str, str]:
     text = files("clearwell.stores.postgres").joinpath("queries.sql").read_text(encoding="utf-8")
-    parts = _HEADING.split(text)
-    return {name: _bare(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    pieces = _HEADING.split(text)[1:]
+    found = list(zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True))
+    parts = {name: body for kind, name, body in found if kind == "part"}
+    return {
+        name: _bare(_INCLUDE.sub(lambda wanted: parts[wanted[1]], body)) for kind, name, body in found if kind == "name"
+    }
 
 
 def _bare(body: str) -> str:

@@ -258,11 +258,11 @@ SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_versi
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
 
--- name: search_with_words
--- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
--- Without a vector the words alone count. Whether anything is filtered is asked once a row: what follows is then free.
+-- part: asked_words
+-- The words of a query by their rarity among what the reader may read, and the one speaker whom it names.
 WITH rarity AS (
-    SELECT q.dimension, q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
+    SELECT q.dimension, term.chunks,
+        q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
     FROM unnest(%(dimensions)s::integer[], %(weights)s::double precision[]) AS q (dimension, weight)
     CROSS JOIN (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
         WHERE group_id = %(group_id)s AND dimension = 0 AND reader IN ('', %(agent_id)s)) AS whole
@@ -275,25 +275,9 @@ WITH rarity AS (
 ), named AS (
     SELECT CASE WHEN count(DISTINCT author) = 1 THEN min(author) END AS author FROM group_authors
     WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
-), pool AS MATERIALIZED (
-    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
-        coalesce(%(dense)s * (m.embedding <=> %(embedding)s), %(dense)s)
-        + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
-        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
-    FROM memories m
-    WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
-        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
-        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
-        AND (%(everything)s OR (
-            (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
-            AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
-            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s)
-            AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
-            AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
-            AND NOT EXISTS (
-                SELECT FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path text[], operator text, value jsonb)
-                WHERE clearwell_meets(m.metadata #> c.path, c.operator, coalesce(c.value, 'null')) IS NOT TRUE)))
-    ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
+
+-- part: lifted_pool
+-- The best are lifted by what is beside them, by the question before them and by their session.
 ), lifted AS (
     SELECT place, id, chunk_no, %(dense)s - away AS own,
         session_id IS NOT NULL AS placed,
@@ -315,6 +299,31 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
+
+-- name: search_with_words
+-- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
+-- Without a vector the words alone count. Whether anything is filtered is asked once a row: what follows is then free.
+-- include: asked_words
+), pool AS MATERIALIZED (
+    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
+        coalesce(%(dense)s * (m.embedding <=> %(embedding)s), %(dense)s)
+        + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
+    FROM memories m
+    WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
+        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+        AND (%(everything)s OR (
+            (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
+            AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
+            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s)
+            AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
+            AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
+            AND NOT EXISTS (
+                SELECT FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path text[], operator text, value jsonb)
+                WHERE clearwell_meets(m.metadata #> c.path, c.operator, coalesce(c.value, 'null')) IS NOT TRUE)))
+    ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
+-- include: lifted_pool
 
 -- name: search
 -- The nearest chunks of the group, exactly: every row of the group is compared.
@@ -338,26 +347,12 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
 
 -- name: search_large_with_words
 -- As search_with_words, but only among the nearest by the group's own index and those with telling words of the query.
-WITH rarity AS (
-    SELECT q.dimension, term.chunks,
-        q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
-    FROM unnest(%(dimensions)s::integer[], %(weights)s::double precision[]) AS q (dimension, weight)
-    CROSS JOIN (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
-        WHERE group_id = %(group_id)s AND dimension = 0 AND reader IN ('', %(agent_id)s)) AS whole
-    CROSS JOIN LATERAL (SELECT coalesce(sum(chunks), 0)::double precision AS chunks FROM group_terms
-        WHERE group_id = %(group_id)s AND dimension = q.dimension AND reader IN ('', %(agent_id)s)) AS term
-), asked AS (
-    SELECT ('{' || coalesce(string_agg(dimension || ':' || (weight / most)::real, ',' ORDER BY dimension),
-        '') || '}/1048576')::sparsevec AS words
-    FROM rarity, (SELECT nullif(sum(weight), 0) * 2 AS most FROM rarity) AS best
+-- include: asked_words
 ), telling AS (
     SELECT coalesce(array_agg(dimension), '{}') AS terms
     FROM (SELECT dimension, chunks, sum(chunks) OVER (ORDER BY chunks, dimension) AS total FROM rarity
         WHERE chunks > 0) AS counted
     WHERE total <= %(telling)s OR total = chunks
-), named AS (
-    SELECT CASE WHEN count(DISTINCT author) = 1 THEN min(author) END AS author FROM group_authors
-    WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
 ), near AS MATERIALIZED (
     SELECT m.ctid AS place FROM memories m
     WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
@@ -372,27 +367,7 @@ WITH rarity AS (
     WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
     ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
-), lifted AS (
-    SELECT place, id, chunk_no, %(dense)s - away AS own,
-        session_id IS NOT NULL AS placed,
-        %(beside)s * coalesce(greatest(%(dense)s - min(away) OVER beside, 0), 0) AS beside,
-        %(answer)s * coalesce(greatest(%(dense)s - min(away) FILTER (WHERE asks) OVER before, 0), 0) AS answer,
-        %(session)s * greatest(%(dense)s - min(away) OVER (PARTITION BY session_id, agent_id), 0) AS session
-    FROM pool
-    WINDOW beside AS (PARTITION BY session_id, agent_id ORDER BY position
-            RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW),
-        before AS (PARTITION BY session_id, agent_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING)
-), ranked AS (
-    SELECT *, own + CASE WHEN placed THEN beside + answer + session ELSE 0 END AS rank FROM lifted
-    ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s
-)
-SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
-    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
-    -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
-    CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS named,
-    (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
-FROM ranked l JOIN memories m ON m.ctid = l.place
-ORDER BY l.rank DESC, m.id, m.chunk_no
+-- include: lifted_pool
 
 -- name: search_large
 -- The nearest chunks of the group by its own index, put in their exact order.
