@@ -1,0 +1,81 @@
+"""The models that the settings name."""
+
+from clearwell.errors import ConfigurationError
+from clearwell.models import OFFLINE_MODEL, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
+from clearwell.ports import Embedder
+from clearwell.records import ModelChoice
+from clearwell.settings import Settings
+
+
+def configured_model(settings: Settings) -> ModelChoice:
+    if settings.embedder == "offline":
+        return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
+    return ModelChoice(
+        embedder="openai",
+        model=settings.embedding_model,
+        base_url=settings.embedding_base_url,
+        dimensions=settings.embedding_dimensions,
+    )
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    return make_model(configured_model(settings), settings)
+
+
+def make_model(choice: ModelChoice, settings: Settings) -> Embedder:
+    """The configured model, or the other one of a move: that has a key of its own where its address is another."""
+    if choice.embedder == "offline":
+        return OfflineEmbedder()
+    base_url = choice.base_url or settings.embedding_base_url
+    key = settings.embedding_api_key if base_url == settings.embedding_base_url else None
+    if choice != configured_model(settings):
+        key = settings.other_embedding_api_key or key
+    return OpenAIEmbedder(
+        base_url=base_url,
+        model=choice.model,
+        api_key=key.get_secret_value() if key else None,
+        dimensions=choice.dimensions,
+        timeout_seconds=settings.embedding_timeout_seconds,
+        retries=settings.embedding_retries,
+        batch=settings.embedding_batch,
+    )
+
+
+def make_chat(settings: Settings) -> OpenAIChat | None:
+    """The language model that judges, where one is configured."""
+    if settings.judge_base_url is None:
+        return None
+    return OpenAIChat(
+        base_url=settings.judge_base_url,
+        model=settings.judge_model,
+        api_key=settings.judge_api_key.get_secret_value() if settings.judge_api_key else None,
+        timeout_seconds=settings.judge_timeout_seconds,
+        concurrency=settings.judge_concurrency,
+        budget_per_hour=settings.judge_budget_per_hour,
+        max_tokens=settings.judge_max_tokens,
+        longest_wait_seconds=settings.judge_longest_wait_seconds,
+    )
+
+
+WRITER_CODES = {
+    "judge_address_invalid": "writer_address_invalid",
+    "judge_key_invalid": "writer_key_invalid",
+    "judge_model_missing": "writer_model_missing",
+}
+
+
+def make_writing_chat(settings: Settings) -> OpenAIChat | None:
+    """The language model that writes insights, where one is configured."""
+    if settings.digest_llm_base_url is None:
+        return None
+    key = settings.digest_llm_api_key
+    try:
+        return OpenAIChat(
+            base_url=settings.digest_llm_base_url,
+            model=settings.digest_llm_model,
+            api_key=key.get_secret_value() if key else None,
+            timeout_seconds=settings.digest_llm_timeout_seconds,
+            max_tokens=settings.digest_llm_max_tokens,
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(WRITER_CODES[error.code]) from error

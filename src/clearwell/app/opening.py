@@ -1,0 +1,172 @@
+"""Opens what a program needs, and closes it again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import structlog
+
+from clearwell.app.assembly import assemble, make_keys
+from clearwell.app.models import configured_model, make_chat, make_embedder, make_writing_chat
+from clearwell.app.program import SystemClock
+from clearwell.app.running import Clearwell
+from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.flow import sameness
+from clearwell.flow.keyring import KeyRing
+from clearwell.flow.moving import startable
+from clearwell.flow.reembed import Reembedding
+from clearwell.logs import configure_logs_if_nobody_has
+from clearwell.models import LLMJudge, LLMWriter
+from clearwell.ports import Embedder, MoveStore
+from clearwell.records import ModelChoice
+from clearwell.servers import Servers, running_servers
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from clearwell.stores.postgres import (
+    Database,
+    GroupIndexes,
+    LargeGroups,
+    PostgresMoves,
+    migrate,
+    open_database,
+    require_schema,
+)
+
+log = structlog.get_logger(__name__)
+
+
+LOADING_SECONDS = 5.0
+"""How long a model of this process takes to load, on a slow machine."""
+
+
+@asynccontextmanager
+async def open_clearwell(
+    settings: Settings, servers: Servers, *, embedder: Embedder | None = None
+) -> AsyncIterator[Clearwell]:
+    """The whole path on these servers. A bundled PostgreSQL is migrated; any other must have been."""
+    configure_logs_if_nobody_has()
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(_open_database(settings, servers.database_url))
+        configured = configured_model(settings) if embedder is None else None
+        if embedder is None:
+            embedder = make_embedder(settings)
+            stack.push_async_callback(embedder.close)
+        chat = make_chat(settings)
+        if chat is not None:
+            stack.push_async_callback(chat.close)
+        judge = None if chat is None else LLMJudge(chat, max_chars=settings.judge_max_chars)
+        writing = make_writing_chat(settings)
+        if writing is not None:
+            stack.push_async_callback(writing.close)
+        writer = None if writing is None else LLMWriter(writing, max_chars=settings.digest_llm_max_chars)
+        clearwell = assemble(settings, database, servers.redis_url, embedder, judge, writer=writer)
+        await clearwell.digests.jobs.open()
+        stack.push_async_callback(clearwell.digests.jobs.close)
+        stack.push_async_callback(clearwell.working.close)
+        stack.push_async_callback(clearwell.queue.close)
+        stack.push_async_callback(clearwell.retrieving.noted)
+        stack.push_async_callback(clearwell.models.close)
+        stack.push_async_callback(clearwell.large.close)
+        await require_model(PostgresMoves(database), embedder, configured)
+        await _loaded(embedder)
+        await _followed(clearwell)
+        yield clearwell
+
+
+@asynccontextmanager
+async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryManager]:
+    """The memory manager for a program of your own: by the environment, on bundled servers where none is named."""
+    settings = settings or Settings()
+    async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
+        yield clearwell.memory
+        await clearwell.queue.drained()
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
+    """The keys alone: they need neither working memory nor a model."""
+    async with _open_database(settings, database_url) as database:
+        yield make_keys(settings, database)
+
+
+@asynccontextmanager
+async def open_reembedding(
+    settings: Settings, database_url: str, *, wait: float | None = None
+) -> AsyncIterator[Reembedding]:
+    """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
+    async with _open_database(settings, database_url) as database:
+        yield Reembedding(
+            PostgresMoves(database),
+            SystemClock(),
+            loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
+            search_seconds=settings.retrieve_timeout_seconds,
+        )
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexes, str]]:
+    """The indexes of large groups alone, and the model that they are for."""
+    async with _open_database(settings, database_url) as database:
+        move = await PostgresMoves(database).last()
+        model = make_embedder(settings).model if move is None else move.to_model
+        yield GroupIndexes(database, LargeGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
+
+
+@asynccontextmanager
+async def _open_database(settings: Settings, url: str) -> AsyncIterator[Database]:
+    if settings.database_url is None:
+        await migrate(url)
+    else:
+        await require_schema(url)
+    database = await open_database(
+        url,
+        pool_min=settings.postgres_pool_min,
+        pool_max=settings.postgres_pool_max,
+        connect_seconds=settings.postgres_connect_seconds,
+        statement_seconds=settings.postgres_statement_seconds,
+        prepare=settings.postgres_prepare,
+    )
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def _loaded(embedder: Embedder) -> None:
+    """Load the word lists and the model before anybody waits for them.
+
+    Without the model capture still works, and the rest says what is missing.
+    """
+    await asyncio.to_thread(sameness.features, "")
+    try:
+        await embedder.load()
+    except Unavailable as error:
+        log.error("the model cannot be loaded", reason=str(error))
+
+
+async def _followed(clearwell: Clearwell) -> None:
+    """Know which groups have indexes and whether the database moves to another model, before anybody searches."""
+    await clearwell.large.look()
+    await clearwell.models.follow()
+    await clearwell.models.loaded()
+
+
+async def require_model(moves: MoveStore, embedder: Embedder, configured: ModelChoice | None = None) -> None:
+    """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
+    stored, move = await moves.models(), await moves.last()
+    usable = startable(stored, move)
+    if stored and embedder.model not in usable:
+        wanted = configured if configured is not None else ModelChoice.named(embedder.model)
+        raise ModelMismatch(
+            "model_mismatch",
+            stored=", ".join(sorted(usable)),
+            configured=embedder.model,
+            settings=next(iter(usable.values())).assignments(),
+            command=wanted.command(),
+        )
+    if embedder.model in stored:
+        (vector,) = await embedder.embed(["dimensions?"])
+        if len(vector) != stored[embedder.model]:
+            raise ModelMismatch(
+                "model_dimensions", model=embedder.model, stored=stored[embedder.model], configured=len(vector)
+            )
