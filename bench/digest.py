@@ -2,7 +2,6 @@
 
     python -m bench.digest               all of it
     python -m bench.digest --misses      the months only, with what was missed or wrongly flagged
-    python -m bench.digest --span ROWS   one span in this process: seconds and peak memory, as JSON
 
 A month is digested twice, as ``bench/month.py`` made it: the second digest sees what the first did not show. An
 insight is of the topic that most of its sources are of. A contradiction is flagged rightly where the insight has
@@ -11,27 +10,22 @@ sources of both sides. What each figure must reach is in AIMS.
 
 import argparse
 import asyncio
-import json
-import resource
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-
+from bench import span
 from bench.month import FLOOD, STYLES, Planted, month
 from bench.sameness import row
 from clearwell.flow.digest import CONTRADICTION, Draft, draft
-from clearwell.flow.digest.texts import unit
 from clearwell.models import OfflineEmbedder
-from clearwell.records import DigestCandidate, Vector
+from clearwell.records import Vector
 
-SEEDS: Final = range(1, 6)
-SPAN: Final = 100_000
+MONTHS: Final = [
+    (style, times, seed) for times, seeds in ((1, 5), (5, 2)) for style in STYLES for seed in range(1, seeds + 1)
+]
 AIMS: Final = {
     "topics": "≥ 0.9",
     "flood": "0",
@@ -120,90 +114,34 @@ async def months(*, misses: bool = False) -> list[str]:
     cache: dict[str, Vector] = {}
     lines = [row(["month", "seed", "rows", *AIMS]), "|" + "---|" * (3 + len(AIMS))]
     lines.append(row(["*must reach*", "", "", *AIMS.values()]))
-    for style in STYLES:
-        for seed in SEEDS:
-            planted = await embedded(embedder, month(style, seed), cache)
-            outcome = digested(planted, embedder)
-            lines.append(row([style, seed, len(planted), *figures(planted, outcome)]))
-            lines += outcome.notes if misses else []
+    for style, times, seed in MONTHS:
+        planted = await embedded(embedder, month(style, seed, times), cache)
+        outcome = digested(planted, embedder)
+        lines.append(row([style, seed, len(planted), *figures(planted, outcome)]))
+        lines += outcome.notes if misses else []
     await embedder.close()
     return lines
 
 
-async def span(rows: int) -> dict[str, float]:
-    """Rows that are months' rows told again and again, each with a vector and a mark of its own."""
-    embedder = OfflineEmbedder()
-    cache: dict[str, Vector] = {}
-    planted = [one for style in STYLES for one in await embedded(embedder, month(style, 1), cache)]
-    made = list(_told_again(planted, rows))
-    before = _peak()
-    started = time.perf_counter()
-    result = draft(made, similarity=embedder.similarity)
-    seconds = time.perf_counter() - started
-    await embedder.close()
-    counted = {name: value for name, value in result.report.items() if isinstance(value, int | float)}
-    return {"seconds": seconds, "mb_before": before, "mb_peak": _peak(), **counted}
-
-
-def _told_again(planted: Sequence[Planted], rows: int) -> Iterator[DigestCandidate]:
-    chance = np.random.default_rng(1)
-    for number in range(rows):
-        one = planted[int(chance.integers(len(planted)))].row
-        assert one.embedding is not None
-        noise = chance.normal(size=one.embedding.shape).astype(np.float32)
-        vector = unit([one.embedding + noise * np.float32(0.35 / np.sqrt(len(noise)))])[0]
-        yield replace(
-            one,
-            log_id=UUID(int=number),
-            content=f"{one.content} {_mark(chance)}",
-            agent_id=f"agent-{chance.integers(20):02}",
-            embedding=vector,
-        )
-
-
-def _mark(chance: np.random.Generator) -> str:
-    """Words that nobody reads and that make a text another one: it is the text that is told apart, not what it says."""
-    return "(" + "".join(chance.choice(list("aeiou")) + chance.choice(list("lmnrst")) for _ in range(7)) + ")"
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 async def measure() -> list[str]:
-    """For ``python -m bench``: the figures as lines of Markdown. The span is measured in a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.digest", "--span", str(SPAN), stdout=asyncio.subprocess.PIPE
-    )
-    told, _ = await process.communicate()
-    large = json.loads(told)
+    """For ``python -m bench``: the figures as lines of Markdown."""
     return [
         "### Two digests of a synthetic month",
         "",
         "Thresholds were set on `ops` and `close`; the misses of `field` and `facts` were read and led to rules "
-        "and weights, so no style is held out.",
+        "and weights, so no style is held out. In the longer months everybody speaks five times as often.",
         "",
         *await months(),
         "",
-        "### One large span",
-        "",
-        row(["rows", "seconds", "peak memory, MB", "memory before, MB", "clusters"]),
-        "|---|---|---|---|---|",
-        row(["*must be under*", 300, 2048, "", ""]),
-        row([large["rows"], *(round(large[name]) for name in ("seconds", "mb_peak", "mb_before", "clusters"))]),
-        "",
+        *await span.in_a_process_of_its_own(),
     ]
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    if arguments.span:
-        print(json.dumps(await span(arguments.span)))
-    else:
-        print("\n".join(await months(misses=True) if arguments.misses else await measure()))
+    print("\n".join(await months(misses=True) if arguments.misses else await measure()))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Measure the digest.")
     parser.add_argument("--misses", action="store_true", help="show what was missed or wrongly flagged")
-    parser.add_argument("--span", type=int, help="measure one span of so many rows")
     asyncio.run(main(parser.parse_args()))

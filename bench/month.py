@@ -64,11 +64,11 @@ class Planted:
     against: bool = False
 
 
-def month(style: str, seed: int) -> list[Planted]:
-    """The rows of a month, in order of time."""
+def month(style: str, seed: int, times: int = 1) -> list[Planted]:
+    """The rows of a month, in order of time; everybody speaks so many times as often."""
     chance = random.Random(f"{style} {seed}")
     made = read(style)
-    said: list[_Line] = [one for topic in made.topics for one in _spoken(topic, chance)]
+    said: list[_Line] = [one for topic in made.topics for one in _spoken(topic, chance, times)]
     said += _flooded(made, chance)
     missing = round(len(said) * NOISE / (1 - NOISE))
     said += [(None, False, f"agent-{chance.randrange(AGENTS):02}", _noise(made, chance)) for _ in range(missing)]
@@ -77,15 +77,16 @@ def month(style: str, seed: int) -> list[Planted]:
     return sorted(rows, key=lambda one: one.row.occurred_at)
 
 
-def _spoken(topic: Topic, chance: random.Random) -> Iterator[_Line]:
+def _spoken(topic: Topic, chance: random.Random, times: int) -> Iterator[_Line]:
     """Three to nine agents, each once or a few times; against them one or two others, or twice as many."""
     agents = chance.sample(range(AGENTS), chance.randint(3, 9))
     rest = [agent for agent in range(AGENTS) if agent not in agents]
     for agent in agents:
-        for _ in range(chance.randint(1, 4)):
+        for _ in range(chance.randint(times, 4 * times)):
             yield topic.name, False, f"agent-{agent:02}", _worded(topic.says, chance)
     for agent in chance.sample(rest, chance.randint(1, 3)) if topic.against else ():
-        yield topic.name, True, f"agent-{agent:02}", _worded(topic.against, chance)
+        for _ in range(chance.randint(1, times)):
+            yield topic.name, True, f"agent-{agent:02}", _worded(topic.against, chance)
 
 
 def _flooded(made: Style, chance: random.Random) -> list[_Line]:

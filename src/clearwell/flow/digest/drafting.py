@@ -1,5 +1,6 @@
 """From rows to drafts, in order: distinct texts, their space, clusters, what each is worth, the choice, the words."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
@@ -24,8 +25,9 @@ from clearwell.flow.digest.texts import Text, distinct, speaker
 from clearwell.flow.digest.weighing import Background, Scales, Weighed
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
 
-EXAMINED: Final = 80
-"""Clusters that are read word by word, those with the most speakers and texts."""
+EXAMINED: Final = 400
+ENOUGH: Final = 80
+"""Clusters that are read word by word at most, the most promising first, and how many that are supported suffice."""
 CONTRADICTIONS: Final = 20
 """Contradictions told of one insight."""
 COPIES: Final = 3
@@ -61,7 +63,7 @@ def draft(
         ),
     )
     found = clusters(texts, space)
-    weighed = scales.with_outsiders([scales.weigh(cluster) for cluster in _examined(found, texts)], supported)
+    weighed = scales.with_outsiders(_examined(found, texts, scales), supported)
     choice = choose([one for one in weighed if supported(one)], limits.max_insights, similarity, limits)
     alone = not choice.taken
     if alone:
@@ -76,18 +78,27 @@ def supported(one: Weighed) -> bool:
     return not one.stances.series and (one.agents > 1 or bool(one.stances.opposed))
 
 
-def _examined(found: Sequence[Cluster], texts: Sequence[Text]) -> list[Cluster]:
-    def reach(cluster: Cluster) -> tuple[int, int, int]:
-        speakers = frozenset().union(*(texts[place].agents for place in cluster.members))
-        return -len(speakers), -len(cluster.members), cluster.members[0]
+def _examined(found: Sequence[Cluster], texts: Sequence[Text], scales: Scales) -> list[Weighed]:
+    """Weigh one after the other: among much noise many are series, and what is said by few comes late."""
 
-    return sorted(found, key=reach)[:EXAMINED]
+    def promise(cluster: Cluster) -> tuple[float, int, int]:
+        speakers = frozenset().union(*(texts[place].agents for place in cluster.members))
+        return -math.log2(1 + len(speakers)) * scales.near(cluster), -len(cluster.members), cluster.members[0]
+
+    weighed: list[Weighed] = []
+    enough = 0
+    for cluster in sorted(found, key=promise)[:EXAMINED]:
+        weighed.append(scales.weigh(cluster))
+        enough += supported(weighed[-1])
+        if enough == ENOUGH:
+            break
+    return weighed
 
 
 def _single(texts: Sequence[Text], space: Space, scales: Scales) -> list[Weighed]:
     """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
     several = len({speaker(row) for text in texts for row in text.rows}) > 1
-    weighed = [scales.weigh(cluster) for cluster in _examined(clusters(texts, space, speakers=1), texts)]
+    weighed = _examined(clusters(texts, space, speakers=1), texts, scales)
     return [one for one in weighed if not one.stances.series and not (several and _floods(one))]
 
 

@@ -142,8 +142,12 @@ class Scales:
 
     def _held_together(self, cluster: Cluster, found: Stances) -> float:
         """How sure it is that the members speak of one thing: they are near each other, and some say the same."""
+        return self.near(cluster) * (0.4 + 0.6 * found.confirmed)
+
+    def near(self, cluster: Cluster) -> float:
+        """How near the members are to each other, from little to 1."""
         near = (self._space.likeness(cluster.cohesion) - _LOOSE) / (_TIGHT - _LOOSE)
-        return min(1.0, max(_LOOSE_WEIGHT, near)) * (0.4 + 0.6 * found.confirmed)
+        return min(1.0, max(_LOOSE_WEIGHT, near))
 
     def _features(self, place: int) -> Features:
         if place not in self._read:
