@@ -19,6 +19,9 @@ from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.review import Deciding, Retracting, Reviewing
+from clearwell.flow.review.beside import Showing
+from clearwell.flow.review.undo import Undoing
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
@@ -35,9 +38,11 @@ from clearwell.testing import (
     MemoryDigests,
     MemoryGroups,
     MemoryIdempotency,
+    MemoryLedger,
     MemoryLongTerm,
     MemoryQuarantine,
     MemoryRecalls,
+    MemoryReview,
     MemoryTombstones,
     MemoryWorking,
     WordEmbedder,
@@ -79,7 +84,8 @@ class Path:
         self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
         self.retrieving = Retrieving(working, search, self.recalls, self.embedder, self.clock, self.settings)
         self.history = MemoryRetrieving(self.retrieving, self.clock, self.settings)
-        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones)
+        self.ledger = MemoryLedger()
+        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger)
         self.digest_queue = MemoryDigestQueue()
         reading = Reading(self.digests, knowledge, self.embedder, self.settings)
         writing = Writing(self.writer, reading, self.embedder, self.ids)
@@ -87,12 +93,39 @@ class Path:
             self.digests, self.digests, reading, writing, self.embedder, self.clock, self.ids, self.settings
         )
         self.scheduling = Scheduling(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
-        self.decisions = MemoryDecisions(self.longterm, self.tombstones, self.idempotency, self.clock)
+        self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, self.clock)
+        self.reviewed = MemoryReview(self.ledger, self.quarantine, self.longterm, self.digests)
         self.audit = MemoryAudit()
         self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunking(self.embedder, self.settings)
         self.promoter = Promoter(knowledge, self.chunking, self.clock, self.ids)
         self.promoting = Promoting(
             self.gate, self.promoter, self.decisions, self.idempotency, self.tally, self.settings
+        )
+        self.review = Reviewing(
+            gate=self.gate,
+            showing=Showing(
+                self.reviewed, self.quarantine, search, self.tombstones, self.embedder, self.clock, self.settings
+            ),
+            deciding=Deciding(
+                self.decisions,
+                self.reviewed,
+                self.promoter,
+                knowledge,
+                self.embedder,
+                self.clock,
+                self.ids,
+                self.settings,
+            ),
+            undoing=Undoing(self.promoter, self.clock, self.ids),
+            retracting=Retracting(self.reviewed, self.clock, self.ids),
+            promoting=self.promoting,
+            decisions=self.decisions,
+            reviewed=self.reviewed,
+            quarantine=self.quarantine,
+            working=working,
+            idempotency=self.idempotency,
+            tally=self.tally,
+            clock=self.clock,
         )
         self.carrying_out = CarryingOut(self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids)
         self.memory = MemoryManager(

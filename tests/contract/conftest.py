@@ -21,6 +21,7 @@ from clearwell.stores.postgres import (
     PostgresLongTerm,
     PostgresMoves,
     PostgresQuarantine,
+    PostgresReview,
     PostgresTombstones,
     open_database,
 )
@@ -33,10 +34,12 @@ from clearwell.testing import (
     MemoryGroups,
     MemoryIdempotency,
     MemoryKeys,
+    MemoryLedger,
     MemoryLongTerm,
     MemoryMoves,
     MemoryQuarantine,
     MemoryRecalls,
+    MemoryReview,
     MemoryTombstones,
     MemoryWorking,
 )
@@ -73,8 +76,8 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
 def twins(clock: ManualClock) -> Stores:
     quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
     longterm = MemoryLongTerm(Bm25(), idempotency)
-    tombstones = MemoryTombstones()
-    digests = MemoryDigests(quarantine, longterm, tombstones)
+    tombstones, ledger = MemoryTombstones(), MemoryLedger()
+    digests = MemoryDigests(quarantine, longterm, tombstones, ledger)
     return Stores(
         captures=quarantine,
         quarantine=quarantine,
@@ -90,7 +93,8 @@ def twins(clock: ManualClock) -> Stores:
         runs=digests,
         material=digests,
         groups=MemoryGroups(),
-        decisions=MemoryDecisions(longterm, tombstones, idempotency, clock),
+        decisions=MemoryDecisions(ledger, longterm, tombstones, idempotency, clock),
+        reviewed=MemoryReview(ledger, quarantine, longterm, digests),
     )
 
 
@@ -111,4 +115,5 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         material=PostgresDigestMaterial(database),
         groups=PostgresGroups(database),
         decisions=PostgresDecisions(database, Bm25(), clock),
+        reviewed=PostgresReview(database),
     )

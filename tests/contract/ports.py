@@ -21,6 +21,7 @@ from clearwell.ports import (
     MoveStore,
     QuarantineStore,
     RecallStore,
+    ReviewStore,
     Settled,
     TombstoneStore,
     WorkingStore,
@@ -60,6 +61,7 @@ class Stores:
     material: DigestMaterial
     groups: GroupStore
     decisions: DecisionStore
+    reviewed: ReviewStore
 
     async def promote(self, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
         """Memories that a person decided on, without the decision."""

@@ -98,7 +98,7 @@ async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources(
     assert insight.embedding_model == "words"
     assert all(one.embedding is not None for one in await path.digests.undecided("g", "words"))
     assert digest.report["without_vector"] == 0
-    assert (short in shown(digest)) or path.digests._marks[("g", short)].considered == 1
+    assert (short in shown(digest)) or path.ledger.marks[("g", short)].considered == 1
 
 
 async def test_what_was_shown_is_not_shown_again_and_a_digest_with_nothing_says_so() -> None:
@@ -123,7 +123,7 @@ async def test_node_types_decide_what_is_digested() -> None:
         says("Somebody else entirely reports other matters from the warehouse in the north.", "a4", node_type="own"),
     )
     await made(path)
-    assert {log_id for _, log_id in path.digests._marks} == {kept[0], kept[3]}
+    assert {log_id for _, log_id in path.ledger.marks} == {kept[0], kept[3]}
 
 
 async def test_a_refused_value_is_in_no_insight_even_where_it_came_before_its_tombstone() -> None:
@@ -218,7 +218,7 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     done = await path.memory.digest(asked, by=PERSON)
     assert (done.status, done.note, done.note_params["missing"]) == (DigestStatus.DONE, "digest_done_partly", 1)
     assert shown(done) == set(kept[:2])
-    assert ("g", kept[2]) not in path.digests._marks, "what could not be looked at was not considered"
+    assert ("g", kept[2]) not in path.ledger.marks, "what could not be looked at was not considered"
 
 
 async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to_do() -> None:

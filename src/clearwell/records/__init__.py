@@ -23,6 +23,7 @@ from clearwell.records.digest import (
     Support,
     Writer,
     Written,
+    stated_confidence,
 )
 from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
 from clearwell.records.filters import EVERYTHING, Condition, Operator, Where
@@ -166,4 +167,5 @@ __all__ = [
     "WorkingEntry",
     "Writer",
     "Written",
+    "stated_confidence",
 ]

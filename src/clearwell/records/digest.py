@@ -56,6 +56,16 @@ class DigestCandidate:
     embedding: Vector | None = field(default=None, compare=False, repr=False)
 
 
+def stated_confidence(metadata: Mapping[str, object]) -> float | None:
+    """The confidence that an agent stated of its output, where that is a number from 0 to 1."""
+    stated = metadata.get("confidence")
+    if stated is None:
+        stated = metadata.get("confidence_score")
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+        return None
+    return float(stated)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
     """Two statements that cannot both hold: a source of the insight, and another row or a verified memory."""

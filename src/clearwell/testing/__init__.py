@@ -7,9 +7,11 @@ from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
 from clearwell.testing.groups import MemoryGroups
+from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.testing.review import MemoryReview
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
 
@@ -23,10 +25,12 @@ __all__ = [
     "MemoryGroups",
     "MemoryIdempotency",
     "MemoryKeys",
+    "MemoryLedger",
     "MemoryLongTerm",
     "MemoryMoves",
     "MemoryQuarantine",
     "MemoryRecalls",
+    "MemoryReview",
     "MemoryTombstones",
     "MemoryWorking",
     "WordEmbedder",

@@ -1,7 +1,7 @@
 """Digests in dicts, over the rows of the quarantine twin."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -25,29 +25,31 @@ from clearwell.records import (
     Metadata,
     Outcome,
     Vector,
+    stated_confidence,
 )
+from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
-from clearwell.testing.quarantine import MemoryQuarantine, _Row
+from clearwell.testing.quarantine import MemoryQuarantine, Row
+from clearwell.testing.review_numbers import by_agent, judged
 
 OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
-
-
-@dataclass
-class _Mark:
-    considered: int = 0
-    shown_in: UUID | None = None
-    judged_by: UUID | None = None
 
 
 class MemoryDigests:
     """The digest's ports over the twins of quarantine, long-term memory and tombstones."""
 
-    def __init__(self, quarantine: MemoryQuarantine, longterm: MemoryLongTerm, tombstones: MemoryTombstones) -> None:
+    def __init__(
+        self,
+        quarantine: MemoryQuarantine,
+        longterm: MemoryLongTerm,
+        tombstones: MemoryTombstones,
+        ledger: MemoryLedger,
+    ) -> None:
+        self._ledger = ledger
         self._quarantine = quarantine
         self._longterm = longterm
         self._tombstones = tombstones
         self._digests: dict[UUID, Digest] = {}
-        self._marks: dict[tuple[str, UUID], _Mark] = {}
         self._vectors: dict[tuple[str, UUID, str], Vector] = {}
         self.schedules_of: dict[str, tuple[str | None, str | None]] = {}
         self.events: list[AuditEvent] = []
@@ -63,12 +65,14 @@ class MemoryDigests:
 
     async def get(self, group_id: str, digest_id: UUID) -> Digest | None:
         found = self._digests.get(digest_id)
-        return None if found is None or found.group_id != group_id else found
+        if found is None or found.group_id != group_id:
+            return None
+        return replace(found, insights=self._ledger.of_digest(digest_id))
 
     async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         mine = [one for one in self._digests.values() if one.group_id == group_id]
         newest = sorted(mine, key=lambda one: one.id, reverse=True)
-        return [replace(one, insights=()) for one in newest if before is None or one.id < before][:limit]
+        return [one for one in newest if before is None or one.id < before][:limit]
 
     async def group_of(self, digest_id: UUID) -> str | None:
         found = self._digests.get(digest_id)
@@ -77,7 +81,7 @@ class MemoryDigests:
     # the worker's side
 
     async def schedules(self) -> Sequence[Schedule]:
-        settled = {group: self._settled_in(group) for group in sorted(self._quarantine._rows)}
+        settled = {group: self._settled_in(group) for group in sorted(self._quarantine.rows)}
         return [
             Schedule(
                 group_id=group,
@@ -137,22 +141,21 @@ class MemoryDigests:
             "note": digest.note,
             "note_params": dict(digest.note_params),
             "report": dict(digest.report),
-            "insights": tuple(insights),
         }
         if not self._change(run, event, **done):
             return False
         for log_id in considered:
-            self._mark(run.group_id, log_id).considered += 1
-        for insight in insights:
+            self._ledger.consider(run.group_id, log_id)
+        for rank, insight in enumerate(insights):
+            self._ledger.put(insight, rank=rank)
             for source in insight.sources:
-                mark = self._mark(run.group_id, source.log_id)
-                mark.shown_in = mark.shown_in or insight.id
+                self._ledger.show(run.group_id, source.log_id, by=insight.id)
         return True
 
     # what it is made of
 
     async def unsettled(self, group_id: str) -> int:
-        rows = self._quarantine._rows[group_id].values()
+        rows = self._rows(group_id).values()
         return sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
 
     async def count(self, where: CandidateFilter) -> int:
@@ -170,16 +173,16 @@ class MemoryDigests:
             KnownVector(id=one.id, content=one.content, embedding=one.embedding)
             for one in self._longterm._chunks
             if one.group_id == group_id
+            and one.valid_to is None
             and one.embedding_model == model
             and one.agent_id is None
             and one.embedding is not None
         ]
 
     async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
-        shown = [one for digest in self._digests.values() for one in digest.insights if one.group_id == group_id]
         return [
             KnownVector(id=one.id, content=one.summary, embedding=one.embedding)
-            for one in sorted(shown, key=lambda one: one.id)
+            for one in sorted(self._ledger.of(group_id), key=lambda one: one.id)
             if one.state in (InsightState.PENDING, InsightState.SNOOZED)
             and one.embedding_model == model
             and one.embedding is not None
@@ -193,23 +196,11 @@ class MemoryDigests:
         ]
 
     async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
-        ends: dict[str, list[InsightState]] = {}
-        for digest in self._digests.values():
-            for insight in digest.insights if digest.group_id == group_id else ():
-                for agent in {one.agent_id for one in insight.sources if one.agent_id is not None}:
-                    ends.setdefault(agent, []).append(insight.state)
-        counts = {
-            agent: (states.count(InsightState.PROMOTED), states.count(InsightState.REJECTED))
-            for agent, states in ends.items()
-        }
-        return {agent: count for agent, count in counts.items() if any(count)}
+        rates = by_agent(judged(group_id, self._ledger, self._longterm.promotions), self._rows(group_id))
+        return {one.by: (one.promoted, one.rejected) for one in rates if one.by is not None}
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(digest for _, digest, *_ in self._tombstones._standing(group_id))
-
-    def judge(self, group_id: str, log_id: UUID, decision: UUID) -> None:
-        """As a person's decision does it."""
-        self._mark(group_id, log_id).judged_by = decision
 
     # inside
 
@@ -230,19 +221,19 @@ class MemoryDigests:
             self.events.append(event)
         return True
 
-    def _mark(self, group_id: str, log_id: UUID) -> _Mark:
-        return self._marks.setdefault((group_id, log_id), _Mark())
+    def _rows(self, group_id: str) -> Mapping[UUID, Row]:
+        return self._quarantine.rows.get(group_id, {})
 
-    def _settled_in(self, group_id: str) -> list[_Row]:
-        rows = self._quarantine._rows[group_id].values()
+    def _settled_in(self, group_id: str) -> list[Row]:
+        rows = self._rows(group_id).values()
         return [row for row in rows if row.state is not Admission.PENDING]
 
-    def _candidates(self, where: CandidateFilter) -> list[_Row]:
+    def _candidates(self, where: CandidateFilter) -> list[Row]:
         found = [row for row in self._settled_in(where.group_id) if self._is_candidate(row, where)]
         return sorted(found, key=lambda row: row.capture.id)
 
-    def _is_candidate(self, row: _Row, where: CandidateFilter) -> bool:
-        mark = self._marks.get((where.group_id, row.capture.id), _Mark())
+    def _is_candidate(self, row: Row, where: CandidateFilter) -> bool:
+        mark = self._ledger.mark(where.group_id, row.capture.id)
         echo = any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
         return (
             row.capture.node_type not in where.without_types
@@ -252,7 +243,7 @@ class MemoryDigests:
             and mark.considered < where.most_considered
         )
 
-    def _candidate(self, row: _Row, model: str) -> DigestCandidate:
+    def _candidate(self, row: Row, model: str) -> DigestCandidate:
         capture = row.capture
         own = row.vector if row.model == model else None
         return DigestCandidate(
@@ -263,10 +254,10 @@ class MemoryDigests:
             node_id=capture.node_id,
             node_type=capture.node_type,
             occurred_at=capture.occurred_at or capture.created_at,
-            confidence=_confidence(capture.metadata),
+            confidence=stated_confidence(capture.metadata),
             admission=row.state,
             flags=row.flags,
-            considered=self._marks.get((capture.group_id, capture.id), _Mark()).considered,
+            considered=self._ledger.mark(capture.group_id, capture.id).considered,
             embedding=own if own is not None else self._vectors.get((capture.group_id, capture.id, model)),
         )
 
@@ -280,10 +271,3 @@ class MemoryDigestQueue:
     async def put(self, group_id: str, digest_id: UUID) -> None:
         if (group_id, digest_id) not in self.waiting:
             self.waiting.append((group_id, digest_id))
-
-
-def _confidence(metadata: Metadata) -> float | None:
-    stated = metadata.get("confidence", metadata.get("confidence_score"))
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
-        return None
-    return float(stated)

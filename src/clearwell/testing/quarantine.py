@@ -27,7 +27,9 @@ from clearwell.records import (
 
 
 @dataclass
-class _Row:
+class Row:
+    """A captured output with all that was found of it."""
+
     capture: Capture
     request: tuple[str, str, bytes] | None
     state: Admission = Admission.PENDING
@@ -52,10 +54,15 @@ class MemoryQuarantine:
         self._clock = clock
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
-        self._rows: defaultdict[str, dict[UUID, _Row]] = defaultdict(dict)
+        self._rows: defaultdict[str, dict[UUID, Row]] = defaultdict(dict)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
         self.events: list[AuditEvent] = []
+
+    @property
+    def rows(self) -> Mapping[str, Mapping[UUID, Row]]:
+        """By group and id, for the twins of what else reads quarantine."""
+        return self._rows
 
     async def add(
         self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
@@ -64,7 +71,7 @@ class MemoryQuarantine:
             return earlier
         for number, capture in enumerate(captures):
             key = None if request is None else (request.principal, f"{number} {request.key}", request.request_hash)
-            row = _Row(capture=capture, request=key, next_try_at=capture.created_at + timedelta(seconds=2))
+            row = Row(capture=capture, request=key, next_try_at=capture.created_at + timedelta(seconds=2))
             if settled:
                 row.state, row.settled_at, row.verdicts = Admission.REFUSED, capture.created_at, list(settled)
             self._rows[capture.group_id][capture.id] = row
@@ -96,14 +103,14 @@ class MemoryQuarantine:
             for one in self._rows[group_id].values()
             if one.sighting is not None and one.sighting.entry_id == log_id
         )
-        return replace(_quarantine_row(row), sightings=again)
+        return replace(quarantine_row_of(row), sightings=again)
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
         newest_first = sorted(self._rows[group_id].values(), key=lambda row: row.capture.id, reverse=True)
         rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
-        return [_quarantine_row(row) for row in rows[:limit]]
+        return [quarantine_row_of(row) for row in rows[:limit]]
 
     async def pending(self, *, limit: int) -> list[Pending]:
         now = self._clock.now()
@@ -238,7 +245,7 @@ class _Batch:
         self.settled.extend(settled)
 
 
-def _quarantine_row(row: _Row) -> QuarantineRow:
+def quarantine_row_of(row: Row) -> QuarantineRow:
     return QuarantineRow(
         capture=row.capture,
         admission=row.state,
@@ -252,7 +259,7 @@ def _quarantine_row(row: _Row) -> QuarantineRow:
     )
 
 
-def _working_entry(row: _Row, ttl: timedelta) -> WorkingEntry:
+def _working_entry(row: Row, ttl: timedelta) -> WorkingEntry:
     capture = row.capture
     return WorkingEntry(
         id=capture.id,
@@ -271,7 +278,7 @@ def _working_entry(row: _Row, ttl: timedelta) -> WorkingEntry:
     )
 
 
-def _matches(row: _Row, where: QuarantineFilter) -> bool:
+def _matches(row: Row, where: QuarantineFilter) -> bool:
     capture = row.capture
     return (
         where.session_id in (None, capture.session_id)

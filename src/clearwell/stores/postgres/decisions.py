@@ -27,15 +27,10 @@ from clearwell.records import (
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Exchange, Statement
 from clearwell.stores.postgres.idempotency import claim_params
+from clearwell.stores.postgres.insights import changed_insight_params, insights_of
 from clearwell.stores.postgres.promotions import memory_params, models_of, promotion_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.reviewed import (
-    decision_of,
-    decision_params,
-    insight_params,
-    insights_of,
-    promotion_state_of,
-)
+from clearwell.stores.postgres.reviewed import decision_of, decision_params, promotion_state_of
 from clearwell.stores.postgres.rewording import reword
 from clearwell.stores.postgres.rows import event_params, to_column
 from clearwell.stores.postgres.tombstones import tombstone_of
@@ -118,16 +113,9 @@ class PostgresDesk:
         self._group_id = group_id
 
     async def insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
-        params = {
-            "group_id": self._group_id,
-            "ids": list(ids),
-            "before": None,
-            "state": None,
-            "now": None,
-            "limit": len(ids),
-        }
+        params = self._of_group(ids=list(ids), before=None, state=None, now=None, limit=len(ids))
         rows, sources = await self._run(
-            (query("insights"), params), (query("insight_sources"), {"group_id": self._group_id, "ids": list(ids)})
+            (query("insights"), params), (query("insight_sources"), self._of_group(ids=list(ids), chars=None))
         )
         return {one.id: one for one in insights_of(rows, sources)}
 
@@ -193,7 +181,7 @@ class PostgresDesk:
         await reword(self._transaction, self._lexicon, self._group_id, chunks, by=1)
 
     async def change(self, insight: Insight) -> None:
-        await self._run((query("change_insight"), insight_params(insight)))
+        await self._run((query("change_insight"), changed_insight_params(insight)))
 
     async def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         await self._run((query("unite_sources"), self._of_group(id=insight_id, others=list(others))))

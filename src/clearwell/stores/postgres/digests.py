@@ -1,8 +1,8 @@
 """Digests: the reader's side and the worker's, over the same rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +10,12 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.ports import Due, OpenDigest, Run, Schedule
-from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, InsightSource, Metadata, Verdict
+from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.insights import insight_of, insight_params, source_of
+from clearwell.stores.postgres.insights import insights_of, new_insight_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import event_params, verdict_of
+from clearwell.stores.postgres.rows import event_params, verdicts_of
 
 SOURCE_CHARS = 4000
 """So much of a source is shown beside an insight; the whole row can be read by its id."""
@@ -43,8 +43,7 @@ class PostgresDigests:
         rows, found = await self._database.run_all(Role.REVIEWER, group_id, statements)
         if not rows:
             return None
-        sources = await self._sources(group_id, [row["id"] for row in found])
-        return _digest_of(rows[0], [insight_of(row, sources.get(row["id"], ())) for row in found])
+        return _digest_of(rows[0], await self._shown(group_id, found))
 
     async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         params = {"group_id": group_id, "before": before, "limit": limit}
@@ -59,21 +58,16 @@ class PostgresDigests:
         _, rows = await self._database.run_all(Role.REVIEWER, None, statements)
         return str(rows[0]["group_id"]) if rows else None
 
-    async def _sources(self, group_id: str, ids: Sequence[UUID]) -> dict[UUID, tuple[InsightSource, ...]]:
-        params = {"group_id": group_id, "ids": list(ids), "chars": SOURCE_CHARS}
-        rows = await self._database.run(Role.REVIEWER, group_id, query("sources_of_insights"), params)
-        verdicts = await self._verdicts(group_id, [row["log_id"] for row in rows])
-        by_insight = groupby(rows, key=lambda row: row["insight_id"])
-        return {
-            insight_id: tuple(source_of(row, verdicts.get(row["log_id"], ())) for row in found)
-            for insight_id, found in by_insight
-        }
-
-    async def _verdicts(self, group_id: str, log_ids: Sequence[UUID]) -> dict[UUID, tuple[Verdict, ...]]:
-        params = {"group_id": group_id, "ids": list(log_ids)}
-        found = await self._database.run(Role.REVIEWER, group_id, query("receipts"), params)
-        by_row = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
-        return {log_id: tuple(verdict_of(row) for row in rows) for log_id, rows in by_row}
+    async def _shown(self, group_id: str, rows: Sequence[DictRow]) -> list[Insight]:
+        """With the beginnings of their sources, and how each of these passed the ingress filter."""
+        params = {"group_id": group_id, "ids": [row["id"] for row in rows], "chars": SOURCE_CHARS}
+        sources = await self._database.run(Role.REVIEWER, group_id, query("insight_sources"), params)
+        judged = {"group_id": group_id, "ids": [row["log_id"] for row in sources]}
+        verdicts = verdicts_of(await self._database.run(Role.REVIEWER, group_id, query("receipts"), judged))
+        return [
+            replace(one, sources=tuple(replace(each, verdicts=verdicts.get(each.log_id, ())) for each in one.sources))
+            for one in insights_of(rows, sources)
+        ]
 
 
 class PostgresDigestRuns:
@@ -188,7 +182,7 @@ def _kept(insight: Insight, place: int) -> list[Statement]:
         "statements": [source.statement for source in insight.sources],
     }
     return [
-        (query("add_insight"), insight_params(insight, place)),
+        (query("add_insight"), new_insight_params(insight, place)),
         (query("add_insight_sources"), sources),
         (query("mark_shown"), {**keys, "ids": ids}),
     ]

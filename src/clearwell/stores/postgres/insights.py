@@ -1,6 +1,8 @@
 """Between rows of insights and records."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -17,36 +19,56 @@ from clearwell.records import (
     Note,
     Sentence,
     Support,
-    Verdict,
     Writer,
+    stated_confidence,
 )
-from clearwell.stores.postgres.rows import stated_confidence, to_column
+from clearwell.stores.postgres.rows import from_column, to_column
 
 
-def insight_params(insight: Insight, place: int) -> Mapping[str, Any]:
-    support = insight.support
+def new_insight_params(insight: Insight, place: int) -> Mapping[str, Any]:
     return {
-        "group_id": insight.group_id,
-        "id": insight.id,
+        **_params(insight),
         "digest_id": insight.digest_id,
         "position": place,
-        "summary": insight.summary,
-        "written_by": insight.written_by,
-        "flags": list(insight.flags),
         "contradictions": Jsonb([_contradiction_json(one) for one in insight.contradictions]),
-        "support": Jsonb(
-            {"agents": support.agents, "sessions": support.sessions, "days": support.days, "rows": support.rows}
-        ),
         "score": insight.score,
-        "model": insight.embedding_model,
-        "embedding": None if insight.embedding is None else to_column(insight.embedding),
         "at": insight.created_at,
         "sentences": Jsonb([_sentence_json(one) for one in insight.sentences]),
         "notes": Jsonb([{"code": one.code, "params": dict(one.params)} for one in insight.notes]),
     }
 
 
-def insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
+def changed_insight_params(insight: Insight) -> Mapping[str, Any]:
+    return {
+        **_params(insight),
+        "version": insight.version,
+        "state": insight.state,
+        "snoozed_until": insight.snoozed_until,
+        "merged_into": insight.merged_into,
+        "changed_at": insight.changed_at,
+    }
+
+
+def _params(insight: Insight) -> dict[str, Any]:
+    return {
+        "group_id": insight.group_id,
+        "id": insight.id,
+        "summary": insight.summary,
+        "written_by": insight.written_by,
+        "flags": list(insight.flags),
+        "support": Jsonb(asdict(insight.support)),
+        "model": insight.embedding_model,
+        "embedding": None if insight.embedding is None else to_column(insight.embedding),
+    }
+
+
+def insights_of(rows: Sequence[DictRow], sources: Sequence[DictRow]) -> list[Insight]:
+    """With their sources, which come in the order of their insights."""
+    by_insight = {key: list(found) for key, found in groupby(sources, key=lambda row: row["insight_id"])}
+    return [_insight_of(row, [_source_of(one) for one in by_insight.get(row["id"], ())]) for row in rows]
+
+
+def _insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
     return Insight(
         id=row["id"],
         group_id=row["group_id"],
@@ -58,12 +80,13 @@ def insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
         sources=tuple(sources),
         contradictions=tuple(_contradiction_of(one) for one in row["contradictions"]),
         flags=tuple(row["flags"]),
-        support=Support(**row["support"]),
+        support=Support(**{one.name: int(row["support"].get(one.name, 0)) for one in fields(Support)}),
         score=row["score"],
         created_at=row["created_at"],
         changed_at=row["changed_at"],
         snoozed_until=row["snoozed_until"],
         merged_into=row["merged_into"],
+        embedding=from_column(row["embedding"]),
         embedding_model=row["model"],
         sentences=tuple(
             Sentence(text=one["text"], sources=tuple(UUID(source) for source in one["sources"]))
@@ -73,7 +96,7 @@ def insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
     )
 
 
-def source_of(row: DictRow, verdicts: Sequence[Verdict] = ()) -> InsightSource:
+def _source_of(row: DictRow) -> InsightSource:
     return InsightSource(
         log_id=row["log_id"],
         agent_id=row["agent_id"],
@@ -86,7 +109,6 @@ def source_of(row: DictRow, verdicts: Sequence[Verdict] = ()) -> InsightSource:
         content=row["content"],
         flags=tuple(row["flags"]),
         statement=row["statement"],
-        verdicts=tuple(verdicts),
         cut=row["cut"],
     )
 

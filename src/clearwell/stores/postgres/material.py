@@ -7,10 +7,10 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import CandidateFilter, KnownVector, RejectedVector
-from clearwell.records import Admission, DigestCandidate, Vector
+from clearwell.records import Admission, DigestCandidate, Vector, stated_confidence
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import from_column, stated_confidence, to_column
+from clearwell.stores.postgres.rows import from_column, to_column
 
 READ_CHARS = 100_000
 """More of a text is not read. A page of such texts is what a digest holds at most beside the candidates."""

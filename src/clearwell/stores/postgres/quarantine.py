@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 from uuid import UUID
-
-from psycopg.rows import DictRow
 
 from clearwell.ports import QuarantineFilter
 from clearwell.records import QuarantineRow, SeenAgain
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import quarantine_row_of, verdict_of
+from clearwell.stores.postgres.rows import quarantine_row_of, verdicts_of
 
 
 class PostgresQuarantine:
@@ -48,11 +45,6 @@ class PostgresQuarantine:
             **place,
         }
         rows = await self._database.run(Role.REVIEWER, group_id, query("quarantine_rows"), params)
-        verdicts = await self._verdicts(group_id, rows)
-        return [quarantine_row_of(row, [verdict_of(one) for one in verdicts.get(row["id"], [])]) for row in rows]
-
-    async def _verdicts(self, group_id: str, rows: Sequence[DictRow]) -> dict[UUID, Sequence[DictRow]]:
-        params = {"group_id": group_id, "ids": [row["id"] for row in rows]}
-        found = await self._database.run(Role.REVIEWER, group_id, query("receipts"), params)
-        by_row = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
-        return {log_id: list(verdicts) for log_id, verdicts in by_row}
+        judged = {"group_id": group_id, "ids": [row["id"] for row in rows]}
+        verdicts = verdicts_of(await self._database.run(Role.REVIEWER, group_id, query("receipts"), judged))
+        return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]

@@ -159,12 +159,16 @@ ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
 SELECT q.id, q.content FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
 WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state = 'admitted'
 
--- name: quarantine_rows
--- A page of a group's quarantine, newest first, or one row.
+-- part: whole_rows
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
     q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
-    a.next_try_at, (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
+    a.next_try_at,
+    (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
 FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+
+-- name: quarantine_rows
+-- A page of a group's quarantine, newest first, or one row.
+-- include: whole_rows
 WHERE q.group_id = %(group_id)s
     AND (%(id)s::uuid IS NULL OR q.id = %(id)s)
     AND (%(before)s::uuid IS NULL OR q.id < %(before)s)
@@ -665,19 +669,23 @@ INSERT INTO digests (group_id, id, status, due_at, requested_by, created_at)
 VALUES (%(group_id)s, %(id)s, 'queued', %(due_at)s, %(requested_by)s, %(created_at)s)
 ON CONFLICT DO NOTHING
 
--- name: open_digest
-SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
+-- part: digest_columns
+    id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
     note_params, report
+
+-- name: open_digest
+SELECT
+-- include: digest_columns
 FROM digests WHERE group_id = %(group_id)s AND status IN ('queued', 'running')
 
 -- name: get_digest
-SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
-    note_params, report
+SELECT
+-- include: digest_columns
 FROM digests WHERE group_id = %(group_id)s AND id = %(id)s
 
 -- name: list_digests
-SELECT id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
-    note_params, report
+SELECT
+-- include: digest_columns
 FROM digests WHERE group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR id < %(before)s)
 ORDER BY id DESC LIMIT %(limit)s
 
@@ -688,21 +696,13 @@ SELECT set_config('clearwell.digest', %(id)s, true)
 -- name: group_of_digest
 SELECT group_id FROM digests WHERE id = %(id)s
 
--- name: insights_of_digest
-SELECT id, group_id, digest_id, version, state, summary, written_by, flags, contradictions, support, score, model,
-    snoozed_until, merged_into, created_at, changed_at, sentences, notes
-FROM insights WHERE group_id = %(group_id)s AND digest_id = %(digest_id)s ORDER BY position
+-- part: insight_columns
+SELECT i.id, i.group_id, i.digest_id, i.version, i.state, i.summary, i.written_by, i.flags, i.contradictions, i.support,
+    i.score, i.model, i.embedding, i.snoozed_until, i.merged_into, i.created_at, i.changed_at, i.sentences, i.notes
 
--- name: sources_of_insights
-SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
-    left(q.content, %(chars)s) AS content, length(q.content) > %(chars)s AS cut,
-    q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
-    a.state, a.flags
-FROM insight_sources s
-JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
-JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id
-WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(ids)s)
-ORDER BY s.insight_id, s.position
+-- name: insights_of_digest
+-- include: insight_columns
+FROM insights i WHERE i.group_id = %(group_id)s AND i.digest_id = %(digest_id)s ORDER BY i.position
 
 -- name: digest_schedules
 SELECT w.group_id, w.first_settled_at, g.digest_cron, g.digest_zone
@@ -718,8 +718,8 @@ SELECT group_id, id FROM digests WHERE status IN ('queued', 'running') ORDER BY 
 -- name: take_digest
 UPDATE digests SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, %(at)s), progress = 0
 WHERE group_id = %(group_id)s AND id = %(id)s AND status IN ('queued', 'running')
-RETURNING id, group_id, status, due_at, requested_by, created_at, started_at, finished_at, attempts, progress, note,
-    note_params, report
+RETURNING
+-- include: digest_columns
 
 -- name: tell_digest
 UPDATE digests SET progress = %(progress)s, note = %(note)s, note_params = %(params)s
@@ -880,27 +880,30 @@ UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,
     next_try_at = %(now)s + coalesce(%(wait)s::interval, least(%(longest)s, %(first)s * 2 ^ least(attempts, 10)))
 WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
 
--- name: promotion_states
--- How memories came to be, and whether they hold.
+-- part: promotion_columns
 SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
     p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
     w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
-FROM promotions p
+
+-- part: promotion_fate
+-- Whether its chunks are still to be made, how many there are, and until when they held.
 LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
 LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
     WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
+
+-- name: promotion_states
+-- How memories came to be, and whether they hold.
+-- include: promotion_columns
+FROM promotions p
+-- include: promotion_fate
 WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(memory_ids)s)
 ORDER BY p.id
 
 -- name: waiting_promotion
-SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
-    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
-    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+-- include: promotion_columns
 FROM promotions p
-JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
-LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
-    WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
-WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
+-- include: promotion_fate
+WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL
 
 -- name: same_promotion
 -- The same thing, or one from the same origin, that still holds.
@@ -908,21 +911,16 @@ WITH alike AS MATERIALIZED (
     SELECT * FROM promotions WHERE group_id = %(group_id)s
         AND (fingerprint = %(fingerprint)s OR origin_id = %(origin_id)s::uuid)
 )
-SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
-    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
-    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+-- include: promotion_columns
 FROM alike p
-LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
-LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
-    WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
+-- include: promotion_fate
 WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
 ORDER BY p.id LIMIT 1
 
 -- name: insights
 -- Insights of a group, or those with these ids: the newest digest first, each in the order of its ranks, what is like
 -- something rejected last. A snoozed one whose time has come is pending.
-SELECT i.id, i.group_id, i.digest_id, i.version, i.state, i.summary, i.written_by, i.flags, i.contradictions, i.support,
-    i.score, i.model, i.embedding, i.snoozed_until, i.merged_into, i.created_at, i.changed_at
+-- include: insight_columns
 FROM insights i
 LEFT JOIN insights b ON b.group_id = i.group_id AND b.id = %(before)s::uuid
 WHERE i.group_id = %(group_id)s
@@ -934,8 +932,12 @@ WHERE i.group_id = %(group_id)s
 ORDER BY i.digest_id DESC, 'near_rejected' = ANY(i.flags), i.position, i.id LIMIT %(limit)s
 
 -- name: insight_sources
+-- Their own first, then those of each insight that was merged into them. Without a number of characters all are given.
 SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
-    q.raw_metadata, q.content, a.state AS admission, a.flags
+    coalesce(left(q.content, %(chars)s::integer), q.content) AS content,
+    coalesce(length(q.content) > %(chars)s::integer, false) AS cut,
+    q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
+    a.state, a.flags
 FROM insight_sources s
 JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
 JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id
@@ -974,37 +976,36 @@ VALUES (%(group_id)s, %(id)s, %(action)s, %(insight_id)s, %(promotion_id)s, %(me
     %(supersedes)s, %(others)s, %(undoes)s, %(already)s, %(until)s, %(reason)s, %(text_before)s, %(text_after)s,
     %(writer_before)s, %(by)s, %(at)s)
 
--- name: decisions
+-- part: decision_columns
 SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
     d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+
+-- name: decisions
+-- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR d.id < %(before)s)
 ORDER BY d.id DESC LIMIT %(limit)s
 
 -- name: decision
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+-- include: decision_columns
 FROM decisions d WHERE d.group_id = %(group_id)s AND d.id = %(id)s
 
 -- name: decisions_on_insight
 -- Newest first; also a merge that took it in.
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+-- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
 ORDER BY d.id DESC LIMIT 1000
 
 -- name: standing_decision
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+-- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
     AND d.action <> 'undo' AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 ORDER BY d.id DESC LIMIT 1
 
 -- name: decisions_of_memories
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+-- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s
     AND (d.memory_id = ANY(%(ids)s) OR d.supersedes = ANY(%(ids)s) OR d.others && %(ids)s::uuid[])
@@ -1012,8 +1013,7 @@ ORDER BY d.id
 
 -- name: superseding_decision
 -- The last decision that replaced a memory and is not undone.
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+-- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s AND d.supersedes = %(id)s AND d.action = 'promote'
     AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
@@ -1050,10 +1050,7 @@ SELECT DISTINCT insight_id FROM insight_sources WHERE group_id = %(group_id)s AN
 SELECT id FROM insights WHERE group_id = %(group_id)s AND merged_into = ANY(%(ids)s)
 
 -- name: rows_by_id
-SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
-    q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
-    (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
-FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+-- include: whole_rows
 WHERE q.group_id = %(group_id)s AND q.id = ANY(%(ids)s) ORDER BY q.id
 
 -- name: sightings_by_row
@@ -1103,7 +1100,8 @@ WITH stated AS (
     SELECT DISTINCT origin_id AS log_id FROM promotions
     WHERE group_id = %(group_id)s AND origin IN ('working', 'quarantine')
 )
-SELECT agent_id, least(floor(confidence * 10), 9)::integer AS bucket, count(*)::integer AS entries,
+SELECT agent_id, CASE WHEN confidence IS NOT NULL THEN least(floor(confidence * 10), 9)::integer END AS bucket,
+    count(*)::integer AS entries,
     count(*) FILTER (WHERE f.promoted OR d.log_id IS NOT NULL)::integer AS promoted,
     count(*) FILTER (WHERE f.rejected AND NOT coalesce(f.promoted, false) AND d.log_id IS NULL)::integer AS rejected,
     count(*) FILTER (WHERE 'conflict' = ANY(t.flags))::integer AS conflict, avg(confidence) AS mean_stated
@@ -1122,10 +1120,8 @@ FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precis
     WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
     GROUP BY i.id, i.created_at) AS lags
 
--- name: numbers_by_agent
--- What was decided on by agent: insights, and outputs that were promoted straight.
-SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
-    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+-- part: judged
+-- What was decided on, with its rows: insights, and outputs that were promoted straight.
 FROM (
     SELECT i.id, i.state, s.log_id FROM insights i
     JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
@@ -1136,23 +1132,19 @@ FROM (
     WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
         AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 ) AS j
+
+-- name: numbers_by_agent
+SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+-- include: judged
 JOIN quarantine_logs q ON q.group_id = %(group_id)s AND q.id = j.log_id
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
 -- name: numbers_by_check
--- The same by how each check of the ingress filter ended.
+-- By how each check of the ingress filter ended.
 SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
-FROM (
-    SELECT i.id, i.state, s.log_id FROM insights i
-    JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
-    WHERE i.group_id = %(group_id)s AND i.state IN ('promoted', 'rejected')
-    UNION ALL
-    SELECT p.id, 'promoted', p.origin_id FROM promotions p
-    JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
-    WHERE p.group_id = %(group_id)s AND p.origin IN ('working', 'quarantine') AND d.insight_id IS NULL
-        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
-) AS j
+-- include: judged
 JOIN ingress_verdicts v ON v.group_id = %(group_id)s AND v.log_id = j.log_id
 GROUP BY 1 ORDER BY 1
 
@@ -1191,7 +1183,6 @@ WHERE m.group_id = %(group_id)s AND m.id = t.id AND m.chunk_no = t.chunk_no
 
 -- name: promotes_of
 -- Every decision that made a memory or found it made, and whether it is undone.
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at,
-    EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
+-- include: decision_columns
+    , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
 FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = %(id)s AND d.action = 'promote' ORDER BY d.id

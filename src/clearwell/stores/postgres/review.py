@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -24,9 +23,10 @@ from clearwell.records import (
 )
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
+from clearwell.stores.postgres.insights import insights_of
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.reviewed import decision_of, insights_of, promotion_state_of
-from clearwell.stores.postgres.rows import quarantine_row_of, verdict_of
+from clearwell.stores.postgres.reviewed import decision_of, promotion_state_of
+from clearwell.stores.postgres.rows import quarantine_row_of, verdicts_of
 
 MOST_ROWS = 1000
 BUCKETS = 10
@@ -61,7 +61,7 @@ class PostgresReview:
 
     async def _insights(self, group_id: str, place: Mapping[str, Any], limit: int) -> list[Insight]:
         rows = await self._run(group_id, "insights", **place, limit=limit)
-        sources = await self._run(group_id, "insight_sources", ids=[row["id"] for row in rows])
+        sources = await self._run(group_id, "insight_sources", ids=[row["id"] for row in rows], chars=None)
         return insights_of(rows, sources)
 
     async def decisions(
@@ -133,10 +133,8 @@ class PostgresReview:
     async def _rows(self, group_id: str, ids: Sequence[UUID]) -> list[QuarantineRow]:
         wanted = list(ids)[:MOST_ROWS]
         rows = await self._run(group_id, "rows_by_id", ids=wanted)
-        found = await self._run(group_id, "receipts", ids=wanted)
-        judged = groupby((row for row in found if row["check"] is not None), key=lambda row: row["log_id"])
-        verdicts = {log_id: [verdict_of(one) for one in given] for log_id, given in judged}
-        return [quarantine_row_of(row, verdicts.get(row["id"], [])) for row in rows]
+        verdicts = verdicts_of(await self._run(group_id, "receipts", ids=wanted))
+        return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]
 
     # numbers
 

@@ -1,6 +1,7 @@
 """Between rows of the database and records."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -55,6 +56,12 @@ def verdict_of(row: DictRow) -> Verdict:
     )
 
 
+def verdicts_of(rows: Sequence[DictRow]) -> dict[UUID, tuple[Verdict, ...]]:
+    """By row of quarantine: what stands with its admission in ``receipts``."""
+    judged = groupby((row for row in rows if row["check"] is not None), key=lambda row: row["log_id"])
+    return {log_id: tuple(verdict_of(one) for one in given) for log_id, given in judged}
+
+
 def verdict_params(group_id: str, log_id: UUID, verdict: Verdict, position: int) -> Mapping[str, Any]:
     return {
         "group_id": group_id,
@@ -96,14 +103,6 @@ def to_column(vector: Vector) -> HalfVector:
 
 def from_column(value: HalfVector | None) -> Vector | None:
     return None if value is None else np.asarray(value.to_numpy(), dtype=np.float32)
-
-
-def stated_confidence(row: DictRow) -> float | None:
-    """The confidence that an agent stated, where it is one."""
-    stated = row["confidence"] if row["confidence"] is not None else row["confidence_score"]
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
-        return None
-    return float(stated)
 
 
 def event_params(event: AuditEvent) -> dict[str, Any]:

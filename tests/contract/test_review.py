@@ -1,0 +1,287 @@
+"""What reviewers read: insights in order, what was decided on them, and what rests on what."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.ports import Desk, RestsOn
+from clearwell.records import (
+    Action,
+    Admission,
+    Decision,
+    Insight,
+    InsightState,
+    Layer,
+    Memory,
+    NewMemory,
+    Origin,
+    Promotion,
+    Sighting,
+)
+from tests.contract.ports import Stores, capture, event, promotion, settled, unit
+from tests.contract.test_decisions import decision
+from tests.contract.test_digests import LATER, begun, candidates, done, insight, keep, settle
+
+DECIDED = LATER + timedelta(minutes=1)
+
+
+async def shown(stores: Stores, *sources: Sequence[int], number: int = 1, flags: tuple[str, ...] = ()) -> list[Insight]:
+    """A digest with an insight on each of these rows, which are captured first."""
+    rows = sorted({row for each in sources for row in each})
+    await keep(stores, *rows)
+    await settle(stores, *(settled(row, vector=unit(row)) for row in rows))
+    asked, run = await begun(stores, number)
+    made = [
+        replace(insight(10 * number + place, asked, *each), flags=flags if place == 0 else ())
+        for place, each in enumerate(sources)
+    ]
+    ids = [UUID(int=row) for row in rows]
+    assert await stores.runs.finish(run, done(asked), made, considered=ids, event=event(200 + number))
+    return made
+
+
+def from_insight(number: int, one: Insight) -> tuple[Promotion, Sequence[Memory]]:
+    return _from(number, Origin.INSIGHT, one.id)
+
+
+def from_row(number: int, row: int) -> tuple[Promotion, Sequence[Memory]]:
+    return _from(number, Origin.QUARANTINE, UUID(int=row))
+
+
+def _from(number: int, origin: Origin, origin_id: UUID) -> tuple[Promotion, Sequence[Memory]]:
+    made, chunks = promotion(number)
+    text = NewMemory(content=made.text.content, origin=origin, origin_id=origin_id)
+    return replace(made, text=text), [replace(one, session_id=None, author=None) for one in chunks]
+
+
+async def promote(desk: Desk, number: int, one: Insight) -> Decision:
+    made = from_insight(number, one)
+    await desk.promote([made])
+    await desk.change(replace(one, state=InsightState.PROMOTED, version=2, changed_at=DECIDED))
+    return await record(
+        desk, number, insight_id=one.id, promotion_id=made[0].id, memory_id=made[0].memory_id, at=DECIDED
+    )
+
+
+async def record(desk: Desk, number: int, **more: object) -> Decision:
+    taken = decision(number, **more)
+    await desk.record(taken, event(300 + number))
+    return taken
+
+
+def ids(found: Sequence[Insight]) -> list[int]:
+    return [one.id.int for one in found]
+
+
+async def test_the_newest_digest_comes_first_and_what_is_like_something_rejected_last(stores: Stores) -> None:
+    await shown(stores, [1], [2])
+    await shown(stores, [3], [4], [5], number=2, flags=("near_rejected",))
+    assert ids(await stores.reviewed.insights("g", now=LATER)) == [7021, 7022, 7020, 7010, 7011]
+    assert ids(await stores.reviewed.insights("g", now=LATER, limit=2)) == [7021, 7022]
+    assert ids(await stores.reviewed.insights("g", now=LATER, before=UUID(int=7022), limit=2)) == [7020, 7010]
+    assert await stores.reviewed.insights("other", now=LATER) == []
+
+
+async def test_a_snoozed_insight_is_pending_when_its_time_has_come(stores: Stores) -> None:
+    first, second = await shown(stores, [1], [2])
+    async with stores.decisions.open("g") as desk:
+        await desk.change(replace(first, state=InsightState.SNOOZED, snoozed_until=DECIDED))
+    asked = stores.reviewed.insights
+    assert ids(await asked("g", now=LATER, state=InsightState.PENDING)) == [second.id.int]
+    assert ids(await asked("g", now=LATER, state=InsightState.SNOOZED)) == [first.id.int]
+    assert ids(await asked("g", now=DECIDED, state=InsightState.PENDING)) == [first.id.int, second.id.int]
+    assert await asked("g", now=DECIDED, state=InsightState.SNOOZED) == []
+
+
+async def test_an_insight_is_read_as_it_was_made_and_as_it_was_changed(stores: Stores) -> None:
+    (made,) = await shown(stores, [1, 2])
+    assert await stores.reviewed.insight("g", made.id) == made
+    assert await stores.reviewed.insight("other", made.id) is None
+    changed = replace(made, version=2, summary="Other words.", changed_at=DECIDED, flags=("conflict",))
+    changed = replace(changed, embedding=None, embedding_model=None)
+    async with stores.decisions.open("g") as desk:
+        await desk.change(changed)
+        assert (await desk.insights([made.id, UUID(int=1)])) == {made.id: changed}
+    assert await stores.reviewed.insight("g", made.id) == changed
+
+
+async def test_sources_are_united_once_and_separated_again(stores: Stores) -> None:
+    first, second, third = await shown(stores, [1, 2], [2, 3], [3, 4])
+    async with stores.decisions.open("g") as desk:
+        await desk.unite(first.id, [third.id, second.id])
+        united = (await desk.insights([first.id]))[first.id]
+        assert [one.log_id.int for one in united.sources] == [1, 2, 3, 4]
+        await desk.separate(first.id, [second.id, third.id])
+        assert (await desk.insights([first.id]))[first.id].sources == first.sources
+
+
+async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    await settle(stores, settled(1), settled(2))
+    async with stores.decisions.open("g") as desk:
+        await desk.judge([UUID(int=1)], by=UUID(int=8001))
+        await desk.judge([UUID(int=1), UUID(int=2)], by=UUID(int=8002))
+    assert await candidates(stores) == []
+    async with stores.decisions.open("g") as desk:
+        await desk.free(by=UUID(int=8002))
+    assert await candidates(stores) == [2]
+    async with stores.decisions.open("g") as desk:
+        await desk.free(by=UUID(int=8001))
+    assert await candidates(stores) == [1, 2]
+
+
+async def test_what_fails_at_the_desk_leaves_insights_as_they_were(stores: Stores) -> None:
+    (made,) = await shown(stores, [1])
+    with pytest.raises(ZeroDivisionError):
+        async with stores.decisions.open("g") as desk:
+            await desk.change(replace(made, state=InsightState.REJECTED))
+            await record(desk, 1, action=Action.REJECT, insight_id=made.id)
+            raise ZeroDivisionError
+    assert await stores.reviewed.insight("g", made.id) == made
+    assert await stores.reviewed.decisions("g") == []
+
+
+async def test_decisions_are_read_newest_first_and_by_insight(stores: Stores) -> None:
+    first, second = await shown(stores, [1], [2])
+    async with stores.decisions.open("g") as desk:
+        snooze = await record(desk, 1, action=Action.SNOOZE, insight_id=first.id, until=DECIDED)
+        merge = await record(desk, 2, action=Action.MERGE, insight_id=second.id, others=(first.id,), text_before="x")
+        undo = await record(desk, 3, action=Action.UNDO, insight_id=second.id, undoes=merge.id)
+    assert await stores.reviewed.decisions("g") == [undo, merge, snooze]
+    assert await stores.reviewed.decisions("g", before=undo.id, limit=1) == [merge]
+    assert await stores.reviewed.decisions("g", insight_id=first.id) == [merge, snooze]
+    assert await stores.reviewed.decisions("other") == []
+    async with stores.decisions.open("g") as desk:
+        assert await desk.standing(first.id) == snooze
+        assert await desk.standing(second.id) is None
+
+
+async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
+    (made,) = await shown(stores, [1])
+    async with stores.decisions.open("g") as desk:
+        taken = await promote(desk, 1, made)
+    assert taken.memory_id is not None
+    named = {"insight": made.id, "decision": taken.id, "memory": taken.memory_id, "row": UUID(int=1)}
+    assert {kind: await stores.reviewed.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
+    nothing = {kind: await stores.reviewed.group_of(kind, UUID(int=4)) for kind in named}
+    assert nothing == dict.fromkeys(named)
+    assert await stores.reviewed.groups(limit=5) == ["g"]
+
+
+async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> None:
+    first, second, _ = await shown(stores, [1], [2], [3])
+    async with stores.decisions.open("g") as desk:
+        await desk.unite(first.id, [second.id])
+        await desk.change(replace(second, state=InsightState.MERGED, merged_into=first.id))
+        taken = await promote(desk, 1, first)
+        later = await record(desk, 2, memory_id=None, supersedes=taken.memory_id)
+    assert taken.memory_id is not None
+    found = await stores.reviewed.origin("g", taken.memory_id)
+    assert found is not None
+    assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id]
+    assert list(found.decisions) == [taken, later]
+    assert sorted(ids(found.insights)) == [first.id.int, second.id.int]
+    assert [(one.capture.id.int, one.admission, len(one.verdicts)) for one in found.rows] == [
+        (1, Admission.ADMITTED, 1),
+        (2, Admission.ADMITTED, 1),
+    ]
+    assert await stores.reviewed.origin("other", taken.memory_id) is None
+    assert await stores.reviewed.origin("g", UUID(int=4)) is None
+
+
+async def test_a_row_leads_to_the_memories_that_rest_on_it(stores: Stores) -> None:
+    (made,) = await shown(stores, [1, 2])
+    await keep(stores, 3, 4)
+    seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
+    await settle(stores, replace(settled(3, Admission.REFUSED), sighting=seen))
+    async with stores.decisions.open("g") as desk:
+        taken = await promote(desk, 1, made)
+        straight = from_row(2, 1)
+        await desk.promote([straight])
+    found = await stores.reviewed.influence("g", UUID(int=1))
+    assert found is not None
+    assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id, straight[0].memory_id]
+    assert (found.decisions, ids(found.insights)) == ((taken,), [made.id.int])
+    again = await stores.reviewed.influence("g", UUID(int=3))
+    assert again is not None
+    assert (again.promotions, again.sightings_of) == ((), ((UUID(int=1), Layer.WORKING),))
+    waits = await stores.reviewed.influence("g", UUID(int=4))
+    assert waits is not None
+    assert [(one.admission, one.next_try_at) for one in waits.rows] == [
+        (Admission.PENDING, capture(4).created_at + timedelta(seconds=2))
+    ]
+    assert await stores.reviewed.influence("other", UUID(int=1)) is None
+
+
+async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds(stores: Stores) -> None:
+    (made,) = await shown(stores, [1])
+    await stores.captures.add([replace(capture(2), session_id="s2", agent_id="a2")])
+    async with stores.decisions.open("g") as desk:
+        await promote(desk, 1, made)
+        await desk.promote([from_row(2, 2), promotion(3, agent_id="a2")])
+
+    async def resting(**on: object) -> list[int]:
+        found = await stores.reviewed.resting_on("g", RestsOn(**on))  # type: ignore[arg-type]
+        return [one.promotion.memory_id.int for one in found]
+
+    assert await resting(source=UUID(int=1)) == [1001]
+    assert await resting(session_id="s1") == [1001, 1003]
+    assert await resting(session_id="s2") == [1002]
+    assert await resting(agent_id="a2") == [1002, 1003]
+    assert await resting(agent_id="Ann") == [1003]
+    async with stores.decisions.open("g") as desk:
+        await desk.withdraw([UUID(int=1002)], at=DECIDED)
+    assert await resting(agent_id="a2") == [1003]
+    states = await stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
+    assert [(one.promotion.memory_id.int, one.state) for one in states] == [(1001, "verified"), (1002, "withdrawn")]
+
+
+async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
+    first, second, _ = await shown(stores, [1], [2], [3])
+    await stores.captures.add([replace(capture(4), agent_id="a2")])
+    await settle(stores, settled(4))
+    straight = from_row(2, 4)
+    async with stores.decisions.open("g") as desk:
+        await promote(desk, 1, first)
+        await desk.change(replace(second, state=InsightState.REJECTED))
+        await record(desk, 2, action=Action.REJECT, insight_id=second.id, at=DECIDED + timedelta(minutes=2))
+        await desk.promote([straight, (promotion(3)[0], None)])
+        await record(desk, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
+    await stores.reviewed.note_uses("g", [UUID(int=1001), UUID(int=4)], at=DECIDED)
+    await stores.reviewed.note_uses("g", [UUID(int=1001)], at=DECIDED + timedelta(days=1))
+    found = await stores.reviewed.numbers("g")
+    assert found.insights == {"pending": 1, "promoted": 1, "rejected": 1}
+    assert (found.lag_median, found.lag_p90) == pytest.approx((120.0, 168.0))
+    assert (found.lag_sum, found.lag_count, found.oldest_pending_at) == (240.0, 2, LATER)
+    assert [(one.by, one.promoted, one.rejected) for one in found.by_agent] == [("a1", 1, 1), ("a2", 1, 0)]
+    assert [(one.by, one.promoted, one.rejected) for one in found.by_check] == [("length:pass", 2, 1)]
+    assert (found.memories, found.memories_used, found.promoting) == (2, 1, 1)
+    assert (found.digests, found.digests_yield) == (1, 0.5)
+    assert await stores.material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
+    async with stores.decisions.open("g") as desk:
+        await record(desk, 4, action=Action.UNDO, undoes=UUID(int=9003))
+    assert await stores.material.decided("g") == {"a1": (1, 1)}
+
+
+async def test_numbers_of_a_group_without_anything(stores: Stores) -> None:
+    found = await stores.reviewed.numbers("g")
+    assert (found.insights, found.lag_median, found.lag_count, found.oldest_pending_at) == ({}, None, 0, None)
+    assert (found.by_agent, found.by_check, found.memories, found.digests_yield) == ([], [], 0, None)
+    assert await stores.reviewed.calibration("g") == []
+    assert await stores.reviewed.groups(limit=5) == []
+
+
+async def test_what_agents_stated_is_held_against_what_became_of_it(stores: Stores) -> None:
+    first, second, _ = await shown(stores, [1], [2], [3])
+    await stores.captures.add([replace(capture(4), agent_id=None, metadata={"confidence": "high"})])
+    async with stores.decisions.open("g") as desk:
+        await promote(desk, 1, first)
+        await desk.change(replace(second, state=InsightState.REJECTED))
+    stated, unstated = await stores.reviewed.calibration("g")
+    assert (stated.agent_id, stated.low, stated.high) == ("a1", 0.9, 1.0)
+    assert stated.mean_stated == pytest.approx(0.9)
+    assert (stated.entries, stated.promoted, stated.rejected, stated.conflict) == (3, 1, 1, 0)
+    assert (unstated.agent_id, unstated.low, unstated.entries, unstated.promoted) == (None, None, 1, 0)

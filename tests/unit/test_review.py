@@ -1,0 +1,337 @@
+"""What may be decided on an insight and what that does, on twins: promote, reject, merge, snooze, undo, retract."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.errors import Conflict, EmbedderUnavailable, InvalidInput, NotAllowed, NotFound
+from clearwell.flow.review import Wanted
+from clearwell.ports import RestsOn
+from clearwell.records import (
+    Action,
+    Decided,
+    IdempotencyKey,
+    Insight,
+    InsightSource,
+    InsightState,
+    NewCapture,
+    NewMemory,
+    Support,
+    Vector,
+    Writer,
+    stated_confidence,
+)
+from clearwell.testing import WordEmbedder
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+
+THIRD = "Customers in Japan are billed in yen since the second quarter, and no longer in dollars."
+
+
+class Weak(WordEmbedder):
+    """A model that can be switched off."""
+
+    down = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise EmbedderUnavailable("embedder_unavailable", problem="down")
+        return await super().embed(texts)
+
+
+async def offered(path: Path, summary: str, *outputs: NewCapture) -> UUID:
+    """An insight on these outputs, as a digest would show it."""
+    ids = [(await path.memory.capture(one, by=PERSON, wait=True)).id for one in outputs]
+    now = path.clock.now()
+    made = Insight(
+        id=path.ids.new(),
+        group_id="g",
+        digest_id=path.ids.new(),
+        version=1,
+        state=InsightState.PENDING,
+        summary=summary,
+        written_by=Writer.EXTRACTIVE,
+        sources=tuple([await _source(path, one) for one in ids]),
+        contradictions=(),
+        flags=(),
+        support=Support(agents=1, sessions=1, days=1, rows=len(ids)),
+        score=1.0,
+        created_at=now,
+        changed_at=now,
+    )
+    path.ledger.put(made)
+    return made.id
+
+
+async def _source(path: Path, log_id: UUID) -> InsightSource:
+    row = await path.quarantine.get("g", log_id)
+    assert row is not None
+    capture = row.capture
+    return InsightSource(
+        log_id=log_id,
+        agent_id=capture.agent_id,
+        session_id=capture.session_id,
+        node_id=capture.node_id,
+        node_type=capture.node_type,
+        occurred_at=capture.occurred_at or capture.created_at,
+        confidence=stated_confidence(capture.metadata),
+        admission=row.admission,
+        content=capture.content,
+        flags=row.flags,
+    )
+
+
+async def decide(path: Path, action: Action, insight_id: UUID, **more: object) -> Decided:
+    return await path.review.decide("g", Wanted(action=action, id=insight_id, **more), by=PERSON)  # type: ignore[arg-type]
+
+
+async def insight(path: Path, insight_id: UUID) -> Insight:
+    found = await path.reviewed.insight("g", insight_id)
+    assert found is not None
+    return found
+
+
+def verified(path: Path) -> list[str]:
+    return [chunk.content for chunk in path.longterm.chunks if chunk.valid_to is None]
+
+
+async def test_what_is_promoted_is_verified_judged_and_undone() -> None:
+    path = Path()
+    one = await offered(path, LONG, said(LONG))
+    done = await decide(path, Action.PROMOTE, one)
+    assert (done.status, done.already, verified(path)) == ("promoted", False, [LONG])
+    (row,) = (source.log_id for source in (await insight(path, one)).sources)
+    assert path.ledger.mark("g", row).judged_by == one
+    undone = await decide(path, Action.UNDO, one)
+    assert (undone.undone, verified(path), path.ledger.mark("g", row).judged_by) == (Action.PROMOTE, [], None)
+    found = await insight(path, one)
+    assert (found.state, found.version) == (InsightState.PENDING, 3)
+    again = await decide(path, Action.PROMOTE, one)
+    assert (again.already, verified(path)) == (False, [LONG])
+    assert again.id != done.id
+
+
+async def test_the_same_decision_again_is_the_same_answer_and_another_is_refused() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    first = await decide(path, Action.PROMOTE, one)
+    again = await decide(path, Action.PROMOTE, one, text=f"  {LONG}")
+    assert (again.id, again.decision_id, again.already) == (first.id, first.decision_id, True)
+    for action, more in ((Action.PROMOTE, {"text": OTHER}), (Action.REJECT, {"reason": "no"}), (Action.SNOOZE, {})):
+        with pytest.raises(Conflict) as refused:
+            await decide(path, action, one, **more)
+        assert refused.value.code == "insight_decided"
+
+
+async def test_a_version_that_is_not_the_present_one_is_refused_with_what_changed() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    await decide(path, Action.SNOOZE, one, version=1, days=2)
+    with pytest.raises(Conflict) as stale:
+        await decide(path, Action.PROMOTE, one, version=1)
+    assert stale.value.code == "insight_stale"
+    assert stale.value.current is not None
+    assert (stale.value.current["version"], stale.value.current["action"]) == (2, "snooze")
+    assert verified(path) == []
+
+
+async def test_a_rejected_value_stays_out_until_that_is_undone() -> None:
+    path = Path()
+    one, same = await offered(path, LONG), await offered(path, LONG)
+    done = await decide(path, Action.REJECT, one, reason="made up")
+    assert done.tombstone_id is not None
+    assert (await decide(path, Action.REJECT, one, reason="again")).already
+    with pytest.raises(Conflict) as refused:
+        await decide(path, Action.PROMOTE, same)
+    assert refused.value.code == "promotion_rejected"
+    await decide(path, Action.UNDO, one)
+    assert (await decide(path, Action.PROMOTE, same)).status == "promoted"
+
+
+async def test_what_only_quotes_a_source_is_rejected_without_the_source() -> None:
+    path = Path()
+    one = await offered(path, LONG, said(LONG))
+    await decide(path, Action.REJECT, one, reason="not worth keeping")
+    assert (await path.memory.promote("g", LONG, by=PERSON)).chunks == 1
+
+
+async def test_a_rejection_needs_a_reason() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    with pytest.raises(InvalidInput):
+        await decide(path, Action.REJECT, one)
+    assert (await insight(path, one)).state is InsightState.PENDING
+
+
+async def test_what_a_memory_superseded_comes_back_with_the_undo_and_in_order_only() -> None:
+    path = Path()
+    first = await path.memory.promote("g", LONG, by=PERSON)
+    one, two = await offered(path, OTHER), await offered(path, THIRD)
+    second = await decide(path, Action.PROMOTE, one, supersedes=first.id)
+    assert (second.superseded, verified(path)) == (first.id, [OTHER])
+    third = await decide(path, Action.PROMOTE, two, supersedes=second.id)
+    with pytest.raises(Conflict) as later:
+        await decide(path, Action.UNDO, one)
+    assert later.value.code == "undo_superseding_first"
+    assert later.value.current == {"decision_id": str(third.decision_id), "memory_id": str(third.id)}
+    await decide(path, Action.UNDO, two)
+    assert verified(path) == [OTHER]
+    await decide(path, Action.UNDO, one)
+    assert verified(path) == [LONG]
+
+
+async def test_what_was_superseded_and_then_rejected_does_not_come_back() -> None:
+    path = Path()
+    first = await path.memory.promote("g", LONG, by=PERSON)
+    one = await offered(path, OTHER)
+    await decide(path, Action.PROMOTE, one, supersedes=first.id)
+    await path.memory.add_tombstone("g", LONG, reason="wrong all along", by=PERSON)
+    with pytest.raises(Conflict) as refused:
+        await decide(path, Action.UNDO, one)
+    assert refused.value.code == "undo_tombstoned"
+    assert verified(path) == [OTHER], "an undo is whole or not at all"
+
+
+async def test_a_memory_that_two_insights_hold_goes_with_the_last() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, LONG)
+    assert (await decide(path, Action.PROMOTE, one)).id == (await decide(path, Action.PROMOTE, two)).id
+    await decide(path, Action.UNDO, one)
+    assert verified(path) == [LONG]
+    await decide(path, Action.UNDO, two)
+    assert verified(path) == []
+
+
+async def test_a_decision_is_undone_once_and_an_undo_never() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    done = await decide(path, Action.PROMOTE, one)
+    assert done.decision_id is not None
+    undone = await path.review.undo("g", done.decision_id, by=PERSON, reason="too early")
+    assert undone.decision_id is not None
+    for decision_id, code in ((done.decision_id, "undo_twice"), (undone.decision_id, "undo_of_undo")):
+        with pytest.raises(Conflict) as refused:
+            await path.review.undo("g", decision_id, by=PERSON)
+        assert refused.value.code == code
+    with pytest.raises(Conflict) as nothing:
+        await decide(path, Action.UNDO, one)
+    assert nothing.value.code == "undo_nothing"
+    with pytest.raises(NotFound):
+        await path.review.undo("g", UUID(int=1), by=PERSON)
+
+
+async def test_a_later_decision_on_the_insight_is_undone_first() -> None:
+    path = Path()
+    one, two = await offered(path, LONG, said(LONG)), await offered(path, OTHER, said(OTHER))
+    merged = await decide(path, Action.MERGE, one, others=(two,))
+    assert merged.decision_id is not None
+    await decide(path, Action.PROMOTE, one)
+    with pytest.raises(Conflict) as later:
+        await path.review.undo("g", merged.decision_id, by=PERSON)
+    assert later.value.code == "undo_later_first"
+
+
+async def test_merged_insights_are_one_and_are_separated_as_they_were() -> None:
+    path = Path()
+    one = await offered(path, LONG, said(LONG))
+    two = await offered(path, OTHER, said(OTHER))
+    before = await insight(path, one)
+    await decide(path, Action.MERGE, one, others=(two, two, one))
+    both = await insight(path, one)
+    assert (both.summary, len(both.sources), both.support.rows) == (f"{LONG}\n{OTHER}", 2, 2)
+    assert ((await insight(path, two)).state, (await insight(path, two)).merged_into) == (InsightState.MERGED, one)
+    with pytest.raises(Conflict) as gone:
+        await decide(path, Action.PROMOTE, two)
+    assert gone.value.code == "insight_merged"
+    await decide(path, Action.UNDO, one)
+    after = await insight(path, one)
+    assert (after.summary, after.sources, after.written_by) == (before.summary, before.sources, before.written_by)
+    assert (await insight(path, two)).state is InsightState.PENDING
+    for others in ((), (one,), tuple(UUID(int=number) for number in range(1000, 1051))):
+        with pytest.raises(InvalidInput):
+            await decide(path, Action.MERGE, one, others=others)
+
+
+async def test_a_snoozed_insight_can_be_decided_on_and_wakes_by_itself() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    await decide(path, Action.SNOOZE, one, days=2)
+    assert await path.review.insights("g", by=PERSON, state=InsightState.PENDING) == []
+    path.clock.forward(timedelta(days=2))
+    (found,) = await path.review.insights("g", by=PERSON, state=InsightState.PENDING)
+    assert (found.id, found.snoozed_until) == (one, None)
+    for bad in ({"days": 0}, {"days": 4000}, {"until": path.clock.now()}):
+        with pytest.raises(InvalidInput):
+            await decide(path, Action.SNOOZE, one, **bad)
+
+
+async def test_without_the_model_a_decision_stands_and_its_memory_follows() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    one, two = await offered(path, LONG), await offered(path, OTHER)
+    model.down = True
+    assert (await decide(path, Action.PROMOTE, one)).status == "promoting"
+    await decide(path, Action.PROMOTE, two)
+    await decide(path, Action.UNDO, two)
+    assert await path.carrying_out.due() == 0
+    model.down = False
+    path.clock.forward(timedelta(minutes=1))
+    assert (await path.carrying_out.due(), verified(path)) == (1, [LONG])
+
+
+async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all() -> None:
+    path = Path()
+    one = await offered(path, LONG, said(LONG))
+    await decide(path, Action.PROMOTE, one)
+    listed = await path.review.list_resting_on("g", RestsOn(session_id="s1"), by=PERSON)
+    row = (await path.memory.capture(said(OTHER), by=PERSON, wait=True)).id
+    await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    with pytest.raises(Conflict) as changed:
+        await path.review.retract("g", RestsOn(session_id="s1"), token=listed.token, by=PERSON)
+    assert changed.value.code == "retract_changed"
+    assert changed.value.current is not None
+    token = str(changed.value.current["token"])
+    gone = await path.review.retract("g", RestsOn(session_id="s1"), token=token, by=PERSON)
+    assert (len(gone.memories), verified(path)) == (2, [])
+    assert gone.decision_id is not None
+    await path.review.undo("g", gone.decision_id, by=PERSON)
+    assert verified(path) == [LONG, OTHER]
+
+
+async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, OTHER)
+    wanted = [Wanted(action=Action.PROMOTE, id=one), Wanted(action=Action.REJECT, id=two)]
+    request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
+    first = await path.review.decide_many("g", wanted, by=PERSON, request=request)
+    again = await path.review.decide_many("g", wanted, by=PERSON, request=request)
+    assert [type(each).__name__ for each in first] == ["Decided", "InvalidInput"]
+    assert [type(each).__name__ for each in again] == ["Decided", "Conflict"]
+    assert again[0] == first[0]
+    assert len(path.longterm.promotions) == 1
+
+
+async def test_a_repeated_request_is_answered_from_what_was_kept() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
+    wanted = Wanted(action=Action.SNOOZE, id=one, days=1)
+    first = await path.review.decide("g", wanted, by=PERSON, request=request)
+    again = await path.review.decide("g", wanted, by=PERSON, request=request)
+    assert (again.replayed, again.decision_id, again.insight) == (True, first.decision_id, first.insight)
+    assert len(await path.review.decisions("g", by=PERSON)) == 1
+
+
+async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    for action in Action:
+        with pytest.raises(NotAllowed):
+            await path.review.decide("g", Wanted(action=action, id=one), by=AGENT)
+    with pytest.raises(NotAllowed):
+        await path.review.insights("g", by=AGENT)
+    with pytest.raises(NotAllowed):
+        await path.review.promote_row("g", one, NewMemory(content=""), by=AGENT)
+    assert [event.action for event in path.audit.events] == ["refused"] * 7
+    assert path.ledger.decisions("g") == []
