@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from clearwell.flow.admit import Admitting
+from clearwell.flow.audit import Audited
 from clearwell.flow.capture import Capturing
 from clearwell.flow.carry_out import CarryingOut
 from clearwell.flow.chunks import Chunking
 from clearwell.flow.context import ContextBuilder
 from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
 from clearwell.flow.gate import Gate
+from clearwell.flow.intake import Intake
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
 from clearwell.flow.node import MemoryRetrieving
@@ -18,10 +20,10 @@ from clearwell.flow.promote import Promoting
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.removing import Removing
+from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import Retrieving
-from clearwell.flow.review import Deciding, Retracting, Reviewing
-from clearwell.flow.review.beside import Showing
-from clearwell.flow.review.undo import Undoing
+from clearwell.flow.review import AtDesk, Deciding, Retracting, Reviewing, Showing, Undoing
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
@@ -107,7 +109,6 @@ class Path:
                 self.reviewed, self.quarantine, search, self.tombstones, self.embedder, self.clock, self.settings
             ),
             deciding=Deciding(
-                self.decisions,
                 self.reviewed,
                 self.promoter,
                 knowledge,
@@ -119,25 +120,39 @@ class Path:
             undoing=Undoing(self.promoter, self.clock, self.ids),
             retracting=Retracting(self.reviewed, self.clock, self.ids),
             promoting=self.promoting,
-            decisions=self.decisions,
+            desk=AtDesk(self.decisions, self.idempotency, self.tally),
             reviewed=self.reviewed,
             quarantine=self.quarantine,
             working=working,
             idempotency=self.idempotency,
-            tally=self.tally,
             clock=self.clock,
         )
         self.carrying_out = CarryingOut(self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids)
+        capturing, audited = (
+            Capturing(self.quarantine, self.clock, self.ids, self.settings),
+            Audited(self.clock, self.ids),
+        )
+        removing = Removing(working, self.quarantine, audited)
         self.memory = MemoryManager(
-            capturing=Capturing(self.quarantine, self.clock, self.ids, self.settings),
+            capturing=capturing,
+            intake=Intake(capturing, self.queue, self.quarantine, self.settings),
             admitting=self.admitting,
-            queue=self.queue,
+            requeueing=Requeueing(self.quarantine, self.queue, self.idempotency, audited),
             admissions=self.quarantine,
             quarantine=self.quarantine,
             working=working,
             rebuilding=self.rebuilding,
+            removing=removing,
             tombstoning=Tombstoning(
-                self.gate, self.tombstones, knowledge, self.embedder, self.clock, self.ids, self.settings
+                self.gate,
+                self.tombstones,
+                knowledge,
+                removing,
+                self.idempotency,
+                self.embedder,
+                self.clock,
+                self.ids,
+                self.settings,
             ),
             idempotency=self.idempotency,
             retrieving=self.retrieving,
@@ -146,8 +161,6 @@ class Path:
             contexts=ContextBuilder(self.groups, self.retrieving, EstimatedTokens(), self.settings),
             history=self.history,
             promoting=self.promoting,
-            clock=self.clock,
-            ids=self.ids,
             settings=self.settings,
         )
 

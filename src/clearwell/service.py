@@ -3,35 +3,33 @@
 Every method takes ``by``, the caller. What a caller may not do is refused here, whatever way in was used.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
+from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access import agent_for, require_group_covered, require_right
+from clearwell.flow.access import agent_for, require_group_covered, require_in_group, require_reviewer, require_right
 from clearwell.flow.admit import Admitting, DryRun
 from clearwell.flow.capture import Capturing
 from clearwell.flow.context import ContextBuilder, ContextRequest
 from clearwell.flow.digesting import DigestDesk
+from clearwell.flow.intake import Intake
 from clearwell.flow.node import MemoryRetrievalNode, MemoryRetrieving, NodeOptions, OnEvent
-from clearwell.flow.normal import normalised, values_of
 from clearwell.flow.once import once
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
-from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.removing import Removing
+from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import RetrieveOptions, Retrieving
 from clearwell.flow.telling import told
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.messages import Language
 from clearwell.ports import (
     AdmissionStore,
-    Clock,
     IdempotencyStore,
-    Ids,
     QuarantineFilter,
     QuarantineStore,
     TokenCounter,
@@ -42,9 +40,7 @@ from clearwell.records import (
     UNASSIGNED,
     Admission,
     Agent,
-    AuditEvent,
     BuiltContext,
-    Capture,
     CaptureReceipt,
     Digest,
     DigestStatus,
@@ -66,11 +62,7 @@ from clearwell.records import (
     Tombstone,
     WorkingEntry,
 )
-from clearwell.settings import FILTER_STAGES, Settings
-
-REQUEUED_AT_ONCE = 500
-REFUSERS = ("judge_gave_up", "node_type", *(check for stage in FILTER_STAGES for check in stage))
-"""By what rows can be put back together: a check, or that the judge never answered."""
+from clearwell.settings import Settings
 
 
 class MemoryManager:
@@ -80,11 +72,13 @@ class MemoryManager:
         self,
         *,
         capturing: Capturing,
+        intake: Intake,
         admitting: Admitting,
-        queue: AdmissionQueue,
+        requeueing: Requeueing,
         admissions: AdmissionStore,
         quarantine: QuarantineStore,
         working: WorkingStore,
+        removing: Removing,
         rebuilding: Rebuilding,
         tombstoning: Tombstoning,
         idempotency: IdempotencyStore,
@@ -94,16 +88,16 @@ class MemoryManager:
         profiles: Profiles,
         contexts: ContextBuilder,
         history: MemoryRetrieving,
-        clock: Clock,
-        ids: Ids,
         settings: Settings,
     ) -> None:
         self._capturing = capturing
+        self._intake = intake
         self._admitting = admitting
-        self._queue = queue
+        self._requeueing = requeueing
         self._admissions = admissions
         self._quarantine = quarantine
         self._working = working
+        self._removing = removing
         self._rebuilding = rebuilding
         self._tombstoning = tombstoning
         self._idempotency = idempotency
@@ -113,8 +107,6 @@ class MemoryManager:
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
-        self._clock = clock
-        self._ids = ids
         self._settings = settings
 
     # tier 1
@@ -126,30 +118,13 @@ class MemoryManager:
 
         With ``wait`` it returns when the admission has ended, or after ``wait_seconds`` as pending.
         """
-        (receipt,) = await self._kept([self._capturing.accept(new, by=by)], wait=wait, request=request)
-        return _told(receipt, by)
+        return await self._intake.one(new, by=by, wait=wait, request=request)
 
     async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
         """The same for many: each is kept, or its problem is in its place. Raises where none could be kept."""
-        require_right(by, Right.CAPTURE)
-        results: list[CaptureReceipt | ClearwellError | Capture] = []
-        for new in news:
-            try:
-                results.append(self._capturing.accept(new, by=by))
-            except ClearwellError as problem:
-                results.append(problem)
-        by_group: dict[str, list[Capture]] = {}
-        for one in results:
-            if isinstance(one, Capture):
-                by_group.setdefault(one.group_id, []).append(one)
-        kept: dict[UUID, CaptureReceipt | ClearwellError] = {}
-        for captures in by_group.values():
-            answers = await self._kept_or_problem(captures, first=not kept, wait=wait, request=request)
-            kept.update(zip((capture.id for capture in captures), answers, strict=True))
-        answers = [kept[one.id] if isinstance(one, Capture) else one for one in results]
-        return [_told(one, by) if isinstance(one, CaptureReceipt) else one for one in answers]
+        return await self._intake.many(news, by=by, wait=wait, request=request)
 
     async def log_quarantine(
         self,
@@ -198,13 +173,7 @@ class MemoryManager:
             return await self.capture(
                 NewCapture(content=content or "", group_id=group_id, metadata=metadata), by=by, wait=True
             )
-        require_right(by, Right.CAPTURE)
-        require_group_covered(by, limits.require_group(group_id))
-        await self._admitted_in_time(group_id, [log_id])
-        receipts = await self._receipts(group_id, [log_id])
-        if log_id not in receipts:
-            raise NotFound("row_not_found", id=log_id, group=group_id)
-        return _told(receipts[log_id], by)
+        return await self._intake.admit(group_id, log_id, by=by)
 
     async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
         """What the filter would say of an output, without keeping anything."""
@@ -228,15 +197,7 @@ class MemoryManager:
 
         Without ``settle`` this process leaves it to whoever sweeps.
         """
-        self._require_admin(group_id, by)
-
-        async def act() -> Json:
-            was = await self._requeue(group_id, log_id, by, settle=settle)
-            if was is None:
-                raise NotFound("row_not_refused", id=log_id, group=group_id)
-            return was.value
-
-        return Admission(str(await once(self._idempotency, request, act)))
+        return await self._requeueing.row(group_id, log_id, by=by, request=request, settle=settle)
 
     async def requeue_refused(
         self,
@@ -248,103 +209,54 @@ class MemoryManager:
         settle: bool = True,
     ) -> Requeued:
         """Do so with the rows that one check refused, or that were refused for one reason, some at a time."""
-        self._require_admin(group_id, by)
-        if refused_by not in REFUSERS:
-            raise InvalidInput("refused_by_unknown", field="refused_by", limit=", ".join(REFUSERS))
-
-        async def act() -> Json:
-            found = await self._admissions.refused(group_id, by=refused_by, limit=REQUEUED_AT_ONCE + 1)
-            for log_id in found[:REQUEUED_AT_ONCE]:
-                await self._requeue(group_id, log_id, by, settle=settle)
-            return [min(len(found), REQUEUED_AT_ONCE), len(found) > REQUEUED_AT_ONCE]
-
-        done = await once(self._idempotency, request, act)
-        assert isinstance(done, list)  # noqa: S101 - as act made it
-        return Requeued(rows=int(str(done[0])), more=bool(done[1]))
-
-    async def _requeue(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
-        event = self._event("requeue", f"quarantine {log_id}", group_id, by)
-        was = await self._admissions.requeue(group_id, log_id, event=event)
-        if was is not None and settle:
-            self._queue.offer(group_id, log_id)
-        return was
+        return await self._requeueing.refused(group_id, refused_by, by=by, request=request, settle=settle)
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check ended how, by agent."""
-        self._require_review(group_id, by)
+        require_reviewer(by, group_id)
         return await self._admissions.counts(group_id)
 
     async def add_tombstone(
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
     ) -> UUID:
         """A person says that a value must not come back; the id of its tombstone."""
-        await self._tombstoning.require(by, group_id, "add tombstone")
-
-        async def act() -> Json:
-            made = await self._tombstoning.add(group_id, value, reason=reason, by=by)
-            await self._remove_said(group_id, value, by)
-            return str(made)
-
-        return UUID(str(await once(self._idempotency, request, act)))
-
-    async def _remove_said(self, group_id: str, value: str, by: Principal) -> None:
-        """Take what says a rejected value out of working memory, also for a rebuild.
-
-        Where working memory does not answer this fails, and the rejection, which stands, can be made again.
-        """
-        rejected = normalised(value)
-        for entry in await self._working.entries(group_id):
-            if rejected in values_of(entry.content):
-                event = self._event("remove working entry", f"quarantine {entry.id}", group_id, by)
-                await self._working.remove(group_id, entry.id)
-                await self._admissions.mark_removed(group_id, entry.id, event=event)
+        return await self._tombstoning.add(group_id, value, reason=reason, by=by, request=request)
 
     async def lift_tombstone(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """Take a rejection back. What was forgotten stays forgotten."""
-        await self._tombstoning.require(by, group_id, f"lift tombstone {tombstone_id}")
-
-        async def act() -> Json:
-            await self._tombstoning.lift(group_id, tombstone_id, by=by)
-            return True
-
-        await once(self._idempotency, request, act)
+        await self._tombstoning.lift(group_id, tombstone_id, by=by, request=request)
 
     async def tombstones(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
         """All tombstones of a group, the newest first."""
-        self._require_review(group_id, by)
-        return await self._tombstoning.all(group_id)
+        return await self._tombstoning.all(group_id, by=by)
 
     # tier 2
 
     async def working_memory(self, group_id: str, *, by: Principal) -> list[WorkingEntry]:
         """The live entries, newest first."""
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ)
         return await self._working.entries(group_id)
 
     async def remove_working_entry(
         self, group_id: str, entry_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """A person takes one entry out of working memory. It stays in quarantine."""
-        self._require_review(group_id, by)
-        event = self._event("remove working entry", f"quarantine {entry_id}", group_id, by)
+        require_reviewer(by, group_id)
 
         async def act() -> Json:
-            # Working memory first: where it does not answer nothing is marked, and the call can be made again.
-            await self._working.remove(group_id, entry_id)
-            if not await self._admissions.mark_removed(group_id, entry_id, event=event):
-                raise NotFound("entry_not_found", id=entry_id, group=group_id)
+            await self._removing.entry(group_id, entry_id, by=by)
             return True
 
         await once(self._idempotency, request, act)
 
     async def rebuild_working_memory(self, group_id: str | None = None, *, by: Principal) -> dict[str, int]:
         """Make working memory anew from quarantine; how many entries each group has now."""
-        require_right(by, Right.ADMIN)
         if group_id is not None:
-            require_group_covered(by, limits.require_group(group_id))
+            require_in_group(by, group_id, Right.ADMIN)
             return {group_id: await self._rebuilding.group(group_id)}
+        require_right(by, Right.ADMIN)
         if by.groups is None:
             return await self._rebuilding.all()
         return {group: await self._rebuilding.group(group) for group in sorted(by.groups)}
@@ -403,7 +315,7 @@ class MemoryManager:
     ) -> Retrieval:
         """Working and long-term memory together, each item with its source, score and label."""
         options = options or RetrieveOptions()
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ)
         limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
         agent_id = agent_for(by, limits.require_id(options.agent_id, "agent_id"))
         return await self._retrieving.retrieve(query, group_id, options.for_agent(agent_id))
@@ -415,7 +327,7 @@ class MemoryManager:
 
         ``counter`` is the caller's own, where it knows which model will read the context.
         """
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ)
         limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
         if request.query is not None:
             limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
@@ -435,7 +347,7 @@ class MemoryManager:
 
         What may not be asked is refused here; once there is a node, no error of retrieval breaks the workflow.
         """
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ)
         options = options or NodeOptions()
         options = replace(options, agent_id=agent_for(by, limits.require_id(options.agent_id, "agent_id")))
         self._history.asked(options)
@@ -485,7 +397,7 @@ class MemoryManager:
 
     async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
         """The whole fate of one captured output."""
-        self._require_review(group_id, by)
+        require_reviewer(by, group_id)
         row = await self._quarantine.get(group_id, log_id)
         if row is None:
             raise NotFound("row_not_found", id=log_id, group=group_id)
@@ -501,7 +413,7 @@ class MemoryManager:
         limit: int = 50,
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
-        self._require_review(group_id, by)
+        require_reviewer(by, group_id)
         where = _checked(where or QuarantineFilter())
         return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
 
@@ -520,76 +432,6 @@ class MemoryManager:
     ) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
         return await self._digests.page(group_id, by=by, before=before, limit=limit)
-
-    # inside
-
-    def _require_read(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.READ)
-        require_group_covered(by, limits.require_group(group_id))
-
-    def _require_review(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.REVIEW, Right.ADMIN)
-        limits.require_id(group_id, "group_id")
-        require_group_covered(by, group_id)
-
-    async def _kept_or_problem(
-        self, captures: Sequence[Capture], *, first: bool, wait: bool, request: IdempotencyKey | None
-    ) -> Sequence[CaptureReceipt | ClearwellError]:
-        """What became of one group's part of a batch. Where nothing is kept yet, its problem is the batch's."""
-        try:
-            return await self._kept(captures, wait=wait, request=request)
-        except ClearwellError as problem:
-            if first:
-                raise
-            return [problem] * len(captures)
-
-    def _require_admin(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.ADMIN)
-        require_group_covered(by, limits.require_group(group_id))
-
-    def _event(self, action: str, subject: str, group_id: str, by: Principal) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(), group_id=group_id, at=self._clock.now(), actor=by.name, action=action, subject=subject
-        )
-
-    async def _kept(
-        self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None
-    ) -> list[CaptureReceipt]:
-        """Commit rows of one group and set their admission going."""
-        group_id = captures[0].group_id
-        stored = await self._capturing.keep(captures, request=request)
-        ids = [one.id for one in stored]
-        if wait and group_id != UNASSIGNED:
-            await self._admitted_in_time(group_id, ids)
-        elif group_id != UNASSIGNED:
-            for log_id in ids:
-                self._queue.offer(group_id, log_id)
-        # Without waiting the answer is what the first one was, also to a repeated request.
-        receipts = await self._receipts_if_known(group_id, ids) if wait or group_id == UNASSIGNED else {}
-        pending = CaptureReceipt(id=ids[0], group_id=group_id, admission=Admission.PENDING)
-        return [replace(receipts.get(one.id, pending), id=one.id, replayed=one.replayed) for one in stored]
-
-    async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        waits = [self._queue.offer(group_id, log_id) for log_id in log_ids]
-        await asyncio.wait(waits, timeout=self._settings.wait_seconds)
-
-    async def _receipts_if_known(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
-        """What was committed is committed: where the rows stand is a second question, and may go unanswered."""
-        try:
-            return await self._receipts(group_id, log_ids)
-        except Unavailable:
-            return {}
-
-    async def _receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
-        found = await self._admissions.receipts(group_id, log_ids)
-        return {
-            log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
-            for log_id, (state, verdicts) in found.items()
-        }
-
-
-def _told(receipt: CaptureReceipt, by: Principal) -> CaptureReceipt:
-    return replace(receipt, verdicts=told(receipt.verdicts, by))
 
 
 def _checked(where: QuarantineFilter) -> QuarantineFilter:

@@ -6,6 +6,7 @@ from clearwell.app.models import make_model
 from clearwell.app.program import SystemClock, TimeOrderedIds
 from clearwell.app.running import Clearwell, Digests
 from clearwell.flow.admit import Admitting
+from clearwell.flow.audit import Audited
 from clearwell.flow.capture import Capturing
 from clearwell.flow.carry_out import CarryingOut
 from clearwell.flow.chunks import Chunking
@@ -13,6 +14,7 @@ from clearwell.flow.context import ContextBuilder
 from clearwell.flow.deciding import fingerprint
 from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
 from clearwell.flow.gate import Gate
+from clearwell.flow.intake import Intake
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
@@ -23,12 +25,10 @@ from clearwell.flow.promote import Promoting
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.removing import Removing
+from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import Retrieving
-from clearwell.flow.review import Gauges, Reviewing
-from clearwell.flow.review.beside import Showing
-from clearwell.flow.review.decide import Deciding
-from clearwell.flow.review.retract import Retracting
-from clearwell.flow.review.undo import Undoing
+from clearwell.flow.review import AtDesk, Deciding, Gauges, Retracting, Reviewing, Showing, Undoing
 from clearwell.flow.tally import Tally
 from clearwell.flow.tokens import EstimatedTokens
 from clearwell.flow.tombstones import Tombstoning
@@ -114,27 +114,30 @@ def assemble(
     review = Reviewing(
         gate=gate,
         showing=Showing(reviewed, quarantine, nearby, tombstones, embedder, clock, settings),
-        deciding=Deciding(decisions, reviewed, promoter, knowledge, embedder, clock, ids, settings),
+        deciding=Deciding(reviewed, promoter, knowledge, embedder, clock, ids, settings),
         undoing=Undoing(promoter, clock, ids),
         retracting=Retracting(reviewed, clock, ids),
         promoting=promoting,
-        decisions=decisions,
+        desk=AtDesk(decisions, idempotency, tally),
         reviewed=reviewed,
         quarantine=quarantine,
         working=working,
         idempotency=idempotency,
-        tally=tally,
         clock=clock,
     )
+    capturing, audited = Capturing(PostgresCaptures(database), clock, ids, settings), Audited(clock, ids)
+    removing = Removing(working, admissions, audited)
     memory = MemoryManager(
-        capturing=Capturing(PostgresCaptures(database), clock, ids, settings),
+        capturing=capturing,
+        intake=Intake(capturing, queue, admissions, settings),
         admitting=admitting,
-        queue=queue,
+        requeueing=Requeueing(admissions, queue, idempotency, audited),
         admissions=admissions,
         quarantine=quarantine,
         working=working,
+        removing=removing,
         rebuilding=rebuilding,
-        tombstoning=Tombstoning(gate, tombstones, knowledge, embedder, clock, ids, settings),
+        tombstoning=Tombstoning(gate, tombstones, knowledge, removing, idempotency, embedder, clock, ids, settings),
         idempotency=idempotency,
         digests=digests.desk,
         promoting=promoting,
@@ -142,8 +145,6 @@ def assemble(
         profiles=Profiles(groups, idempotency, clock, ids, settings),
         contexts=ContextBuilder(groups, retrieving, EstimatedTokens(), settings),
         history=MemoryRetrieving(retrieving, clock, settings),
-        clock=clock,
-        ids=ids,
         settings=settings,
     )
     return Clearwell(

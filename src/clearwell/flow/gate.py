@@ -4,7 +4,7 @@ import structlog
 
 from clearwell.errors import ClearwellError, NotAllowed, Unavailable
 from clearwell.flow import limits
-from clearwell.flow.access import require_group_covered, require_right
+from clearwell.flow.access import require_group_covered, require_in_group, require_right
 from clearwell.ports import AuditStore, Clock, Ids
 from clearwell.records import AuditEvent, Principal, Right
 
@@ -31,8 +31,7 @@ class Gate:
     async def reviewer(self, by: Principal, group_id: str, what: str) -> None:
         """Let who may review or administer pass: for what prepares a decision, or keeps a value out."""
         try:
-            require_right(by, Right.REVIEW, Right.ADMIN)
-            require_group_covered(by, limits.require_group(group_id))
+            require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         except NotAllowed as refusal:
             await self._record(by, group_id, what, refusal.code)
             raise

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from clearwell.errors import NotFound
 from clearwell.flow import limits
-from clearwell.flow.access import agent_for, require_group_covered, require_right
+from clearwell.flow.access import agent_for, require_in_group, require_right
+from clearwell.flow.audit import Audited
 from clearwell.flow.once import once
 from clearwell.flow.schedules import require_cron, require_zone
 from clearwell.ports import Clock, GroupStore, IdempotencyStore, Ids
 from clearwell.records import (
     Agent,
-    AuditEvent,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -27,13 +27,12 @@ class Profiles:
     ) -> None:
         self._groups = groups
         self._idempotency = idempotency
-        self._clock = clock
-        self._ids = ids
+        self._audited = Audited(clock, ids)
         self._settings = settings
 
     async def group(self, group_id: str, *, by: Principal) -> Group:
         """The group as it was described, or with nothing said about it."""
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ, Right.ADMIN)
         return await self._groups.get(group_id) or Group(group_id=group_id)
 
     async def all(self, *, by: Principal) -> Sequence[Group]:
@@ -43,11 +42,13 @@ class Profiles:
     async def change(
         self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Group:
-        self._require_admin(group_id, by)
+        require_in_group(by, group_id, Right.ADMIN)
         checked = self._checked(change)
 
         async def act() -> Json:
-            event = self._event("change group", f"group {group_id}", group_id, by, changed=list(checked.changed))
+            event = self._audited.event(
+                "change group", f"group {group_id}", group_id, by=by.name, changed=list(checked.changed)
+            )
             await self._groups.change(group_id, checked, event=event)
             return True
 
@@ -56,7 +57,7 @@ class Profiles:
 
     async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
         """One agent. A key that is bound to an agent reads no other's."""
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
         agent_for(by, agent_id)
         found = await self._groups.agent(group_id, agent_id)
@@ -65,19 +66,19 @@ class Profiles:
         return found
 
     async def agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
-        self._require_read(group_id, by)
+        require_in_group(by, group_id, Right.READ, Right.ADMIN)
         found = await self._groups.agents(group_id)
         return [one for one in found if by.agent_id in (None, one.agent_id)]
 
     async def put_agent(
         self, group_id: str, agent_id: str, persona: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Agent:
-        self._require_admin(group_id, by)
+        require_in_group(by, group_id, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
         self._require_prompt(persona, "persona")
 
         async def act() -> Json:
-            event = self._event("put agent", f"agent {agent_id}", group_id, by)
+            event = self._audited.event("put agent", f"agent {agent_id}", group_id, by=by.name)
             await self._groups.put_agent(group_id, agent_id, persona, event=event)
             return True
 
@@ -88,11 +89,11 @@ class Profiles:
         self, group_id: str, agent_id: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """Forget who an agent is to be. What it said and learnt stays."""
-        self._require_admin(group_id, by)
+        require_in_group(by, group_id, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
 
         async def act() -> Json:
-            event = self._event("remove agent", f"agent {agent_id}", group_id, by)
+            event = self._audited.event("remove agent", f"agent {agent_id}", group_id, by=by.name)
             if not await self._groups.remove_agent(group_id, agent_id, event=event):
                 raise NotFound("agent_not_found", agent=agent_id, group=group_id)
             return True
@@ -113,22 +114,3 @@ class Profiles:
         """A prompt may be empty; one that is not must be text that can be stored."""
         if text:
             limits.require_prompt(text, field, max_bytes=self._settings.max_prompt_bytes)
-
-    def _require_read(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.READ, Right.ADMIN)
-        require_group_covered(by, limits.require_group(group_id))
-
-    def _require_admin(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.ADMIN)
-        require_group_covered(by, limits.require_group(group_id))
-
-    def _event(self, action: str, subject: str, group_id: str, by: Principal, **detail: Json) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=group_id,
-            at=self._clock.now(),
-            actor=by.name,
-            action=action,
-            subject=subject,
-            detail=detail,
-        )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
 from clearwell.flow.gate import Gate
+from clearwell.flow.once import claimed
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.tally import Tally
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
@@ -38,16 +39,11 @@ class Promoting:
         """One result a text: the memory it became, or what is wrong with it. What can be stored is, or nothing is."""
         await self._gate.person(by, group_id, "promote")
         checked = [self.checked(text) for text in texts]
-        if request is None:
-            return await self._carry_out(group_id, checked, by, None)
-        claim = await self._idempotency.claim(request)
-        if not isinstance(claim, Claim):
-            return _replayed(claim, checked)
-        try:
+
+        async def act(claim: Claim | None) -> list[Promoted | ClearwellError]:
             return await self._carry_out(group_id, checked, by, claim)
-        except BaseException:
-            await self._idempotency.release(claim)
-            raise
+
+        return await claimed(self._idempotency, request, act, replay=lambda kept: _replayed(kept, checked))
 
     def checked(self, text: NewMemory) -> NewMemory | ClearwellError:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, Conflict, NotFound
+from clearwell.flow.audit import Audited
 from clearwell.flow.chunks import Chunked, Chunking
 from clearwell.flow.known import Knowledge
 from clearwell.flow.normal import normalised, values_of
@@ -57,6 +58,7 @@ class Promoter:
         self._chunking = chunking
         self._clock = clock
         self._ids = ids
+        self._audited = Audited(clock, ids)
 
     async def planned(self, group_id: str, texts: Sequence[NewMemory]) -> list[Plan]:
         """All that takes time, before anybody else has to wait."""
@@ -196,15 +198,8 @@ class Promoter:
         }
         if decision.supersedes is not None:
             detail["supersedes"] = str(decision.supersedes)
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=decision.group_id,
-            at=decision.at,
-            actor=decision.by,
-            action="promote",
-            subject=f"memory {result.id}",
-            detail=detail,
-        )
+        about = f"memory {result.id}"
+        return self._audited.event("promote", about, decision.group_id, by=decision.by, at=decision.at, **detail)
 
 
 def _said(text: NewMemory) -> tuple[str, str, str, str]:

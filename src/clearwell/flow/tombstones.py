@@ -5,22 +5,30 @@ from uuid import UUID
 
 from clearwell.errors import InvalidInput, NotFound
 from clearwell.flow import limits
+from clearwell.flow.access import require_reviewer
+from clearwell.flow.audit import Audited
 from clearwell.flow.gate import Gate
 from clearwell.flow.known import Knowledge
 from clearwell.flow.normal import normalised
-from clearwell.ports import Clock, Embedder, Ids, TombstoneStore
-from clearwell.records import AuditEvent, Principal, Tombstone, TombstoneKind
+from clearwell.flow.once import once
+from clearwell.flow.removing import Removing
+from clearwell.ports import Clock, Embedder, IdempotencyStore, Ids, TombstoneStore
+from clearwell.records import IdempotencyKey, Json, Principal, Tombstone, TombstoneKind
 from clearwell.settings import Settings
 
 REASON_BYTES = 2000
 
 
 class Tombstoning:
+    """Who may review or administer keeps values out. Who is turned away is recorded."""
+
     def __init__(
         self,
         gate: Gate,
         tombstones: TombstoneStore,
         knowledge: Knowledge,
+        removing: Removing,
+        idempotency: IdempotencyStore,
         embedder: Embedder,
         clock: Clock,
         ids: Ids,
@@ -29,17 +37,51 @@ class Tombstoning:
         self._gate = gate
         self._tombstones = tombstones
         self._knowledge = knowledge
+        self._removing = removing
+        self._idempotency = idempotency
         self._embedder = embedder
         self._clock = clock
         self._ids = ids
+        self._audited = Audited(clock, ids)
         self._settings = settings
 
-    async def require(self, by: Principal, group_id: str, what: str) -> None:
-        """Let who may review or administer pass. Who is turned away is recorded."""
-        await self._gate.reviewer(by, group_id, what)
+    async def add(
+        self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
+    ) -> UUID:
+        """Reject a value: it is refused at ingress, text like it is flagged, and what says it leaves working memory.
 
-    async def add(self, group_id: str, value: str, *, reason: str, by: Principal) -> UUID:
-        """Reject a value: it is refused at ingress, and text like it is flagged. The id of its tombstone."""
+        Where working memory does not answer this fails, and the rejection, which stands, can be made again.
+        """
+        await self._gate.reviewer(by, group_id, "add tombstone")
+
+        async def act() -> Json:
+            made = await self._added(group_id, value, reason, by)
+            await self._removing.saying(group_id, value, by=by)
+            return str(made)
+
+        return UUID(str(await once(self._idempotency, request, act)))
+
+    async def lift(
+        self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> None:
+        """Take a rejection back. What was forgotten stays forgotten."""
+        await self._gate.reviewer(by, group_id, f"lift tombstone {tombstone_id}")
+
+        async def act() -> Json:
+            event = self._audited.event("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
+            if not await self._tombstones.lift(group_id, tombstone_id, event=event):
+                raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
+            return True
+
+        await once(self._idempotency, request, act)
+
+    async def all(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
+        """All tombstones of a group, the newest first."""
+        require_reviewer(by, group_id)
+        return await self._tombstones.all(group_id)
+
+    async def _added(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
+        """The id of the value's tombstone, which may have stood before."""
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
         limits.require_text(reason, "reason", max_bytes=REASON_BYTES)
         if not normalised(value):
@@ -54,27 +96,9 @@ class Tombstoning:
         )
         (vector,) = await self._embedder.embed([value])
         digest = await self._knowledge.digest(group_id, normalised(value))
-        event = self._event("add tombstone", tombstone.id, group_id, by)
+        event = self._audited.event("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
         model = self._embedder.model
         if not await self._tombstones.add(tombstone, digest, embedding=vector, model=model, event=event):
             standing, _ = await self._tombstones.look(group_id, [digest])
             return tombstone.id if standing is None else standing.id
         return tombstone.id
-
-    async def lift(self, group_id: str, tombstone_id: UUID, *, by: Principal) -> None:
-        event = self._event("lift tombstone", tombstone_id, group_id, by)
-        if not await self._tombstones.lift(group_id, tombstone_id, event=event):
-            raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
-
-    async def all(self, group_id: str) -> Sequence[Tombstone]:
-        return await self._tombstones.all(group_id)
-
-    def _event(self, action: str, tombstone_id: UUID, group_id: str, by: Principal) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=group_id,
-            at=self._clock.now(),
-            actor=by.name,
-            action=action,
-            subject=f"tombstone {tombstone_id}",
-        )

@@ -8,74 +8,14 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from clearwell.adapters.http import inputs, review_inputs, review_schemas, schemas
 from clearwell.adapters.http.problems import MEDIA_TYPE
+from clearwell.adapters.http.schemas.problems import Problem
 
 Document = dict[str, Any]
 TEMPLATE = "#/components/schemas/{model}"
 
-MODELS: Sequence[type[BaseModel]] = (
-    inputs.CaptureInput,
-    inputs.CaptureBatch,
-    inputs.IngestInput,
-    inputs.IngestBatch,
-    inputs.QueryInput,
-    inputs.CheckInput,
-    inputs.RowInput,
-    inputs.RequeueInput,
-    inputs.TombstoneInput,
-    inputs.DigestInput,
-    inputs.GroupInput,
-    inputs.AgentInput,
-    inputs.ContextInput,
-    inputs.NodeInput,
-    review_inputs.PromoteInput,
-    review_inputs.RejectInput,
-    review_inputs.MergeInput,
-    review_inputs.SnoozeInput,
-    review_inputs.UndoInput,
-    review_inputs.DecideInput,
-    review_inputs.PromoteManyInput,
-    review_inputs.RetractInput,
-    schemas.Problem,
-    schemas.CaptureAnswer,
-    schemas.CaptureBatchAnswer,
-    schemas.IngestAnswer,
-    schemas.IngestBatchAnswer,
-    schemas.QueryAnswer,
-    schemas.PageAnswer,
-    schemas.RowAnswer,
-    schemas.WorkingAnswer,
-    schemas.CheckAnswer,
-    schemas.CountsAnswer,
-    schemas.TombstonesAnswer,
-    schemas.IdAnswer,
-    schemas.DigestRequestAnswer,
-    schemas.DigestsAnswer,
-    schemas.DigestAnswer,
-    schemas.GroupAnswer,
-    schemas.GroupsAnswer,
-    schemas.AgentNameAnswer,
-    schemas.AgentAnswer,
-    schemas.AgentsAnswer,
-    schemas.ContextAnswer,
-    schemas.NodeAnswer,
-    schemas.RequeueAnswer,
-    schemas.RequeuedAnswer,
-    schemas.PromotedAnswer,
-    review_schemas.DecidedAnswer,
-    review_schemas.DecidedManyAnswer,
-    review_schemas.PromotedManyAnswer,
-    review_schemas.InsightsAnswer,
-    review_schemas.DossierAnswer,
-    review_schemas.DecisionsAnswer,
-    review_schemas.ProvenanceAnswer,
-    review_schemas.ListedAnswer,
-    review_schemas.CalibrationAnswer,
-    review_schemas.NumbersAnswer,
-    schemas.AliveAnswer,
-    schemas.ReadyAnswer,
-)
+MODELS: dict[str, type[BaseModel]] = {}
+"""Every model that a route refers to, by its name in the document."""
 
 PROBLEMS: Mapping[int, str] = {
     400: "The request cannot be read.",
@@ -121,6 +61,9 @@ HEADERS: Mapping[str, Document] = {
 
 
 def ref(model: type[BaseModel]) -> Document:
+    """A reference to a model, which the document then has."""
+    if MODELS.setdefault(model.__name__, model) is not model:
+        raise ValueError(f"two models of the API are called {model.__name__}")
     return {"$ref": TEMPLATE.format(model=model.__name__)}
 
 
@@ -133,7 +76,7 @@ def body(*models: type[BaseModel], examples: Mapping[str, object]) -> Document:
 
 def responses(answers: Mapping[int, tuple[str, Sequence[type[BaseModel]]]], problems: Sequence[int]) -> Any:
     """The answers of an operation, good and bad."""
-    problem = {MEDIA_TYPE: {"schema": ref(schemas.Problem)}}
+    problem = {MEDIA_TYPE: {"schema": ref(Problem)}}
     found: dict[int, Document] = {status: {"description": PROBLEMS[status], "content": problem} for status in problems}
     for status, (description, models) in answers.items():
         schema = ref(models[0]) if len(models) == 1 else {"oneOf": [ref(model) for model in models]}
@@ -156,7 +99,7 @@ def complete(app: FastAPI) -> Document:
 
 
 def _add_components(document: Document) -> None:
-    _, definitions = models_json_schema([(model, "validation") for model in MODELS], ref_template=TEMPLATE)
+    _, definitions = models_json_schema([(model, "validation") for model in MODELS.values()], ref_template=TEMPLATE)
     components = document.setdefault("components", {})
     components.setdefault("schemas", {}).update(definitions["$defs"])
     components["parameters"] = dict(HEADERS)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import EmbedderUnavailable, NotFound
+from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.hidden import flags_of
 from clearwell.flow.normal import SENTENCES
 from clearwell.flow.review.diff import diff
-from clearwell.flow.review.standing import awake
+from clearwell.flow.review.standing import read
 from clearwell.flow.sameness import Comparison, Relation, compare
 from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
 from clearwell.records import (
@@ -53,10 +53,7 @@ class Showing:
         self._settings = settings
 
     async def dossier(self, group_id: str, insight_id: UUID) -> Dossier:
-        found = await self._reviewed.insight(group_id, insight_id)
-        if found is None:
-            raise NotFound("insight_not_found", id=insight_id, group=group_id)
-        insight = awake(found, self._clock.now())
+        insight = await read(self._reviewed, group_id, insight_id, now=self._clock.now())
         rows = await asyncio.gather(*(self._quarantine.get(group_id, one.log_id) for one in insight.sources))
         texts = _statements(insight.summary)
         vectors = await self._vectors(texts)

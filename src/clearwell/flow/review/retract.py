@@ -7,8 +7,9 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
+from clearwell.flow.audit import Audited
 from clearwell.ports import Clock, Desk, Ids, RestsOn, ReviewStore
-from clearwell.records import Action, AuditEvent, Decided, Decision, Principal, PromotionState
+from clearwell.records import Action, Decided, Decision, Principal, PromotionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Retracting:
         self._reviewed = reviewed
         self._clock = clock
         self._ids = ids
+        self._audited = Audited(clock, ids)
 
     async def listed(self, group_id: str, what: RestsOn) -> Listed:
         given = [one for one in (what.source, what.session_id, what.agent_id) if one is not None]
@@ -54,19 +56,12 @@ class Retracting:
             reason=reason,
         )
         await desk.withdraw(ids, at=decision.at)
-        await desk.record(decision, self._event(decision))
-        return Decided(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
-
-    def _event(self, decision: Decision) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=decision.group_id,
-            at=decision.at,
-            actor=decision.by,
-            action="retract",
-            subject=f"decision {decision.id}",
-            detail={"memories": [str(one) for one in decision.others]},
+        about = f"decision {decision.id}"
+        event = self._audited.event(
+            "retract", about, group_id, by=by.name, at=decision.at, memories=[str(one) for one in ids]
         )
+        await desk.record(decision, event)
+        return Decided(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
 
 
 def token_of(ids: Sequence[UUID]) -> str:

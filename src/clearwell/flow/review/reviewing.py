@@ -1,28 +1,27 @@
 """The reviewer's facade. Every method takes ``by``; what decides goes through the gate, which records refusals."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
-from clearwell.flow import limits
-from clearwell.flow.access import require_group_covered, require_right
+from clearwell.flow.access import require_in_group
 from clearwell.flow.gate import Gate
 from clearwell.flow.hidden import escaped
-from clearwell.flow.once import once
+from clearwell.flow.once import each_once
 from clearwell.flow.policies import said_by
 from clearwell.flow.promote import Promoting
-from clearwell.flow.review.answers import decided_of, promoted_of, result_of
+from clearwell.flow.review.answers import promoted_of, result_of
 from clearwell.flow.review.beside import Showing
-from clearwell.flow.review.decide import Deciding, Keep, Step, Wanted
+from clearwell.flow.review.decide import Deciding
+from clearwell.flow.review.desk import AtDesk
 from clearwell.flow.review.retract import Listed, Retracting
 from clearwell.flow.review.standing import awake
 from clearwell.flow.review.undo import Undoing
-from clearwell.flow.tally import Tally
+from clearwell.flow.review.wanted import Wanted
 from clearwell.ports import (
-    Claim,
     Clock,
-    DecisionStore,
     Desk,
     IdempotencyStore,
     QuarantineStore,
@@ -39,7 +38,6 @@ from clearwell.records import (
     IdempotencyKey,
     Insight,
     InsightState,
-    Json,
     NewMemory,
     Origin,
     Principal,
@@ -63,12 +61,11 @@ class Reviewing:
         undoing: Undoing,
         retracting: Retracting,
         promoting: Promoting,
-        decisions: DecisionStore,
+        desk: AtDesk,
         reviewed: ReviewStore,
         quarantine: QuarantineStore,
         working: WorkingStore,
         idempotency: IdempotencyStore,
-        tally: Tally,
         clock: Clock,
     ) -> None:
         self._gate = gate
@@ -77,12 +74,11 @@ class Reviewing:
         self._undoing = undoing
         self._retracting = retracting
         self._promoting = promoting
-        self._decisions = decisions
+        self._desk = desk
         self._reviewed = reviewed
         self._quarantine = quarantine
         self._working = working
         self._idempotency = idempotency
-        self._tally = tally
         self._clock = clock
 
     # what is there
@@ -107,20 +103,20 @@ class Reviewing:
         limit: int = 50,
     ) -> Sequence[Insight]:
         """The newest digest first, the best of each first."""
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         now = self._clock.now()
         found = await self._reviewed.insights(group_id, now=now, state=state, before=before, limit=limit)
         return [awake(one, now) for one in found]
 
     async def insight(self, group_id: str, insight_id: UUID, *, by: Principal) -> Dossier:
         """Everything beside one insight."""
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._showing.dossier(group_id, insight_id)
 
     async def decisions(
         self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Decision]:
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._reviewed.decisions(group_id, before=before, limit=limit)
 
     # decisions
@@ -131,35 +127,23 @@ class Reviewing:
         """One decision. What a promotion made can be retrieved when this returns, unless it says ``promoting``."""
         await self._gate.person(by, group_id, f"{wanted.action} insight {wanted.id}")
         if wanted.action is Action.UNDO:
-            return await self._at_desk(group_id, request, self._undo_step(group_id, wanted, by))
 
-        async def act(keep: Keep) -> Decided:
-            return await self._deciding.decided(group_id, wanted, by=by, keep=keep)
+            async def step(desk: Desk) -> Decided:
+                return await self._undoing.last(
+                    desk, group_id, wanted.id, by=by, version=wanted.version, reason=wanted.reason
+                )
 
-        done = await self._claimed(request, act)
-        self._count(group_id, wanted.action, done)
-        return done
+            return await self._desk.take(group_id, Action.UNDO, step, request=request)
+        prepare = partial(self._deciding.prepared, group_id, wanted, by=by)
+        return await self._desk.prepare_and_take(group_id, wanted.action, prepare, request=request)
 
     async def decide_many(
         self, group_id: str, wanted: Sequence[Wanted], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[Decided | ClearwellError]:
         """Each by itself, in order: a result or a problem in its place."""
         await self._gate.person(by, group_id, f"decide on {len(wanted)} insights")
-        problems: dict[int, ClearwellError] = {}
-
-        async def act() -> Json:
-            answers: list[Json] = []
-            for number, one in enumerate(wanted):
-                try:
-                    answers.append((await self.decide(group_id, one, by=by)).to_json())
-                except ClearwellError as problem:
-                    problems[number] = problem
-                    answers.append({"problem": problem.code})
-            return answers
-
-        stored = await once(self._idempotency, request, act)
-        found = stored if isinstance(stored, list) else []
-        return [problems.get(number) or result_of(one) for number, one in enumerate(found)]
+        acts = [partial(self.decide, group_id, one, by=by) for one in wanted]
+        return await each_once(self._idempotency, request, acts, keep=Decided.to_json, replay=result_of)
 
     async def undo(
         self,
@@ -176,9 +160,7 @@ class Reviewing:
         async def step(desk: Desk) -> Decided:
             return await self._undoing.one(desk, group_id, decision_id, by=by, reason=reason)
 
-        done = await self._at_desk(group_id, request, step)
-        self._count(group_id, Action.UNDO, done)
-        return done
+        return await self._desk.take(group_id, Action.UNDO, step, request=request)
 
     async def promote_row(
         self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
@@ -210,22 +192,12 @@ class Reviewing:
         if origin not in (Origin.QUARANTINE, Origin.WORKING):
             raise InvalidInput("action_unknown", field="origin", limit="quarantine, working")
         promote = self.promote_row if origin is Origin.QUARANTINE else self.promote_entry
-        problems: dict[int, ClearwellError] = {}
 
-        async def act() -> Json:
-            answers: list[Json] = []
-            for number, one in enumerate(ids):
-                try:
-                    made = await promote(group_id, row_id(one, group_id), NewMemory(content=""), by=by)
-                    answers.append(made.to_json())
-                except ClearwellError as problem:
-                    problems[number] = problem
-                    answers.append({"problem": problem.code})
-            return answers
+        async def one(given: str) -> Promoted:
+            return await promote(group_id, row_id(given, group_id), NewMemory(content=""), by=by)
 
-        stored = await once(self._idempotency, request, act)
-        found = stored if isinstance(stored, list) else []
-        return [problems.get(number) or promoted_of(one) for number, one in enumerate(found)]
+        acts = [partial(one, given) for given in ids]
+        return await each_once(self._idempotency, request, acts, keep=Promoted.to_json, replay=promoted_of)
 
     async def _promote_output(
         self,
@@ -259,7 +231,7 @@ class Reviewing:
 
     async def origin(self, group_id: str, memory_id: UUID, *, by: Principal) -> Provenance:
         """A memory down to the raw outputs that it rests on."""
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         found = await self._reviewed.origin(group_id, memory_id)
         if found is None:
             raise NotFound("memory_not_found", id=memory_id, group=group_id)
@@ -267,7 +239,7 @@ class Reviewing:
 
     async def influence(self, group_id: str, log_id: UUID, *, by: Principal) -> Provenance:
         """An output up to the memories that rest on it."""
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         found = await self._reviewed.influence(group_id, log_id)
         if found is None:
             raise NotFound("row_not_found", id=log_id, group=group_id)
@@ -295,71 +267,18 @@ class Reviewing:
             listed = await self._retracting.listed(group_id, what)
             return await self._retracting.retract(desk, group_id, listed, token=token, reason=reason, by=by)
 
-        done = await self._at_desk(group_id, request, step)
-        self._count(group_id, Action.RETRACT, done)
-        return done
+        return await self._desk.take(group_id, Action.RETRACT, step, request=request)
 
     # numbers
 
     async def calibration(self, group_id: str, *, by: Principal) -> Sequence[CalibrationRow]:
         """What agents stated, against what became of it. It informs; it changes no threshold."""
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._reviewed.calibration(group_id)
 
     async def numbers(self, group_id: str, *, by: Principal) -> ReviewNumbers:
-        self._require_reader(group_id, by)
+        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._reviewed.numbers(group_id)
-
-    # inside
-
-    def _require_reader(self, group_id: str, by: Principal) -> None:
-        require_right(by, Right.REVIEW, Right.ADMIN)
-        require_group_covered(by, limits.require_group(group_id))
-
-    def _undo_step(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
-        async def step(desk: Desk) -> Decided:
-            done = await self._undoing.last(
-                desk, group_id, wanted.id, by=by, version=wanted.version, reason=wanted.reason
-            )
-            self._count(group_id, Action.UNDO, done)
-            return done
-
-        return step
-
-    async def _at_desk(self, group_id: str, request: IdempotencyKey | None, step: Step) -> Decided:
-        async def act(keep: Keep) -> Decided:
-            async with self._decisions.open(group_id) as desk:
-                done = await step(desk)
-                await keep(desk, done)
-                return done
-
-        return await self._claimed(request, act)
-
-    async def _claimed(
-        self,
-        request: IdempotencyKey | None,
-        act: Callable[[Keep], Awaitable[Decided]],
-    ) -> Decided:
-        """Do it once for an Idempotency-Key: the answer is kept in the transaction that does it."""
-        if request is None:
-            return await act(_keep_nothing)
-        claim = await self._idempotency.claim(request)
-        if not isinstance(claim, Claim):
-            return replace(decided_of(claim), replayed=True)
-        held = claim
-
-        async def keep(desk: Desk, done: Decided) -> None:
-            await desk.answer(held, done.to_json())
-
-        try:
-            return await act(keep)
-        except BaseException:
-            await self._idempotency.release(held)
-            raise
-
-    def _count(self, group_id: str, action: Action, done: Decided) -> None:
-        if not done.already and not done.replayed:
-            self._tally.decided(group_id, action)
 
 
 def row_id(given: str, group_id: str) -> UUID:
@@ -368,7 +287,3 @@ def row_id(given: str, group_id: str) -> UUID:
         return UUID(given)
     except ValueError:
         raise NotFound("row_not_found", id=escaped(given[:LONGEST_ID]), group=group_id) from None
-
-
-async def _keep_nothing(desk: Desk, done: Decided) -> None:
-    """There is no request to be repeated."""

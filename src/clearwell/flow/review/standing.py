@@ -6,7 +6,7 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.messages import Word
-from clearwell.ports import Desk
+from clearwell.ports import Desk, ReviewStore
 from clearwell.records import Insight, InsightState, Standing, Support
 
 OPEN = (InsightState.PENDING, InsightState.SNOOZED)
@@ -17,6 +17,14 @@ def awake(insight: Insight, now: datetime) -> Insight:
     if insight.state is InsightState.SNOOZED and insight.snoozed_until is not None and insight.snoozed_until <= now:
         return replace(insight, state=InsightState.PENDING, snoozed_until=None)
     return insight
+
+
+async def read(reviewed: ReviewStore, group_id: str, insight_id: UUID, *, now: datetime) -> Insight:
+    """The insight, before anybody sits at the desk."""
+    found = await reviewed.insight(group_id, insight_id)
+    if found is None:
+        raise NotFound("insight_not_found", id=insight_id, group=group_id)
+    return awake(found, now)
 
 
 async def at_desk(desk: Desk, group_id: str, insight_id: UUID, *, version: int | None, now: datetime) -> Insight:

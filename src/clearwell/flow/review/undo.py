@@ -6,12 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
+from clearwell.flow.audit import Audited
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.review.standing import at_desk, changed, current, support_of
 from clearwell.ports import Clock, Desk, Ids
 from clearwell.records import (
     Action,
-    AuditEvent,
     Decided,
     Decision,
     Insight,
@@ -26,6 +26,7 @@ class Undoing:
         self._promoter = promoter
         self._clock = clock
         self._ids = ids
+        self._audited = Audited(clock, ids)
 
     async def last(
         self, desk: Desk, group_id: str, insight_id: UUID, *, by: Principal, version: int | None, reason: str | None
@@ -67,7 +68,9 @@ class Undoing:
             undoes=decision.id,
             reason=reason,
         )
-        await desk.record(undo, self._event(undo, decision))
+        detail = {"decision": str(undo.id), "was": decision.action.value}
+        about = f"decision {decision.id}"
+        await desk.record(undo, self._audited.event("undo", about, undo.group_id, by=by.name, at=now, **detail))
         after = await self._reverted(desk, decision, insight, by, now)
         return Decided(
             status="undone",
@@ -165,14 +168,3 @@ class Undoing:
             after = replace(after, embedding=None, embedding_model=None)
         await desk.change(after)
         return after
-
-    def _event(self, undo: Decision, of: Decision) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=undo.group_id,
-            at=undo.at,
-            actor=undo.by,
-            action="undo",
-            subject=f"decision {of.id}",
-            detail={"decision": str(undo.id), "was": of.action.value},
-        )

@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, running
 from clearwell.adapters.http.inputs import CaptureBatch, CaptureInput, CaptureParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.quarantine import CaptureAnswer, CaptureBatchAnswer
 from clearwell.records import Admission
 
 router = APIRouter(tags=["captures"])
@@ -45,9 +46,9 @@ EXAMPLES = {
     status_code=201,
     responses=openapi.responses(
         {
-            201: ("Kept.", [schemas.CaptureAnswer]),
-            202: ("Kept; with wait=true, its admission has not ended yet.", [schemas.CaptureAnswer]),
-            200: ("A batch, with one result for each capture.", [schemas.CaptureBatchAnswer]),
+            201: ("Kept.", [CaptureAnswer]),
+            202: ("Kept; with wait=true, its admission has not ended yet.", [CaptureAnswer]),
+            200: ("A batch, with one result for each capture.", [CaptureBatchAnswer]),
         },
         openapi.WRITES,
     ),

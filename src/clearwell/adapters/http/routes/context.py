@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import ContextInput, Format, NodeInput
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.context import ContextAnswer, NodeAnswer
 
 router = APIRouter(tags=["context"])
 
@@ -35,7 +36,7 @@ NODES = {
     description="Five sections in the protocol's order: the group's system prompt, the persona, group memory, the "
     "agent's own experience, the proposal. Memories stand in fences as data and never in the system message. The "
     "report says what was included, cut and left out. The scope read is needed.",
-    responses=openapi.responses({200: ("The context.", [schemas.ContextAnswer])}, openapi.QUERIES),
+    responses=openapi.responses({200: ("The context.", [ContextAnswer])}, openapi.QUERIES),
     openapi_extra=openapi.body(ContextInput, examples=CONTEXTS),
 )
 async def build(request: Request, caller: Caller) -> Response:
@@ -52,7 +53,7 @@ async def build(request: Request, caller: Caller) -> Response:
     summary="Run the memory-retrieval node",
     description="The state comes back with history_context added. Where memory cannot be asked the history is empty, "
     "and the event memory_retrieval_error says why. The output is not captured. The scope read is needed.",
-    responses=openapi.responses({200: ("The state, and what happened.", [schemas.NodeAnswer])}, openapi.QUERIES),
+    responses=openapi.responses({200: ("The state, and what happened.", [NodeAnswer])}, openapi.QUERIES),
     openapi_extra=openapi.body(NodeInput, examples=NODES),
 )
 async def retrieval_node(request: Request, caller: Caller) -> Response:

@@ -6,11 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, digest_answers, openapi, schemas
+from clearwell.adapters.http import answers, digest_answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import DigestInput, DigestsParameters, RowParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.digests import DigestAnswer, DigestRequestAnswer, DigestsAnswer
 
 router = APIRouter(tags=["digests"])
 
@@ -23,7 +24,7 @@ router = APIRouter(tags=["digests"])
     "review or admin is needed.",
     status_code=202,
     responses=openapi.responses(
-        {202: ("It is queued, or was running already.", [schemas.DigestRequestAnswer])}, openapi.WRITES
+        {202: ("It is queued, or was running already.", [DigestRequestAnswer])}, openapi.WRITES
     ),
     openapi_extra=openapi.body(DigestInput, examples={"one": {"group_id": "grp-123"}}),
 )
@@ -40,7 +41,7 @@ async def request_digest(request: Request, caller: Caller) -> Response:
     "/api/v1/digests",
     summary="List a group's digests",
     description="Newest first, a page at a time, without their insights. The scope review or admin is needed.",
-    responses=openapi.responses({200: ("A page.", [schemas.DigestsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("A page.", [DigestsAnswer])}, openapi.READS),
 )
 async def digests(request: Request, caller: Caller, parameters: Annotated[DigestsParameters, Query()]) -> Response:
     limit, language = parameters.limit, language_of(request)
@@ -56,7 +57,7 @@ async def digests(request: Request, caller: Caller, parameters: Annotated[Digest
     summary="Read a digest",
     description="Its status and progress, and once it is done its insights with their sources. group_id may be left "
     "out. The scope review or admin is needed.",
-    responses=openapi.responses({200: ("The digest.", [schemas.DigestAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The digest.", [DigestAnswer])}, (*openapi.READS, 404)),
 )
 async def digest(
     request: Request,

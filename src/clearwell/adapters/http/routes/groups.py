@@ -3,10 +3,11 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, running
 from clearwell.adapters.http.inputs import AgentInput, GroupInput
+from clearwell.adapters.http.schemas.groups import AgentAnswer, AgentNameAnswer, AgentsAnswer, GroupAnswer, GroupsAnswer
 
 router = APIRouter(tags=["groups and agents"])
 
@@ -24,7 +25,7 @@ AGENT = {"one": {"persona": "你是风险审计员，先找会出错的地方，
     "/api/v1/groups",
     summary="List groups",
     description="The described groups that the key covers. The scope read, review or admin is needed.",
-    responses=openapi.responses({200: ("The groups.", [schemas.GroupsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The groups.", [GroupsAnswer])}, openapi.READS),
 )
 async def groups(request: Request, caller: Caller) -> Response:
     found = await running(request).memory.groups(by=caller)
@@ -35,7 +36,7 @@ async def groups(request: Request, caller: Caller) -> Response:
     "/api/v1/groups/{group_id:path}/agents",
     summary="List a group's agents",
     description="With a key that is bound to an agent: that one only. The scope read or admin is needed.",
-    responses=openapi.responses({200: ("The agents.", [schemas.AgentsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The agents.", [AgentsAnswer])}, openapi.READS),
 )
 async def agents(request: Request, caller: Caller, group_id: str) -> Response:
     found = await running(request).memory.agents(group_id, by=caller)
@@ -46,7 +47,7 @@ async def agents(request: Request, caller: Caller, group_id: str) -> Response:
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     summary="Read an agent's persona",
     description="The scope read or admin is needed.",
-    responses=openapi.responses({200: ("The agent.", [schemas.AgentAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The agent.", [AgentAnswer])}, (*openapi.READS, 404)),
 )
 async def agent(request: Request, caller: Caller, group_id: str, agent_id: str) -> Response:
     return answers.answer(answers.agent(await running(request).memory.agent(group_id, agent_id, by=caller)))
@@ -56,7 +57,7 @@ async def agent(request: Request, caller: Caller, group_id: str, agent_id: str) 
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     summary="Say who an agent is to be",
     description="The scope admin is needed.",
-    responses=openapi.responses({200: ("The agent.", [schemas.AgentAnswer])}, openapi.WRITES),
+    responses=openapi.responses({200: ("The agent.", [AgentAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(AgentInput, examples=AGENT),
 )
 async def put_agent(request: Request, caller: Caller, group_id: str, agent_id: str) -> Response:
@@ -71,7 +72,7 @@ async def put_agent(request: Request, caller: Caller, group_id: str, agent_id: s
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     summary="Remove an agent's persona",
     description="What the agent said and learnt stays. The scope admin is needed.",
-    responses=openapi.responses({200: ("It is gone.", [schemas.AgentNameAnswer])}, (*openapi.READS, 404, 409)),
+    responses=openapi.responses({200: ("It is gone.", [AgentNameAnswer])}, (*openapi.READS, 404, 409)),
 )
 async def remove_agent(request: Request, caller: Caller, group_id: str, agent_id: str) -> Response:
     key = idempotency_key(request, caller, b"")
@@ -83,7 +84,7 @@ async def remove_agent(request: Request, caller: Caller, group_id: str, agent_id
     "/api/v1/groups/{group_id:path}",
     summary="Read a group's prompt and schedule",
     description="A group that nobody has described has an empty prompt. The scope read or admin is needed.",
-    responses=openapi.responses({200: ("The group.", [schemas.GroupAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The group.", [GroupAnswer])}, openapi.READS),
 )
 async def group(request: Request, caller: Caller, group_id: str) -> Response:
     return answers.answer(answers.group(await running(request).memory.group(group_id, by=caller)))
@@ -93,7 +94,7 @@ async def group(request: Request, caller: Caller, group_id: str) -> Response:
     "/api/v1/groups/{group_id:path}",
     summary="Describe a group",
     description="A field that is left out stays as it is; null empties it. The scope admin is needed.",
-    responses=openapi.responses({200: ("The group.", [schemas.GroupAnswer])}, openapi.WRITES),
+    responses=openapi.responses({200: ("The group.", [GroupAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(GroupInput, examples=GROUP),
 )
 async def change(request: Request, caller: Caller, group_id: str) -> Response:

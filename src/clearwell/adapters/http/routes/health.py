@@ -3,10 +3,11 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.callers import running
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import Refused, problem_answer, problem_of
+from clearwell.adapters.http.schemas.health import AliveAnswer, ReadyAnswer
 
 router = APIRouter(tags=["health"])
 
@@ -14,7 +15,7 @@ router = APIRouter(tags=["health"])
 @router.get(
     "/healthz",
     summary="Whether the process lives",
-    responses=openapi.responses({200: ("It lives.", [schemas.AliveAnswer])}, ()),
+    responses=openapi.responses({200: ("It lives.", [AliveAnswer])}, ()),
 )
 async def alive() -> Response:
     return answers.answer({"status": "alive"})
@@ -24,7 +25,7 @@ async def alive() -> Response:
     "/readyz",
     summary="Whether it can serve",
     description="Ready once PostgreSQL answers and the model embeds. Other parts that do not answer are in degraded.",
-    responses=openapi.responses({200: ("It can.", [schemas.ReadyAnswer])}, (503,)),
+    responses=openapi.responses({200: ("It can.", [ReadyAnswer])}, (503,)),
 )
 async def ready(request: Request) -> Response:
     health, language = await running(request).health(), language_of(request)

@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import CheckInput, GroupParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.quarantine import CheckAnswer, CountsAnswer
 
 router = APIRouter(tags=["ingress filter"])
 
@@ -26,7 +27,7 @@ EXAMPLES = {
     "/api/v1/ingress/check",
     summary="Try a text on the ingress filter",
     description="A dry run: nothing is stored, and a judge is not asked. The scope capture is needed.",
-    responses=openapi.responses({200: ("What the filter would say.", [schemas.CheckAnswer])}, openapi.QUERIES),
+    responses=openapi.responses({200: ("What the filter would say.", [CheckAnswer])}, openapi.QUERIES),
     openapi_extra=openapi.body(CheckInput, examples=EXAMPLES),
 )
 async def check(request: Request, caller: Caller) -> Response:
@@ -44,7 +45,7 @@ async def check(request: Request, caller: Caller) -> Response:
     "/api/v1/ingress/counts",
     summary="How often each check ended how",
     description="By agent, since the group began. The scope review or admin is needed.",
-    responses=openapi.responses({200: ("The counts.", [schemas.CountsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The counts.", [CountsAnswer])}, openapi.READS),
 )
 async def counts(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
     found = await running(request).memory.ingress_counts(group_in(parameters, caller), by=caller)

@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
-from clearwell.adapters.http import review_schemas as schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import RowParameters
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.review import DecidedAnswer, DecidedManyAnswer, DossierAnswer, InsightsAnswer
 from clearwell.errors import ClearwellError
 from clearwell.flow.review import Wanted
 from clearwell.records import Principal
@@ -21,7 +21,7 @@ from clearwell.records import Principal
 router = APIRouter(tags=["review"])
 InsightId = Annotated[UUID, Path(alias="id")]
 PERSON = "A person's decision: the scope review is needed. group_id may be left out."
-DECIDED = {200: ("Done.", [schemas.DecidedAnswer])}
+DECIDED = {200: ("Done.", [DecidedAnswer])}
 REFUSALS = (*openapi.WRITES, 404)
 
 
@@ -38,7 +38,7 @@ class Choice(Protocol):
     summary="List a group's insights",
     description="The newest digest first, the best of each first, a page at a time. The scope review or admin is "
     "needed.",
-    responses=openapi.responses({200: ("A page.", [schemas.InsightsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("A page.", [InsightsAnswer])}, openapi.READS),
 )
 async def listed(
     request: Request, caller: Caller, parameters: Annotated[inputs.InsightParameters, Query()]
@@ -57,7 +57,7 @@ async def listed(
     description="Its sources with their verdicts, the nearest verified memories with a diff by words, what it "
     "duplicates, contradicts or would supersede, what like it was rejected, and what was decided. The scope review or "
     "admin is needed.",
-    responses=openapi.responses({200: ("The insight.", [schemas.DossierAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The insight.", [DossierAnswer])}, (*openapi.READS, 404)),
 )
 async def shown(
     request: Request, caller: Caller, insight_id: InsightId, parameters: Annotated[RowParameters, Query()]
@@ -71,7 +71,7 @@ async def shown(
     "/api/v1/insights/decide",
     summary="Decide on many insights at once",
     description="Each by itself, in order, with a result or a problem in its place. The scope review is needed.",
-    responses=openapi.responses({200: ("One result each.", [schemas.DecidedManyAnswer])}, openapi.WRITES),
+    responses=openapi.responses({200: ("One result each.", [DecidedManyAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(inputs.DecideInput, examples=inputs.EXAMPLES["decide"]),
 )
 async def decide(request: Request, caller: Caller) -> Response:

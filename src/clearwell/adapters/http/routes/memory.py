@@ -3,11 +3,12 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import IngestBatch, IngestInput, QueryInput
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.memory import IngestAnswer, IngestBatchAnswer, QueryAnswer
 from clearwell.errors import ClearwellError
 
 router = APIRouter(tags=["memory"])
@@ -41,7 +42,7 @@ QUERIES = {
     description="A person's decision: the scope review is needed. It can be found when this answers. With items: [...] "
     "up to 100 at once; each is stored, or has its problem in its place.",
     responses=openapi.responses(
-        {200: ("Stored as verified memory.", [schemas.IngestAnswer, schemas.IngestBatchAnswer])}, openapi.WRITES
+        {200: ("Stored as verified memory.", [IngestAnswer, IngestBatchAnswer])}, openapi.WRITES
     ),
     openapi_extra=openapi.body(IngestInput, IngestBatch, examples=INGESTS),
 )
@@ -70,7 +71,7 @@ async def ingest(request: Request, caller: Caller) -> Response:
     description="Both tiers at once, each item with its source, score and label. One tier that is down is named in "
     "degraded, and the other one answers; without the embedder words alone are searched, and score is then the share "
     "of the query's words. Quarantine is never searched.",
-    responses=openapi.responses({200: ("What was found.", [schemas.QueryAnswer])}, openapi.QUERIES),
+    responses=openapi.responses({200: ("What was found.", [QueryAnswer])}, openapi.QUERIES),
     openapi_extra=openapi.body(QueryInput, examples=QUERIES),
 )
 async def query(request: Request, caller: Caller) -> Response:

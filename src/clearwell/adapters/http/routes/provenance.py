@@ -8,13 +8,14 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
-from clearwell.adapters.http import review_schemas as schemas
 from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import GroupParameters, RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.routes.insights import group_of
-from clearwell.adapters.http.schemas import PromotedAnswer
+from clearwell.adapters.http.schemas.memory import PromotedAnswer
+from clearwell.adapters.http.schemas.provenance import CalibrationAnswer, ListedAnswer, NumbersAnswer, ProvenanceAnswer
+from clearwell.adapters.http.schemas.review import DecidedAnswer, DecisionsAnswer, PromotedManyAnswer
 
 router = APIRouter(tags=["review"])
 Id = Annotated[UUID, Path(alias="id")]
@@ -43,7 +44,7 @@ async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
     summary="Promote many outputs at once",
     description=f"As they are, each by itself, in order, with a result or a problem in its place. With origin: working "
     f"only live entries of working memory. {PERSON}",
-    responses=openapi.responses({200: ("One result each.", [schemas.PromotedManyAnswer])}, openapi.WRITES),
+    responses=openapi.responses({200: ("One result each.", [PromotedManyAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(inputs.PromoteManyInput, examples=inputs.EXAMPLES["promote_many"]),
 )
 async def promote_outputs(request: Request, caller: Caller) -> Response:
@@ -74,7 +75,7 @@ async def promote_entry(request: Request, caller: Caller, group_id: str, entry_i
     "/api/v1/memories/{id}/origin",
     summary="Where a memory comes from",
     description=f"Its promotion, the decisions on it, the insights and the raw outputs that it rests on. {READER}",
-    responses=openapi.responses({200: ("The origin.", [schemas.ProvenanceAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The origin.", [ProvenanceAnswer])}, (*openapi.READS, 404)),
 )
 async def origin(
     request: Request, caller: Caller, memory_id: Id, parameters: Annotated[RowParameters, Query()]
@@ -88,7 +89,7 @@ async def origin(
     "/api/v1/quarantine/{id}/influence",
     summary="What rests on an output",
     description=f"The insights, promotions and memories that rest on it, and what it only said again. {READER}",
-    responses=openapi.responses({200: ("The influence.", [schemas.ProvenanceAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The influence.", [ProvenanceAnswer])}, (*openapi.READS, 404)),
 )
 async def influence(
     request: Request, caller: Caller, log_id: Id, parameters: Annotated[RowParameters, Query()]
@@ -104,9 +105,7 @@ async def influence(
     description=f"Without a token it only lists what would be withdrawn. With the list's token exactly that is "
     f"withdrawn, in one step; where the list has changed since, nothing is (409). History is kept, and "
     f"POST /api/v1/decisions/{{id}}/undo brings it back. {PERSON}",
-    responses=openapi.responses(
-        {200: ("Listed or withdrawn.", [schemas.ListedAnswer, schemas.DecidedAnswer])}, openapi.WRITES
-    ),
+    responses=openapi.responses({200: ("Listed or withdrawn.", [ListedAnswer, DecidedAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(inputs.RetractInput, examples=inputs.EXAMPLES["retract"]),
 )
 async def retract(request: Request, caller: Caller) -> Response:
@@ -123,7 +122,7 @@ async def retract(request: Request, caller: Caller) -> Response:
     "/api/v1/decisions",
     summary="List a group's decisions",
     description=f"Newest first, a page at a time. {READER}",
-    responses=openapi.responses({200: ("A page.", [schemas.DecisionsAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("A page.", [DecisionsAnswer])}, openapi.READS),
 )
 async def decisions(
     request: Request, caller: Caller, parameters: Annotated[inputs.DecisionParameters, Query()]
@@ -140,7 +139,7 @@ async def decisions(
     "/api/v1/decisions/{id}/undo",
     summary="Take back any decision",
     description=f"As a new decision: what happened stays on record. {PERSON}",
-    responses=openapi.responses({200: ("Undone.", [schemas.DecidedAnswer])}, REFUSALS),
+    responses=openapi.responses({200: ("Undone.", [DecidedAnswer])}, REFUSALS),
     openapi_extra=openapi.body(inputs.UndoInput, examples=inputs.EXAMPLES["undo"]),
 )
 async def undo(request: Request, caller: Caller, decision_id: Id) -> Response:
@@ -155,7 +154,7 @@ async def undo(request: Request, caller: Caller, decision_id: Id) -> Response:
     "/api/v1/review/calibration",
     summary="Stated confidence against what became of it",
     description=f"By agent, in tenths. It informs reviewers and changes no threshold. {READER}",
-    responses=openapi.responses({200: ("The table.", [schemas.CalibrationAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The table.", [CalibrationAnswer])}, openapi.READS),
 )
 async def calibration(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
     found = await running(request).review.calibration(group_in(parameters, caller), by=caller)
@@ -166,7 +165,7 @@ async def calibration(request: Request, caller: Caller, parameters: Annotated[Gr
     "/api/v1/review/numbers",
     summary="How review goes",
     description=f"Lag, accept rates, the share of memories ever retrieved, the yield of digests. {READER}",
-    responses=openapi.responses({200: ("The numbers.", [schemas.NumbersAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The numbers.", [NumbersAnswer])}, openapi.READS),
 )
 async def numbers(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
     found = await running(request).review.numbers(group_in(parameters, caller), by=caller)

@@ -6,12 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import QuarantineParameters, RequeueInput, RowInput, RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.routes.insights import group_of
+from clearwell.adapters.http.schemas.quarantine import PageAnswer, RequeueAnswer, RequeuedAnswer, RowAnswer
 from clearwell.records import Admission
 
 router = APIRouter(tags=["quarantine"])
@@ -22,7 +23,7 @@ router = APIRouter(tags=["quarantine"])
     summary="List a group's quarantine",
     description="Newest first, a page at a time. The scope review or admin is needed. The group unassigned holds the "
     "captures that named no group.",
-    responses=openapi.responses({200: ("A page.", [schemas.PageAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("A page.", [PageAnswer])}, openapi.READS),
 )
 async def rows(request: Request, caller: Caller, parameters: Annotated[QuarantineParameters, Query()]) -> Response:
     language, limit = language_of(request), parameters.limit
@@ -37,7 +38,7 @@ async def rows(request: Request, caller: Caller, parameters: Annotated[Quarantin
     "/api/v1/quarantine/{id}",
     summary="Read one output and its fate",
     description="The scope review or admin is needed. group_id may be left out.",
-    responses=openapi.responses({200: ("The row.", [schemas.RowAnswer])}, (*openapi.READS, 404)),
+    responses=openapi.responses({200: ("The row.", [RowAnswer])}, (*openapi.READS, 404)),
 )
 async def row(
     request: Request,
@@ -57,8 +58,8 @@ async def row(
     status_code=202,
     responses=openapi.responses(
         {
-            202: ("It is pending again.", [schemas.RequeueAnswer]),
-            200: ("It was pending already, and is tried now.", [schemas.RequeueAnswer]),
+            202: ("It is pending again.", [RequeueAnswer]),
+            200: ("It was pending already, and is tried now.", [RequeueAnswer]),
         },
         (*openapi.WRITES, 404),
     ),
@@ -79,7 +80,7 @@ async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path
     description="Up to 500 rows at a time, the oldest first; more says whether there are more. refused_by is the name "
     "of a check, or judge_gave_up for what was refused because the judge never answered. The scope admin is needed.",
     status_code=202,
-    responses=openapi.responses({202: ("They are pending again.", [schemas.RequeuedAnswer])}, openapi.WRITES),
+    responses=openapi.responses({202: ("They are pending again.", [RequeuedAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(RequeueInput, examples={"one": {"group_id": "grp-123", "refused_by": "judge_gave_up"}}),
 )
 async def requeue_refused(request: Request, caller: Caller) -> Response:

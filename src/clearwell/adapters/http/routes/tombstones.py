@@ -6,10 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
 from clearwell.adapters.http.callers import Caller, group_in, group_of_row, running
 from clearwell.adapters.http.inputs import GroupParameters, RowInput, TombstoneInput
+from clearwell.adapters.http.schemas.quarantine import IdAnswer, TombstonesAnswer
 
 router = APIRouter(tags=["tombstones"])
 EXAMPLES = {"one": {"group_id": "grp-123", "value": "服务器的管理口令是 admin123。", "reason": "不实，且涉及口令"}}
@@ -20,7 +21,7 @@ EXAMPLES = {"one": {"group_id": "grp-123", "value": "服务器的管理口令是
     summary="List a group's tombstones",
     description="The newest first, lifted ones too. The values themselves are not kept. The scope review or admin is "
     "needed.",
-    responses=openapi.responses({200: ("The tombstones.", [schemas.TombstonesAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The tombstones.", [TombstonesAnswer])}, openapi.READS),
 )
 async def tombstones(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
     found = await running(request).memory.tombstones(group_in(parameters, caller), by=caller)
@@ -33,7 +34,7 @@ async def tombstones(request: Request, caller: Caller, parameters: Annotated[Gro
     description="It is refused at ingress from now on, however it is written; text like it is flagged. The scope "
     "review or admin is needed.",
     status_code=201,
-    responses=openapi.responses({201: ("It stands.", [schemas.IdAnswer])}, openapi.WRITES),
+    responses=openapi.responses({201: ("It stands.", [IdAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(TombstoneInput, examples=EXAMPLES),
 )
 async def add(request: Request, caller: Caller) -> Response:
@@ -53,7 +54,7 @@ async def add(request: Request, caller: Caller) -> Response:
     "/api/v1/tombstones/{id}/lift",
     summary="Take a rejection back",
     description="What was forgotten stays forgotten. The scope review or admin is needed.",
-    responses=openapi.responses({200: ("It is lifted.", [schemas.IdAnswer])}, (*openapi.WRITES, 404)),
+    responses=openapi.responses({200: ("It is lifted.", [IdAnswer])}, (*openapi.WRITES, 404)),
     openapi_extra=openapi.body(RowInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def lift(request: Request, caller: Caller, tombstone_id: Annotated[UUID, Path(alias="id")]) -> Response:

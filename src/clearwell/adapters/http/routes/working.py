@@ -7,10 +7,12 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from clearwell.adapters.http import answers, openapi, schemas
+from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import idempotency_key
 from clearwell.adapters.http.callers import Caller, running
 from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.schemas.memory import WorkingAnswer
+from clearwell.adapters.http.schemas.quarantine import IdAnswer
 
 router = APIRouter(tags=["working memory"])
 
@@ -19,7 +21,7 @@ router = APIRouter(tags=["working memory"])
     "/api/v1/working/{group_id:path}",
     summary="Read a group's working memory",
     description="The live entries, newest first, each unverified. The scope read is needed.",
-    responses=openapi.responses({200: ("The live entries.", [schemas.WorkingAnswer])}, openapi.READS),
+    responses=openapi.responses({200: ("The live entries.", [WorkingAnswer])}, openapi.READS),
 )
 async def entries(request: Request, caller: Caller, group_id: str) -> Response:
     found = await running(request).memory.working_memory(group_id, by=caller)
@@ -31,7 +33,7 @@ async def entries(request: Request, caller: Caller, group_id: str) -> Response:
     "/api/v1/working/{group_id:path}/{id}",
     summary="Take one entry out of working memory",
     description="It stays in quarantine, and a rebuild does not bring it back. The scope review or admin is needed.",
-    responses=openapi.responses({200: ("It is gone.", [schemas.IdAnswer])}, (*openapi.READS, 404, 409)),
+    responses=openapi.responses({200: ("It is gone.", [IdAnswer])}, (*openapi.READS, 404, 409)),
 )
 async def remove(
     request: Request, caller: Caller, group_id: str, entry_id: Annotated[UUID, Path(alias="id")]

@@ -1,13 +1,15 @@
-"""The forms of review's answers, for the OpenAPI document."""
+"""The forms of insights under review, and of decisions."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from clearwell.adapters.http.schemas import FlagAnswer, Problem, PromotedAnswer, RowAnswer, VerdictAnswer
-from clearwell.records import Action, Admission, InsightState, Layer, Origin, Scope, Writer
+from clearwell.adapters.http.schemas.digests import ContradictionAnswer, SupportAnswer
+from clearwell.adapters.http.schemas.memory import PromotedAnswer
+from clearwell.adapters.http.schemas.problems import Problem
+from clearwell.adapters.http.schemas.quarantine import FlagAnswer, VerdictAnswer
+from clearwell.records import Action, Admission, InsightState, Scope, Writer
 
 
 class StandingAnswer(BaseModel):
@@ -65,20 +67,6 @@ class SourceAnswer(BaseModel):
     content_shown: str
     statement: str | None
     verdicts: list[VerdictAnswer] | None = None
-
-
-class ContradictionAnswer(BaseModel):
-    of: UUID
-    with_: UUID = Field(alias="with")
-    layer: Layer
-    why: str
-
-
-class SupportAnswer(BaseModel):
-    agents: int
-    sessions: int
-    days: int
-    rows: int
 
 
 class InsightAnswer(BaseModel):
@@ -199,76 +187,3 @@ class DecisionsAnswer(BaseModel):
 
     decisions: list[DecisionAnswer]
     next: UUID | None
-
-
-class PromotionAnswer(BaseModel):
-    """How a memory came to be, and whether it holds."""
-
-    id: UUID
-    memory_id: UUID
-    state: str = Field(examples=["verified", "promoting", "withdrawn"])
-    problem: str | None
-    content: str
-    content_shown: str
-    agent_id: str | None
-    session_id: str | None
-    author: str | None
-    occurred_at: datetime | None
-    origin: Origin
-    origin_id: UUID | None
-    supersedes: UUID | None
-    decided_by: str
-    decided_at: datetime
-    valid_to: datetime | None
-    chunks: int
-
-
-class SightingOfAnswer(BaseModel):
-    id: UUID
-    layer: Layer
-
-
-class ProvenanceAnswer(BaseModel):
-    """Promotions, decisions, insights and raw outputs that hang together."""
-
-    promotions: list[PromotionAnswer]
-    decisions: list[DecisionAnswer]
-    insights: list[InsightAnswer]
-    rows: list[RowAnswer]
-    sightings_of: list[SightingOfAnswer]
-
-
-class ListedAnswer(BaseModel):
-    """What would be withdrawn, and the token to do it."""
-
-    status: str = Field(examples=["listed"])
-    memories: list[PromotionAnswer]
-    token: str
-
-
-class CalibrationRowAnswer(BaseModel):
-    agent_id: str | None
-    confidence: list[float] | None = Field(description="from, to; null: not stated, or not as a number")
-    mean_stated: float | None
-    entries: int
-    promoted: int
-    rejected: int
-    conflict: int
-    open: int
-
-
-class CalibrationAnswer(BaseModel):
-    """What agents stated, against what became of it."""
-
-    rows: list[CalibrationRowAnswer]
-
-
-class NumbersAnswer(BaseModel):
-    """How review goes in a group."""
-
-    insights: dict[str, int]
-    review_lag_seconds: dict[str, float | None]
-    oldest_pending_at: datetime | None
-    accept_rate: dict[str, list[dict[str, Any]]]
-    memories: dict[str, Any]
-    digests: dict[str, Any]

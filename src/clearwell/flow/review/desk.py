@@ -1,0 +1,65 @@
+"""One person at a time decides in a group: a step at its desk is one transaction, done once and counted."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from clearwell.errors import Conflict
+from clearwell.flow.once import claimed
+from clearwell.flow.review.answers import decided_of
+from clearwell.flow.review.wanted import Moved, Step
+from clearwell.flow.tally import Tally
+from clearwell.ports import Claim, DecisionStore, IdempotencyStore
+from clearwell.records import Action, Decided, IdempotencyKey, Json
+
+TRIES = 3
+
+
+class AtDesk:
+    def __init__(self, decisions: DecisionStore, idempotency: IdempotencyStore, tally: Tally) -> None:
+        self._decisions = decisions
+        self._idempotency = idempotency
+        self._tally = tally
+
+    async def take(self, group_id: str, action: Action, step: Step, *, request: IdempotencyKey | None) -> Decided:
+        """A step that needs no preparing."""
+
+        async def prepared() -> Step:
+            return step
+
+        return await self.prepare_and_take(group_id, action, prepared, request=request)
+
+    async def prepare_and_take(
+        self,
+        group_id: str,
+        action: Action,
+        prepare: Callable[[], Awaitable[Step]],
+        *,
+        request: IdempotencyKey | None,
+    ) -> Decided:
+        """Prepare before anybody has to wait, and once more where the text has changed since."""
+
+        async def act(claim: Claim | None) -> Decided:
+            for _ in range(TRIES):
+                step = await prepare()
+                try:
+                    return await self._taken(group_id, step, claim)
+                except Moved as moved:
+                    problem = Conflict("insight_moving", id=moved.insight_id)
+            raise problem
+
+        done = await claimed(self._idempotency, request, act, replay=_replayed)
+        if not done.already and not done.replayed:
+            self._tally.decided(group_id, action)
+        return done
+
+    async def _taken(self, group_id: str, step: Step, claim: Claim | None) -> Decided:
+        """The answer to a repeated request is kept in the same transaction."""
+        async with self._decisions.open(group_id) as desk:
+            done = await step(desk)
+            if claim is not None:
+                await desk.answer(claim, done.to_json())
+            return done
+
+
+def _replayed(kept: Json) -> Decided:
+    return replace(decided_of(kept), replayed=True)

@@ -1,0 +1,81 @@
+"""Insights about the same thing become one, with the sources of all."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from clearwell.errors import InvalidInput
+from clearwell.flow import limits
+from clearwell.flow.normal import normalised
+from clearwell.flow.review.recording import Recording
+from clearwell.flow.review.standing import at_desk, changed, require_open, support_of
+from clearwell.flow.review.wanted import Step, Wanted
+from clearwell.ports import Clock, Desk
+from clearwell.records import Action, Decided, Insight, InsightState, Principal, Standing, Writer
+from clearwell.settings import Settings
+
+MOST_MERGED = 50
+
+
+class Merging:
+    def __init__(self, recording: Recording, clock: Clock, settings: Settings) -> None:
+        self._recording = recording
+        self._clock = clock
+        self._settings = settings
+
+    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+        others = tuple(dict.fromkeys(one for one in wanted.others if one != wanted.id))
+        if not 1 <= len(others) <= MOST_MERGED:
+            raise InvalidInput("merge_with_whom", field="with", limit=MOST_MERGED)
+        text = wanted.text
+        if text is not None:
+            text = limits.require_text(text, "text", max_bytes=self._settings.max_content_bytes)
+
+        async def step(desk: Desk) -> Decided:
+            now = self._clock.now()
+            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
+            await require_open(desk, found)
+            gone = [await _open_other(desk, group_id, one, now) for one in others]
+            await desk.unite(found.id, others)
+            for one in gone:
+                await desk.change(changed(one, now, InsightState.MERGED, merged_into=found.id))
+            united = (await desk.insights([found.id]))[found.id]
+            after = _united(united, found, gone, text=text, now=now)
+            await desk.change(after)
+            decision = await self._recording.on_insight(
+                desk,
+                Action.MERGE,
+                found,
+                by,
+                now,
+                others=others,
+                text_before=found.summary,
+                text_after=after.summary,
+                writer_before=found.written_by,
+            )
+            return Decided(status="merged", id=found.id, decision_id=decision.id, insight=Standing.of(after))
+
+        return step
+
+
+async def _open_other(desk: Desk, group_id: str, other: UUID, now: datetime) -> Insight:
+    insight = await at_desk(desk, group_id, other, version=None, now=now)
+    await require_open(desk, insight)
+    return insight
+
+
+def _united(united: Insight, first: Insight, others: Sequence[Insight], *, text: str | None, now: datetime) -> Insight:
+    """The first with the sources and flags of all. Other words have no vector yet."""
+    summary = text or _texts(first, others)
+    writer = first.written_by if text is None else Writer.PERSON
+    flags = tuple(dict.fromkeys(flag for one in (first, *others) for flag in one.flags))
+    after = changed(united, now, InsightState.PENDING, summary=summary, written_by=writer)
+    after = replace(after, support=support_of(united), flags=flags)
+    return after if summary == first.summary else replace(after, embedding=None, embedding_model=None)
+
+
+def _texts(first: Insight, others: Sequence[Insight]) -> str:
+    """Every text that says something else, one after the other: nothing is lost, and a person may shorten it."""
+    texts = {normalised(one.summary): one.summary for one in reversed((first, *others))}
+    return "\n".join(reversed(texts.values()))

@@ -1,0 +1,99 @@
+"""An insight becomes knowledge, in its own words or in a person's."""
+
+from clearwell.errors import ClearwellError, Conflict
+from clearwell.flow import limits
+from clearwell.flow.normal import normalised
+from clearwell.flow.policies import said_by
+from clearwell.flow.promoter import Plan, Promoter, Wording
+from clearwell.flow.review.standing import at_desk, changed, read, require_open, state_word
+from clearwell.flow.review.wanted import Moved, Step, Wanted
+from clearwell.ports import Clock, Desk, ReviewStore
+from clearwell.records import Decided, Insight, InsightState, NewMemory, Origin, Principal, Promoted, Standing
+from clearwell.settings import Settings
+
+
+class PromotingInsights:
+    def __init__(self, reviewed: ReviewStore, promoter: Promoter, clock: Clock, settings: Settings) -> None:
+        self._reviewed = reviewed
+        self._promoter = promoter
+        self._clock = clock
+        self._settings = settings
+
+    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+        insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
+        text = insight.summary
+        if wanted.text is not None:
+            text = limits.require_text(wanted.text, "text", max_bytes=self._settings.max_content_bytes)
+        (plan,) = await self._promoter.planned(group_id, [_memory(insight, text, wanted)])
+
+        async def step(desk: Desk) -> Decided:
+            now = self._clock.now()
+            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
+            if found.state is InsightState.PROMOTED:
+                return await _promoted_before(desk, found, plan, edited=wanted.text is not None)
+            await require_open(desk, found)
+            if wanted.text is None and found.summary != insight.summary:
+                raise Moved(found.id)
+            edited = text != found.summary
+            wording = Wording(
+                insight_id=found.id, before=found.summary if edited else None, after=text if edited else None
+            )
+            (result,) = await self._promoter.write(desk, group_id, [plan], by=by, wording=wording)
+            if isinstance(result, ClearwellError):
+                raise result
+            after = changed(found, now, InsightState.PROMOTED)
+            await desk.change(after)
+            await desk.judge([one.log_id for one in found.sources], by=found.id)
+            return _promoted(result, after, plan)
+
+        return step
+
+
+def _memory(insight: Insight, text: str, wanted: Wanted) -> NewMemory:
+    agents = {one.agent_id for one in insight.sources}
+    return NewMemory(
+        content=text,
+        author=next(iter(agents)) if len(agents) == 1 else None,
+        occurred_at=max((one.occurred_at for one in insight.sources), default=None),
+        agent_id=limits.require_id(wanted.agent_id, "agent_id"),
+        metadata=said_by(one.node_type for one in insight.sources),
+        origin=Origin.INSIGHT,
+        origin_id=insight.id,
+        supersedes=wanted.supersedes,
+    )
+
+
+async def _promoted_before(desk: Desk, insight: Insight, plan: Plan, *, edited: bool) -> Decided:
+    """The same decision again is the same answer. Another text is another decision: undo first."""
+    last = await desk.standing(insight.id)
+    if last is None or last.memory_id is None:
+        await require_open(desk, insight)
+        raise Conflict("insight_decided", id=insight.id, state=state_word(insight))
+    state = (await desk.promotions([last.memory_id])).get(last.memory_id)
+    if state is None or state.state == "withdrawn":
+        raise Conflict("promoted_withdrawn", current={"memory_id": str(last.memory_id)}, id=insight.id)
+    if edited and normalised(plan.text.content) != normalised(state.promotion.text.content):
+        await require_open(desk, insight)
+    return Decided(
+        status="promoting" if state.waiting else "promoted",
+        id=last.memory_id,
+        decision_id=last.id,
+        promotion_id=state.promotion.id,
+        chunks=state.chunks,
+        already=True,
+        insight=Standing.of(insight),
+    )
+
+
+def _promoted(result: Promoted, after: Insight, plan: Plan) -> Decided:
+    superseded = plan.text.supersedes
+    return Decided(
+        status="promoting" if result.waiting else "promoted",
+        id=result.id,
+        decision_id=result.decision_id,
+        promotion_id=result.promotion_id,
+        superseded=None if superseded == result.id else superseded,
+        chunks=result.chunks,
+        already=result.already,
+        insight=Standing.of(after),
+    )

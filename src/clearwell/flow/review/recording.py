@@ -1,0 +1,37 @@
+"""Every decision is recorded with its event."""
+
+from datetime import datetime
+
+from clearwell.flow.audit import Audited
+from clearwell.ports import Clock, Desk, Ids
+from clearwell.records import Action, Decision, Insight, Principal
+
+
+class Recording:
+    def __init__(self, clock: Clock, ids: Ids) -> None:
+        self._ids = ids
+        self._audited = Audited(clock, ids)
+
+    async def on_insight(
+        self, desk: Desk, action: Action, insight: Insight, by: Principal, at: datetime, **more: object
+    ) -> Decision:
+        decision = Decision(
+            id=self._ids.new(),
+            group_id=insight.group_id,
+            action=action,
+            by=by.name,
+            at=at,
+            insight_id=insight.id,
+            **more,  # type: ignore[arg-type]
+        )
+        event = self._audited.event(
+            f"{action} insight",
+            f"insight {insight.id}",
+            insight.group_id,
+            by=by.name,
+            at=at,
+            decision=str(decision.id),
+            others=[str(one) for one in decision.others],
+        )
+        await desk.record(decision, event)
+        return decision

@@ -1,0 +1,112 @@
+"""An insight is rejected: its value does not come back, and text like it is flagged."""
+
+from clearwell.errors import EmbedderUnavailable
+from clearwell.flow import limits
+from clearwell.flow.known import Knowledge
+from clearwell.flow.normal import normalised, values_of
+from clearwell.flow.review.recording import Recording
+from clearwell.flow.review.standing import at_desk, changed, read, require_open
+from clearwell.flow.review.wanted import Moved, Step, Wanted
+from clearwell.flow.tombstones import REASON_BYTES
+from clearwell.ports import Clock, Desk, Embedder, Ids, ReviewStore
+from clearwell.records import (
+    Action,
+    Decided,
+    Insight,
+    InsightState,
+    Principal,
+    Standing,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+)
+
+QUOTED = "insight\x1f"
+"""No normalised text has this character: what begins so is no value that anybody can say."""
+
+
+class Rejecting:
+    def __init__(
+        self,
+        reviewed: ReviewStore,
+        knowledge: Knowledge,
+        embedder: Embedder,
+        recording: Recording,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._reviewed = reviewed
+        self._knowledge = knowledge
+        self._embedder = embedder
+        self._recording = recording
+        self._clock = clock
+        self._ids = ids
+
+    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+        reason = limits.require_text(wanted.reason or "", "reason", max_bytes=REASON_BYTES)
+        insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
+        digest = await self._knowledge.digest(group_id, _rejected_value(insight))
+        vector = await self._vector_of(insight)
+
+        async def step(desk: Desk) -> Decided:
+            now = self._clock.now()
+            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
+            if found.state is InsightState.REJECTED:
+                return await _rejected_before(desk, found)
+            await require_open(desk, found)
+            if found.summary != insight.summary:
+                raise Moved(found.id)
+            tombstone = Tombstone(
+                id=self._ids.new(),
+                group_id=group_id,
+                kind=TombstoneKind.REJECTED,
+                reason=reason,
+                made_by=by.name,
+                made_at=now,
+            )
+            made = await desk.reject(tombstone, digest, embedding=vector, model=self._embedder.model)
+            after = changed(found, now, InsightState.REJECTED)
+            await desk.change(after)
+            await desk.judge([one.log_id for one in found.sources], by=found.id)
+            decision = await self._recording.on_insight(
+                desk, Action.REJECT, found, by, now, reason=reason, tombstone_id=made
+            )
+            return Decided(
+                status="rejected",
+                id=found.id,
+                decision_id=decision.id,
+                tombstone_id=made,
+                insight=Standing.of(after),
+            )
+
+        return step
+
+    async def _vector_of(self, insight: Insight) -> Vector | None:
+        """The vector of its words; None where the model does not answer."""
+        if insight.embedding is not None and insight.embedding_model == self._embedder.model:
+            return insight.embedding
+        try:
+            (vector,) = await self._embedder.embed([insight.summary])
+        except EmbedderUnavailable:
+            return None
+        return vector
+
+
+async def _rejected_before(desk: Desk, insight: Insight) -> Decided:
+    last = await desk.standing(insight.id)
+    return Decided(
+        status="rejected",
+        id=insight.id,
+        decision_id=None if last is None else last.id,
+        tombstone_id=None if last is None else last.tombstone_id,
+        already=True,
+        insight=Standing.of(insight),
+    )
+
+
+def _rejected_value(insight: Insight) -> str:
+    """What a tombstone stands for: the summary. Where it only quotes a source its frame sets it apart from the source,
+    which is not rejected and may be said again; text like it is still flagged, by its vector."""
+    value = normalised(insight.summary)
+    said = {one for source in insight.sources for one in values_of(source.content)}
+    return f"{QUOTED}{value}" if value in said else value

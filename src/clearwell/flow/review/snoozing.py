@@ -1,0 +1,48 @@
+"""An insight is put off: it is pending again when its time has come."""
+
+from datetime import datetime, timedelta
+
+from clearwell.errors import InvalidInput
+from clearwell.flow import limits
+from clearwell.flow.review.recording import Recording
+from clearwell.flow.review.standing import at_desk, changed, require_open
+from clearwell.flow.review.wanted import Step, Wanted
+from clearwell.ports import Clock, Desk
+from clearwell.records import Action, Decided, InsightState, Principal, Standing
+
+USUAL_DAYS = 7.0
+LONGEST = timedelta(days=3650)
+
+
+class Snoozing:
+    def __init__(self, recording: Recording, clock: Clock) -> None:
+        self._recording = recording
+        self._clock = clock
+
+    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+        until = self._until(wanted)
+
+        async def step(desk: Desk) -> Decided:
+            now = self._clock.now()
+            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
+            await require_open(desk, found)
+            after = changed(found, now, InsightState.SNOOZED, snoozed_until=until)
+            await desk.change(after)
+            decision = await self._recording.on_insight(
+                desk, Action.SNOOZE, found, by, now, until=until, reason=wanted.reason
+            )
+            return Decided(status="snoozed", id=found.id, decision_id=decision.id, insight=Standing.of(after))
+
+        return step
+
+    def _until(self, wanted: Wanted) -> datetime:
+        now = self._clock.now()
+        until = limits.require_moment(wanted.until, "until")
+        if until is None:
+            days = USUAL_DAYS if wanted.days is None else wanted.days
+            if not 0 < days <= LONGEST.days:
+                raise InvalidInput("snooze_days", field="days", limit=LONGEST.days)
+            until = now + timedelta(days=days)
+        if not now < until <= now + LONGEST:
+            raise InvalidInput("snooze_until", field="until", limit=LONGEST.days)
+        return until
