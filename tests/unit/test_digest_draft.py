@@ -330,3 +330,33 @@ def test_a_freely_worded_departure_outside_its_topic_is_brought_in() -> None:
 def test_three_names_for_one_post_are_a_dispute() -> None:
     texts = [f"The lead of the Atlas project is {name}." for name in ("Mia Chen", "Omar Diaz", "Ines Roth")]
     assert opposed(texts)
+
+
+def test_each_with_a_value_of_its_own_contradicts_nobody() -> None:
+    """However alike they look: a record for each event, and nobody confirms one."""
+    for texts in (
+        [f"Stock count in aisle {at + 3}: {at * 71 + 40} pieces." for at in range(6)],
+        [f"The weather looks bad for {day}, take a coat." for day in ("Monday", "Tuesday", "Friday", "Sunday") * 3],
+        [f"来自112.204.{at}.22{at}的请求返回{3441 + at * 17}字节。" for at in range(6)],
+        [f"Merged commit {at}f9d5ca{at} into main." for at in range(6)],
+    ):
+        assert not opposed(texts)
+
+
+def test_one_sentence_about_several_things_contradicts_nothing() -> None:
+    kept = [f"Schema changes of the {name} cluster are rolled out before the deploy." for name in ("orders",) * 3]
+    others = [f"Schema changes of the {name} cluster are rolled out after the deploy." for name in ("mail", "chat")]
+    assert not opposed([*kept, *others])
+    assert opposed([*kept, "Schema changes of the orders cluster are rolled out after the deploy."])
+
+
+def test_a_slip_of_the_pen_contradicts_nothing() -> None:
+    texts = ["The orders cluster moves to Zurich.", "The orders cluster moves to Zurich now."]
+    for slip in ("The orders clsuter moves to Zurich.", "The orrders cluster moves to Zurich.", "订单集群迁往黎世。"):
+        assert not opposed([*texts, "订单集群迁往苏黎世。", slip])
+
+
+def test_what_one_agent_says_twice_in_two_ways_needs_another_to_be_a_dispute() -> None:
+    same = [row(at, "backup", f"Restoring the wiki takes {hours} hours.", "a") for at, hours in enumerate((2, 2, 3))]
+    other = row(5, "backup", "Restoring the wiki needs a ticket first.", "b")
+    assert not any(one.contradictions for one in drafted([*same, other]).drafts)

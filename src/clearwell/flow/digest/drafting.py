@@ -46,7 +46,7 @@ def draft(
     limits: DraftLimits = DEFAULTS,
 ) -> Drafts:
     """The insights of one digest. The order of ``candidates`` makes no difference."""
-    texts = distinct(candidates)
+    texts = distinct(candidates, similarity)
     if not texts:
         return Drafts(drafts=(), report=_report(candidates, texts, [], [], Choice(), ()))
     space = space_of(texts, similarity)
@@ -116,7 +116,12 @@ def _draft(one: Weighed, limits: DraftLimits) -> Draft:
     contradictions = _contradictions(one)
     return Draft(
         sources=tuple(sides[0] + sides[1]),
-        quotes=quotes([_disputed_first(side, one) for side in sides], chars=limits.summary_chars, disputed=_words(one)),
+        quotes=quotes(
+            [_disputed_first(side, one) for side in sides],
+            {log_id: words for text in one.texts for log_id, words in text.said.items()},
+            chars=limits.summary_chars,
+            disputed=_words(one),
+        ),
         contradictions=contradictions,
         flags=_flags(one, sides[0] + sides[1]),
         support=one.standing.support,

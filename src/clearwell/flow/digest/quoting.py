@@ -20,13 +20,17 @@ _SPACE: Final = re.compile(r"\s+")
 
 
 def quotes(
-    sides: Sequence[Sequence[DigestCandidate]], *, chars: int, disputed: Mapping[UUID, str] = MappingProxyType({})
+    sides: Sequence[Sequence[DigestCandidate]],
+    said: Mapping[UUID, str],
+    *,
+    chars: int,
+    disputed: Mapping[UUID, str] = MappingProxyType({}),
 ) -> tuple[Quote, ...]:
-    """Sentences of the sources, most central first, side by side: each side is heard before one is heard again.
+    """Sentences of what rows said, most central first, side by side: each side is heard before one is heard again.
 
     ``disputed`` are words of a row that another contradicts: the sentence that has them is quoted first.
     """
-    streams = [_fresh(rows, disputed) for rows in sides if rows]
+    streams = [_fresh(rows, said, disputed) for rows in sides if rows]
     taken: list[Quote] = []
     left = chars
     while streams:
@@ -40,14 +44,14 @@ def quotes(
     return tuple(taken)
 
 
-def _fresh(rows: Sequence[DigestCandidate], disputed: Mapping[UUID, str]) -> Iterator[Quote]:
-    said: set[str] = set()
+def _fresh(rows: Sequence[DigestCandidate], said: Mapping[UUID, str], disputed: Mapping[UUID, str]) -> Iterator[Quote]:
+    quoted: set[str] = set()
     for row in rows:
         word = disputed.get(row.log_id, "")
-        for sentence in sorted(sentences(row.content), key=lambda one: word not in one):
+        for sentence in sorted(sentences(said[row.log_id]), key=lambda one: word not in one):
             words = {term for term in terms(sentence) if not term.startswith(PAIR)}
-            if words and len(words & said) < REPEATS * len(words):
-                said |= words
+            if words and len(words & quoted) < REPEATS * len(words):
+                quoted |= words
                 yield Quote(log_id=row.log_id, text=_cut(escaped(sentence)))
 
 

@@ -12,7 +12,17 @@ from typing import Final
 
 from clearwell.flow.digest.consensus import MOST_SAY, Departure, departures
 from clearwell.flow.digest.denials import denials
-from clearwell.flow.digest.opposing import FRAMED, TERM, VALUES, Opposed, credible, frame_of, of_fact, of_work
+from clearwell.flow.digest.opposing import (
+    FRAMED,
+    TERM,
+    VALUES,
+    Opposed,
+    credible,
+    denies_outright,
+    frame_of,
+    of_fact,
+    of_work,
+)
 from clearwell.flow.digest.subjects import strays
 from clearwell.flow.sameness import Comparison, Features, Relation, compare
 
@@ -22,6 +32,8 @@ MOST: Final = 40
 """Texts of a cluster that are compared pair by pair: 780 pairs take a quarter of a second."""
 DISPUTED: Final = 0.5
 """Share of disagreement that is about a fact, from which a cluster without agreement is a dispute and no series."""
+DISPUTANTS: Final = 4
+"""Ways to fill one frame that can be a dispute: one against most, or nobody with anybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +89,10 @@ def stances(
     share = (pairs.agreeing + alone) / (pairs.compared + alone) if pairs.compared + alone else 0.5
     groups = _groups(len(read), pairs.same, apart=pairs.opposed)
     filled = _most_stances(groups, _groups(len(read), [*pairs.same, *pairs.framed]))
-    if share < SERIES and filled > 2 and pairs.disputed < DISPUTED * (pairs.compared - pairs.agreeing):
-        return Stances(series=True, agreement=share)
     departing = [one for one in _departing(read, speakers) if not of_work(one, read)]
+    disputed = filled <= DISPUTANTS and pairs.disputed >= DISPUTED * (pairs.compared - pairs.agreeing)
+    if share < SERIES and filled > 2 and not (disputed and (departing or not share)):
+        return Stances(series=True, agreement=share)
     known = {frozenset({one.of, one.against}) for one in [*pairs.opposed, *departing]}
     denying = denials(read, speakers, similarity, lambda one, other: frozenset({one, other}) in known)
     united = _united([*pairs.opposed, *departing, *map(_told, denying)])
@@ -87,6 +100,15 @@ def stances(
     opposed = _of_one_subject(opposed, groups, read, speakers)
     sides = _Sides(opposed, groups, speakers)
     confirmed = sides.confirmed()
+    if confirmed:
+        agreed = {frozenset({one.of, one.against}) for one in departing}
+        opposed = [
+            one
+            for one in opposed
+            if len(speakers[one.of] | speakers[one.against]) > 1
+            and (sides.borne_out(one) or denies_outright(one, read) or frozenset({one.of, one.against}) in agreed)
+        ]
+        sides = _Sides(opposed, groups, speakers)
     dissent = sides.smaller()
     told = tuple(_turned(one, dissent) for one in opposed)
     loose = bool(opposed) and not confirmed and len(united) == len(pairs.opposed)
@@ -128,7 +150,7 @@ def _note(
         pairs.compared += weight
     if found.relation is Relation.SAME:
         pairs.agreeing += weight
-    if found.relation is Relation.CONFLICT and credible(found, frame):
+    if found.relation is Relation.CONFLICT and credible(found, read[one], read[other]):
         opposed = Opposed(of=one, against=other, reason=found.reason, params=dict(found.params))
         if of_work(opposed, read):
             return
@@ -238,6 +260,10 @@ class _Sides:
         allies = {group}.union(*(self._against[opponent] for opponent in self._against[group]))
         allies -= self._against[group]
         return len(set[str]().union(*(self.voices[ally] for ally in allies)))
+
+    def borne_out(self, one: Opposed) -> bool:
+        """Whether two speakers stand on one side: two who each say something of their own may both be right."""
+        return max(self.backing(self._groups[one.of]), self.backing(self._groups[one.against])) > 1
 
     def confirmed(self) -> float:
         everybody = set[str]().union(*self.voices.values())

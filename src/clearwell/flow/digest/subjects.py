@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from clearwell.flow.sameness import Features
-from clearwell.flow.sameness.frame import likeness
+from clearwell.flow.sameness.frame import likeness, shared_start
 from clearwell.flow.sameness.matching import matching
 from clearwell.flow.sameness.splitting import Kind, Token
 
@@ -70,9 +70,19 @@ def _beside_values(tokens: Sequence[Token]) -> list[str]:
 
 
 def akin(one: str, other: str) -> bool:
-    """Spain and Spanish, 报表 and 报表集群."""
+    """Spain and Spanish, 报表 and 报表集群, cluster and clsuter."""
     if one == other:
         return True
     if one.isascii() and other.isascii():
-        return min(len(one), len(other)) > _AKIN and one[:_AKIN] == other[:_AKIN]
+        return min(len(one), len(other)) > _AKIN and (one[:_AKIN] == other[:_AKIN] or misspelt(one, other))
     return one in other or other in one
+
+
+def misspelt(one: str, other: str) -> bool:
+    """Whether two words are one but for a letter more, or two that changed places."""
+    if not (one.isalpha() and other.isalpha()) or abs(len(one) - len(other)) > 1:
+        return False
+    start = shared_start(one, other)
+    end = shared_start(one[start:][::-1], other[start:][::-1])
+    left = one[start : len(one) - end], other[start : len(other) - end]
+    return max(map(len, left)) <= 1 if len(one) != len(other) else left[0] == left[1][::-1]

@@ -1,12 +1,14 @@
 """The distinct texts of a span, in an order of their own, and who said each."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 import numpy as np
 
+from clearwell.flow.digest.refrains import refrains
 from clearwell.flow.normal import normalised
 from clearwell.records import DigestCandidate, Vector
 
@@ -15,14 +17,16 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """One text and the rows that say it, but for case, spaces and marks."""
+    """One text and the rows that have it, but for case, spaces and marks."""
 
     rows: tuple[DigestCandidate, ...]
+    said: Mapping[UUID, str]
+    """Of each row what it says, as it stands there, without refrains."""
     embedding: Vector
 
     @property
     def content(self) -> str:
-        return self.rows[0].content
+        return self.said[self.rows[0].log_id]
 
     @property
     def agents(self) -> frozenset[str]:
@@ -43,15 +47,23 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def distinct(candidates: Sequence[DigestCandidate]) -> list[Text]:
+def distinct(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> list[Text]:
     """Texts in the order of their smallest row id, whatever the order of the candidates. Needs a vector a text."""
     found: dict[str, list[DigestCandidate]] = {}
     for row in sorted(candidates, key=lambda one: one.log_id):
         found.setdefault(normalised(row.content), []).append(row)
-    texts = (
-        (rows, next((row.embedding for row in rows if row.embedding is not None), None)) for rows in found.values()
-    )
-    return [Text(rows=tuple(rows), embedding=vector) for rows, vector in texts if vector is not None and vector.any()]
+    having = [(rows, vector) for rows in found.values() if (vector := _vector(rows)) is not None and vector.any()]
+    if not having:
+        return []
+    common = refrains([rows[0].content for rows, _ in having], unit([vector for _, vector in having]), similarity)
+    return [
+        Text(rows=tuple(rows), said={row.log_id: common.without(row.content) for row in rows}, embedding=vector)
+        for rows, vector in having
+    ]
+
+
+def _vector(rows: Sequence[DigestCandidate]) -> Vector | None:
+    return next((row.embedding for row in rows if row.embedding is not None), None)
 
 
 def unit(vectors: Sequence[Vector]) -> Vector:

@@ -10,7 +10,7 @@ import numpy as np
 from clearwell.flow.digest.chatter import small_talk
 from clearwell.flow.digest.clusters import NEAR, Cluster
 from clearwell.flow.digest.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
-from clearwell.flow.digest.opposing import credible, frame_of
+from clearwell.flow.digest.opposing import credible
 from clearwell.flow.digest.outsiders import with_outsiders
 from clearwell.flow.digest.space import Space
 from clearwell.flow.digest.stances import Stances, stances
@@ -203,8 +203,7 @@ class Scales:
         for at in np.argsort(-cosines, kind="stable")[:CENTRAL]:
             mine = self._features(places[at])
             outcome = compare(mine, known, self._back.similarity(float(cosines[at])))
-            frame = frame_of(mine, known)
-            if outcome.relation is not Relation.CONFLICT or credible(outcome, frame):
+            if outcome.relation is not Relation.CONFLICT or credible(outcome, mine, known):
                 found.append((int(at), outcome))
         return found
 

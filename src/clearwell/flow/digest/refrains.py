@@ -1,0 +1,78 @@
+"""What is said with everything says nothing: lead-ins and closing words that stand beside quite different statements.
+
+"Before I forget:" or "This was checked again today." would be compared, counted and quoted like facts. They are known
+by the company they keep, in any language and without a list: the texts that they begin or end have nothing in common.
+What begins or ends texts of one matter is a part of it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from clearwell.records import Vector
+
+COMPANY: Final = 3
+"""Different texts that a refrain stands beside."""
+UNLIKE: Final = 0.45
+"""Average similarity of these texts, below which they are of different matters."""
+LONGEST: Final = 120
+_NESTED: Final = 3
+_PART: Final = re.compile(r"(?<=[。！？；：，\n])\s*|(?<=[.!?;:,])\s+|\s+(?=[(（])")
+
+
+@dataclass(frozen=True, slots=True)
+class Refrains:
+    """Lead-ins and closing words, by their letters."""
+
+    leads: frozenset[str]
+    tails: frozenset[str]
+
+    def without(self, content: str) -> str:
+        """What a text says, as it stands there; all of it where nothing else would be left."""
+        parts = _parts(content)
+        start, end = 0, len(parts)
+        for _ in range(_NESTED):
+            start += end - start > 1 and _letters(content[slice(*parts[start])]) in self.leads
+            end -= end - start > 1 and _letters(content[slice(*parts[end - 1])]) in self.tails
+        return content[parts[start][0] : parts[end - 1][1]].strip() if parts else content
+
+
+def refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Refrains:
+    """The refrains among texts, whose vectors of length 1 are the rows of ``meaning``."""
+    leads: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    tails: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for place, content in enumerate(contents):
+        parts = _parts(content)
+        for at in range(min(_NESTED, len(parts) - 1)):
+            rest = _letters(content[parts[at + 1][0] :])
+            leads[_letters(content[slice(*parts[at])])].setdefault(rest, place)
+        for at in range(max(1, len(parts) - _NESTED), len(parts)):
+            tails[_letters(content[slice(*parts[at])])].setdefault(_letters(content[: parts[at][0]]), place)
+
+    def found(company: dict[str, dict[str, int]]) -> frozenset[str]:
+        return frozenset(
+            words
+            for words, beside in company.items()
+            if 0 < len(words) <= LONGEST and len(beside) >= COMPANY and _unlike(beside.values(), meaning, similarity)
+        )
+
+    return Refrains(leads=found(leads), tails=found(tails))
+
+
+def _parts(content: str) -> list[tuple[int, int]]:
+    """Where its clauses begin and end."""
+    cuts = [0, *(match.start() for match in _PART.finditer(content)), len(content)]
+    return [(start, end) for start, end in pairwise(cuts) if _letters(content[start:end])]
+
+
+def _letters(words: str) -> str:
+    return "".join(char for char in words.casefold() if char.isalnum())
+
+
+def _unlike(places: Iterable[int], meaning: Vector, similarity: Callable[[float], float]) -> bool:
+    rows = meaning[sorted(set(places))]
+    count, whole = len(rows), rows.sum(axis=0)
+    return count >= COMPANY and similarity((float(whole @ whole) - count) / (count * (count - 1))) < UNLIKE
