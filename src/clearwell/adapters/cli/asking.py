@@ -9,7 +9,7 @@ import typer
 
 from clearwell.adapters.cli.given import Agent, Words, given_text, moment
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, person, start
 from clearwell.flow.options import RetrieveOptions
 from clearwell.records import ContextItem, Explanation, Json, Retrieval
 
@@ -56,12 +56,7 @@ def query(
         max_chars=max_chars,
         explain=explain,
     )
-
-    async def work() -> Retrieval:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.retrieve(asked, group, by=person(), options=options)
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.retrieve(asked, group, by=person(), options=options))
     if as_json:
         results: list[Json] = [item_json(item, terminal) for item in found.items]
         sources: list[Json] = [source.value for source in found.sources]

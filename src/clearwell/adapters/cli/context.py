@@ -6,7 +6,7 @@ import typer
 
 from clearwell.adapters.cli.given import Agent, given_text
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
 from clearwell.flow.context import ContextRequest
 from clearwell.flow.options import RetrieveOptions
 from clearwell.records import BuiltContext, Fate, ItemReport, Json, SectionReport
@@ -40,12 +40,7 @@ def context(
         language=terminal.language,
         options=options,
     )
-
-    async def work() -> BuiltContext:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.build_context(group, request, by=person())
-
-    built = run(work())
+    built = ask(settings, lambda clearwell: clearwell.memory.build_context(group, request, by=person()))
     if as_json:
         terminal.json(_json(built, terminal))
         return

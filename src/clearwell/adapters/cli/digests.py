@@ -1,7 +1,6 @@
 """``digest run``, ``digest show`` and ``digest list``: what a group's quarantine says together."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.insights import digest_json, show_digest
 from clearwell.adapters.cli.printing import Terminal, visible
-from clearwell.adapters.cli.running import AsJson, Group, opened, person, program, run, start
+from clearwell.adapters.cli.running import AsJson, Group, ask, opened, person, program, run, start
 from clearwell.app import Clearwell
 from clearwell.flow.hidden import escaped
 from clearwell.records import Digest, DigestStatus
@@ -50,12 +49,7 @@ def show(
     """Show one digest: where it stands, and its insights with their sources."""
     settings, terminal = start()
     wanted = wanted_id(digest_id, "digest_not_found")
-
-    async def work() -> Digest:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.digest(wanted, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.digest(wanted, by=person()))
     if as_json:
         terminal.json(digest_json(found, terminal))
     else:
@@ -70,12 +64,7 @@ def show_all(
 ) -> None:
     """Show a group's digests, the newest first."""
     settings, terminal = start()
-
-    async def work() -> Sequence[Digest]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.digests(group, by=person(), limit=limit)
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.digests(group, by=person(), limit=limit))
     if as_json:
         terminal.json({"digests": [digest_json(one, terminal, insights=False) for one in found]})
     elif not found:

@@ -1,6 +1,5 @@
 """``group`` and ``agent``: what a group and its agents are told."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from clearwell.adapters.cli.given import file_text
 from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.running import AsJson, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, UsageProblem, ask, person, start
 from clearwell.flow.hidden import escaped
 from clearwell.records import KEEP, Agent, Group, GroupChange, Json, Keep
 from clearwell.settings import Settings
@@ -27,12 +26,7 @@ PromptFile = Annotated[Path | None, typer.Option("--file", "-f", help="Read the 
 def show_groups(as_json: AsJson = False) -> None:
     """Show every group that somebody has described."""
     settings, terminal = start()
-
-    async def work() -> Sequence[Group]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.groups(by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.groups(by=person()))
     if as_json:
         terminal.json({"groups": [_group_json(one) for one in found]})
     elif not found:
@@ -46,12 +40,8 @@ def show_groups(as_json: AsJson = False) -> None:
 def show_group(group: GroupName, as_json: AsJson = False) -> None:
     """Show a group's system prompt and the schedule of its digest."""
     settings, terminal = start()
-
-    async def work() -> Group:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.group(group, by=person())
-
-    _tell_group(run(work()), terminal, as_json=as_json)
+    found = ask(settings, lambda clearwell: clearwell.memory.group(group, by=person()))
+    _tell_group(found, terminal, as_json=as_json)
 
 
 @groups.command(name="set")
@@ -76,24 +66,15 @@ def set_group(
     )
     if not change.changed:
         raise UsageProblem("cli_group_nothing", field="--prompt")
-
-    async def work() -> Group:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.change_group(group, change, by=person())
-
-    _tell_group(run(work()), terminal, as_json=as_json)
+    found = ask(settings, lambda clearwell: clearwell.memory.change_group(group, change, by=person()))
+    _tell_group(found, terminal, as_json=as_json)
 
 
 @agents.command(name="list")
 def show_agents(group: OfGroup, as_json: AsJson = False) -> None:
     """Show the agents of a group."""
     settings, terminal = start()
-
-    async def work() -> Sequence[Agent]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.agents(group, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.agents(group, by=person()))
     if as_json:
         terminal.json({"agents": [_agent_json(one) for one in found]})
     elif not found:
@@ -106,12 +87,9 @@ def show_agents(group: OfGroup, as_json: AsJson = False) -> None:
 def show_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
     """Show who an agent is to be."""
     settings, terminal = start()
-
-    async def work() -> Agent:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.agent(group, agent, by=person())
-
-    _tell_agent(run(work()), terminal, as_json=as_json)
+    _tell_agent(
+        ask(settings, lambda clearwell: clearwell.memory.agent(group, agent, by=person())), terminal, as_json=as_json
+    )
 
 
 @agents.command(name="set")
@@ -127,24 +105,15 @@ def set_agent(
     text = _text(persona, file, settings, "--persona")
     if text is KEEP:
         raise UsageProblem("cli_persona_missing", field="--persona")
-
-    async def work() -> Agent:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.put_agent(group, agent, text or "", by=person())
-
-    _tell_agent(run(work()), terminal, as_json=as_json)
+    found = ask(settings, lambda clearwell: clearwell.memory.put_agent(group, agent, text or "", by=person()))
+    _tell_agent(found, terminal, as_json=as_json)
 
 
 @agents.command(name="remove")
 def remove_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
     """Remove an agent's persona. What it said and learnt stays."""
     settings, terminal = start()
-
-    async def work() -> None:
-        async with opened(settings) as clearwell:
-            await clearwell.memory.remove_agent(group, agent, by=person())
-
-    run(work())
+    ask(settings, lambda clearwell: clearwell.memory.remove_agent(group, agent, by=person()))
     if as_json:
         terminal.json({"group_id": group, "agent_id": agent, "removed": True})
     else:

@@ -19,7 +19,7 @@ from clearwell.adapters.cli.given import (
 )
 from clearwell.adapters.cli.memory import receipt_json, show_receipt
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
 from clearwell.adapters.cli.settling import awaited, lacks_the_judge, settles_here, was_given_up
 from clearwell.adapters.cli.verdicts import (
     check_name,
@@ -56,12 +56,7 @@ def check(
         agent_id=agent,
         metadata=given_metadata(metadata, confidence),
     )
-
-    async def work() -> DryRun:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.check(new, by=person())
-
-    said = run(work())
+    said = ask(settings, lambda clearwell: clearwell.memory.check(new, by=person()))
     if as_json:
         terminal.json(_said_json(said, terminal))
     else:
@@ -142,12 +137,7 @@ def _note(*, here: bool, judge_wanted: bool) -> str | None:
 def counts(group: Group, as_json: AsJson = False) -> None:
     """Show how often each check ended how, by agent."""
     settings, terminal = start()
-
-    async def work() -> Sequence[IngressCount]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.ingress_counts(group, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.ingress_counts(group, by=person()))
     if as_json:
         terminal.json({"counts": [_count_json(one) for one in found]})
     elif not found:

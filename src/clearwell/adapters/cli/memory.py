@@ -20,7 +20,7 @@ from clearwell.adapters.cli.given import (
     wanted_id,
 )
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
 from clearwell.adapters.cli.settling import captured
 from clearwell.adapters.cli.verdicts import refusal, show_verdicts, verdict_json
 from clearwell.records import Admission, CaptureReceipt, Json, NewCapture, Promoted
@@ -50,12 +50,7 @@ def capture(
         occurred_at=moment(occurred_at),
         metadata=given_metadata(metadata, confidence),
     )
-
-    async def work() -> CaptureReceipt:
-        async with opened(settings) as clearwell:
-            return await captured(clearwell, new)
-
-    receipt = run(work())
+    receipt = ask(settings, lambda clearwell: captured(clearwell, new))
     if as_json:
         terminal.json(receipt_json(receipt, terminal))
     else:

@@ -9,10 +9,10 @@ import typer
 from clearwell.adapters.cli.dossier import decided_json, dossier_json, insight_json, show_dossier, show_insights
 from clearwell.adapters.cli.given import moment, wanted_id
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
 from clearwell.errors import ClearwellError
 from clearwell.flow.review import Wanted
-from clearwell.records import Action, Decided, Dossier, Insight, InsightState, Json
+from clearwell.records import Action, Decided, Insight, InsightState, Json
 
 review = typer.Typer(help="Look at insights and decide what becomes knowledge.", rich_markup_mode=None)
 
@@ -53,12 +53,7 @@ def show(insight_id: InsightId, group: Group, as_json: AsJson = False) -> None:
     """Show one insight with its sources and the verified memories near it."""
     settings, terminal = start()
     wanted = wanted_id(insight_id, "insight_not_found", group=group)
-
-    async def work() -> Dossier:
-        async with opened(settings) as clearwell:
-            return await clearwell.review.insight(group, wanted, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.review.insight(group, wanted, by=person()))
     if as_json:
         terminal.json(dossier_json(found, terminal))
     else:

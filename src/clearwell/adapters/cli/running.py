@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -105,3 +105,13 @@ async def opened(settings: Settings) -> AsyncIterator[Clearwell]:
     """The whole path, on the servers of a running ``serve`` or on ones that run for this command."""
     async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
         yield clearwell
+
+
+def ask(settings: Settings, question: Callable[[Clearwell], Awaitable[T]]) -> T:
+    """Open the whole path, ask it one thing, and close it again."""
+
+    async def answered() -> T:
+        async with opened(settings) as clearwell:
+            return await question(clearwell)
+
+    return run(answered())

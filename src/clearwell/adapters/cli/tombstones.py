@@ -1,14 +1,12 @@
 """``tombstone add``, ``tombstone list`` and ``tombstone lift``: values that must not come back."""
 
-from collections.abc import Sequence
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
 from clearwell.adapters.cli.given import given_text, wanted_id
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
 from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Tombstone
 
@@ -27,12 +25,9 @@ def add(
     """Reject a value: the filter refuses it from now on, and flags what is like it."""
     settings, terminal = start()
     rejected = given_text(value, settings)
-
-    async def work() -> UUID:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.add_tombstone(group, rejected, reason=reason, by=person())
-
-    tombstone_id = run(work())
+    tombstone_id = ask(
+        settings, lambda clearwell: clearwell.memory.add_tombstone(group, rejected, reason=reason, by=person())
+    )
     if as_json:
         terminal.json({"id": str(tombstone_id), "group_id": group})
     else:
@@ -43,12 +38,7 @@ def add(
 def show_all(group: Group, as_json: AsJson = False) -> None:
     """Show a group's tombstones, the newest first. The values themselves are not kept."""
     settings, terminal = start()
-
-    async def work() -> Sequence[Tombstone]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.tombstones(group, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.tombstones(group, by=person()))
     if as_json:
         terminal.json({"tombstones": [_json(one) for one in found]})
     elif not found:
@@ -67,12 +57,7 @@ def lift(
     """Take a rejection back. What was forgotten stays forgotten."""
     settings, terminal = start()
     lifted = wanted_id(tombstone_id, "tombstone_not_found", group=group)
-
-    async def work() -> None:
-        async with opened(settings) as clearwell:
-            await clearwell.memory.lift_tombstone(group, lifted, by=person())
-
-    run(work())
+    ask(settings, lambda clearwell: clearwell.memory.lift_tombstone(group, lifted, by=person()))
     if as_json:
         terminal.json({"id": str(lifted), "group_id": group, "lifted": True})
     else:

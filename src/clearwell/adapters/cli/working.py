@@ -8,7 +8,7 @@ import typer
 
 from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
+from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
 from clearwell.adapters.cli.verdicts import flag_name
 from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Label, WorkingEntry
@@ -22,12 +22,7 @@ SHOWN_WIDTH = 150
 def show_all(group: Group, as_json: AsJson = False) -> None:
     """Show the live entries of a group, the newest first."""
     settings, terminal = start()
-
-    async def work() -> list[WorkingEntry]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.working_memory(group, by=person())
-
-    found = run(work())
+    found = ask(settings, lambda clearwell: clearwell.memory.working_memory(group, by=person()))
     if as_json:
         terminal.json({"entries": [_json(entry, terminal) for entry in found]})
     elif not found:
@@ -46,12 +41,7 @@ def remove(
     """Take one entry out of working memory. It stays in quarantine."""
     settings, terminal = start()
     removed = wanted_id(entry_id, "entry_not_found", group=group)
-
-    async def work() -> None:
-        async with opened(settings) as clearwell:
-            await clearwell.memory.remove_working_entry(group, removed, by=person())
-
-    run(work())
+    ask(settings, lambda clearwell: clearwell.memory.remove_working_entry(group, removed, by=person()))
     if as_json:
         terminal.json({"id": str(removed), "group_id": group, "removed": True})
     else:
@@ -65,12 +55,7 @@ def rebuild(
 ) -> None:
     """Make working memory anew from quarantine, and say how many entries each group has."""
     settings, terminal = start()
-
-    async def work() -> dict[str, int]:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.rebuild_working_memory(group, by=person())
-
-    rebuilt = run(work())
+    rebuilt = ask(settings, lambda clearwell: clearwell.memory.rebuild_working_memory(group, by=person()))
     if as_json:
         terminal.json({"groups": {**rebuilt}})
     elif not rebuilt:

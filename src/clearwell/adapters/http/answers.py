@@ -1,8 +1,9 @@
 """What goes out, as plain objects in the caller's language."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import TypeVar
 
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -17,6 +18,7 @@ from clearwell.records import (
     Capture,
     CaptureReceipt,
     ContextItem,
+    Decided,
     Explanation,
     Group,
     ItemReport,
@@ -32,6 +34,7 @@ from clearwell.records import (
     WorkingEntry,
 )
 
+T = TypeVar("T")
 Object = dict[str, object]
 REPLAYED: Mapping[str, str] = {"Idempotency-Replayed": "true"}
 STANDING: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -42,7 +45,13 @@ def answer(content: object, status: int = 200, headers: Mapping[str, str] | None
     return Response(to_json(content), status, {**STANDING, **(headers or {})}, "application/json")
 
 
-def replay_mark(results: Sequence[CaptureReceipt | Promoted | ClearwellError]) -> Mapping[str, str]:
+def page(name: str, found: Sequence[T], limit: int, shown: Callable[[T], Object]) -> Response:
+    """A page of what was found: one more than the page holds was asked for, and tells that there is a next."""
+    rows = [shown(one) for one in found[:limit]]
+    return answer({name: rows, "next": rows[-1]["id"] if len(found) > limit else None})
+
+
+def replay_mark(results: Sequence[CaptureReceipt | Promoted | Decided | ClearwellError]) -> Mapping[str, str]:
     """The header that says that all this was done before."""
     done = [one for one in results if not isinstance(one, ClearwellError)]
     return REPLAYED if done and all(one.replayed for one in done) else {}

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from clearwell.adapters.http import flaws
+from clearwell.adapters.http.callers import running
 from clearwell.adapters.http.problems import Malformed, WrongContentType, shown
 from clearwell.errors import InvalidInput, TooLarge
 from clearwell.flow.limits import require_key, require_unicode
@@ -69,11 +70,6 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def object_or_nothing(body: bytes) -> dict[str, Any]:
-    """The JSON object in a body that may be left empty."""
-    return parse_object(body) if body.strip() else {}
-
-
 def fitted(model: type[Model], value: dict[str, Any]) -> Model:
     """The value as this model. Raises WrongStructure, or InvalidInput for what is no Unicode.
 
@@ -84,6 +80,21 @@ def fitted(model: type[Model], value: dict[str, Any]) -> Model:
         return model.model_validate(value)
     except ValidationError as error:
         raise flaws.of_body(error) from error
+
+
+async def given(
+    request: Request, caller: Principal, model: type[Model], *, may_be_empty: bool = False
+) -> tuple[Model, IdempotencyKey | None]:
+    """What a request says by this model, and by what name it may be repeated."""
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    value = {} if may_be_empty and not body.strip() else parse_object(body)
+    return fitted(model, value), idempotency_key(request, caller, body)
+
+
+async def question(request: Request, model: type[Model]) -> Model:
+    """The same of a request that changes nothing."""
+    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
+    return fitted(model, parse_object(body))
 
 
 def idempotency_key(request: Request, caller: Principal, body: bytes) -> IdempotencyKey | None:

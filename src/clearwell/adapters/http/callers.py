@@ -1,6 +1,7 @@
 """Who is asking: the key a request shows, or the person at the machine."""
 
 from typing import Annotated, cast
+from uuid import UUID
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
@@ -63,19 +64,25 @@ async def require_closed_or_local(clearwell: Clearwell) -> None:
 
 def group_in(given: Grouped, principal: Principal) -> str:
     """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
-    if given.named_group is not None:
-        return given.named_group
-    if principal.groups is None or len(principal.groups) != 1:
+    found = given.named_group if given.named_group is not None else _only_group(principal)
+    if found is None:
         raise WrongStructure([Flaw("http_group_which", "group_id")])
-    (only,) = principal.groups
-    return only
+    return found
 
 
 def group_of_row(named: str | None, principal: Principal) -> str:
     """The group of a row that is named by its id. A key of exactly one group need not say it."""
-    if named is not None:
-        return named
-    if principal.groups is None or len(principal.groups) != 1:
+    found = named if named is not None else _only_group(principal)
+    if found is None:
         raise InvalidInput("http_group_which", field="group_id")
-    (only,) = principal.groups
-    return only
+    return found
+
+
+async def group_of(request: Request, principal: Principal, kind: str, one: UUID, named: str | None) -> str:
+    """The group of something that is named by its id: it may be left out, and is then looked for."""
+    return named if named is not None else await running(request).review.group_of(kind, one, by=principal)
+
+
+def _only_group(principal: Principal) -> str | None:
+    groups = principal.groups or frozenset()
+    return next(iter(groups)) if len(groups) == 1 else None

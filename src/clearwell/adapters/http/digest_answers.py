@@ -1,9 +1,11 @@
 """Digests and insights as plain objects in the caller's language."""
 
+from dataclasses import asdict
+
 from clearwell.adapters.http.answers import Object, verdict
 from clearwell.flow.hidden import escaped
 from clearwell.messages import Language
-from clearwell.records import Contradiction, Digest, DigestStatus, Insight, InsightSource
+from clearwell.records import Digest, DigestStatus, Insight, InsightSource
 
 
 def digest(one: Digest, language: Language) -> Object:
@@ -34,6 +36,21 @@ def whole_digest(one: Digest, language: Language) -> Object:
 
 def insight(one: Insight, language: Language) -> Object:
     return {
+        **insight_alone(one, language),
+        "sentences": [{"text": each.text, "sources": each.sources} for each in one.sentences],
+        "sources": [
+            {**source_alone(each), "cut": each.cut, "verdicts": [verdict(given, language) for given in each.verdicts]}
+            for each in one.sources
+        ],
+        "flags": one.flags,
+        "score": round(one.score, 4),
+        "notes": [{"code": each.code, "text": each.text(language)} for each in one.notes],
+    }
+
+
+def insight_alone(one: Insight, language: Language) -> Object:
+    """What is said of an insight wherever it is shown."""
+    return {
         "id": one.id,
         "group_id": one.group_id,
         "digest_id": one.digest_id,
@@ -42,18 +59,11 @@ def insight(one: Insight, language: Language) -> Object:
         "summary": one.summary,
         "summary_shown": escaped(one.summary),
         "written_by": one.written_by,
-        "sentences": [{"text": each.text, "sources": each.sources} for each in one.sentences],
-        "sources": [source(each, language) for each in one.sources],
-        "contradictions": [contradiction(each, language) for each in one.contradictions],
-        "flags": one.flags,
-        "support": {
-            "agents": one.support.agents,
-            "sessions": one.support.sessions,
-            "days": one.support.days,
-            "rows": one.support.rows,
-        },
-        "score": round(one.score, 4),
-        "notes": [{"code": each.code, "text": each.text(language)} for each in one.notes],
+        "contradictions": [
+            {"of": each.of, "with": each.against, "layer": each.layer, "why": each.explanation(language)}
+            for each in one.contradictions
+        ],
+        "support": asdict(one.support),
         "created_at": one.created_at,
         "changed_at": one.changed_at,
         "snoozed_until": one.snoozed_until,
@@ -61,7 +71,8 @@ def insight(one: Insight, language: Language) -> Object:
     }
 
 
-def source(one: InsightSource, language: Language) -> Object:
+def source_alone(one: InsightSource) -> Object:
+    """What is said of a source wherever it is shown."""
     return {
         "log_id": one.log_id,
         "agent_id": one.agent_id,
@@ -71,14 +82,8 @@ def source(one: InsightSource, language: Language) -> Object:
         "occurred_at": one.occurred_at,
         "confidence": one.confidence,
         "admission": one.admission,
+        "flags": one.flags,
         "content": one.content,
         "content_shown": escaped(one.content),
-        "cut": one.cut,
-        "flags": one.flags,
         "statement": one.statement,
-        "verdicts": [verdict(each, language) for each in one.verdicts],
     }
-
-
-def contradiction(one: Contradiction, language: Language) -> Object:
-    return {"of": one.of, "with": one.against, "layer": one.layer, "why": one.explanation(language)}

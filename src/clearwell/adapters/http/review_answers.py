@@ -5,6 +5,7 @@ from uuid import UUID
 
 from clearwell.adapters.http.answers import Object, flags, quarantine_row, verdict
 from clearwell.adapters.http.answers import promotion as promoted
+from clearwell.adapters.http.digest_answers import insight_alone, source_alone
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
 from clearwell.flow.hidden import escaped
@@ -48,50 +49,16 @@ def insight(
 ) -> Object:
     flagged = one.flags if given is None else given
     return {
-        "id": one.id,
-        "group_id": one.group_id,
-        "digest_id": one.digest_id,
-        "version": one.version,
-        "state": one.state,
-        "summary": one.summary,
-        "summary_shown": escaped(one.summary),
-        "written_by": one.written_by,
+        **insight_alone(one, language),
         "sources": [source(each, language, verdicts) for each in one.sources],
-        "contradictions": [
-            {"of": each.of, "with": each.against, "layer": each.layer, "why": each.explanation(language)}
-            for each in one.contradictions
-        ],
         "flags": list(flagged),
         "flags_said": flags([flag for flag in flagged if f"flag_{flag}" in catalogue()], language),
-        "support": {
-            "agents": one.support.agents,
-            "sessions": one.support.sessions,
-            "days": one.support.days,
-            "rows": one.support.rows,
-        },
         "score": one.score,
-        "created_at": one.created_at,
-        "changed_at": one.changed_at,
-        "snoozed_until": one.snoozed_until,
-        "merged_into": one.merged_into,
     }
 
 
 def source(one: InsightSource, language: Language, verdicts: Mapping[UUID, Sequence[Verdict]] | None) -> Object:
-    found: Object = {
-        "log_id": one.log_id,
-        "agent_id": one.agent_id,
-        "session_id": one.session_id,
-        "node_id": one.node_id,
-        "node_type": one.node_type,
-        "occurred_at": one.occurred_at,
-        "confidence": one.confidence,
-        "admission": one.admission,
-        "flags": list(one.flags),
-        "content": one.content,
-        "content_shown": escaped(one.content),
-        "statement": one.statement,
-    }
+    found = source_alone(one)
     if verdicts is not None:
         found["verdicts"] = [verdict(each, language) for each in verdicts.get(one.log_id, ())]
     return found

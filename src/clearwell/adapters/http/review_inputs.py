@@ -16,16 +16,19 @@ Id = Annotated[UUID, Field(strict=False)]
 Version = Annotated[int | None, Field(ge=1, description="the version that was looked at; 409 where it is another now")]
 
 
-class Chosen(Grouped):
-    """The group may be left out: it is found by the id."""
+class Choice(Grouped):
+    """What to do with one insight. The group may be left out: it is found by the id."""
 
     group_needed: ClassVar[bool] = False
+    version: Version = None
+
+    def wanted(self, insight_id: UUID) -> Wanted:
+        raise NotImplementedError
 
 
-class PromoteInput(Chosen):
+class PromoteInput(Choice):
     """Promote as it is, or with other words. Both texts are kept."""
 
-    version: Version = None
     text: str | None = Field(None, description="the words to promote instead")
     scope: Annotated[Scope | None, Field(strict=False)] = Field(
         None, description="group, or agent: the own experience of agent_id"
@@ -55,16 +58,14 @@ class PromoteInput(Chosen):
         return NewMemory(content=self.text or "", agent_id=self.reader(), supersedes=self.supersedes)
 
 
-class RejectInput(Chosen):
-    version: Version = None
+class RejectInput(Choice):
     reason: str = Field(description="why, for whoever says it again")
 
     def wanted(self, insight_id: UUID) -> Wanted:
         return Wanted(action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason)
 
 
-class MergeInput(Chosen):
-    version: Version = None
+class MergeInput(Choice):
     others: list[Id] = Field(
         alias="with", min_length=1, max_length=50, description="the insights that go into this one"
     )
@@ -76,8 +77,7 @@ class MergeInput(Chosen):
         )
 
 
-class SnoozeInput(Chosen):
-    version: Version = None
+class SnoozeInput(Choice):
     until: Moment | None = Field(None, description="with a time zone")
     days: float | None = Field(None, allow_inf_nan=False, description="7 if until is left out too")
 
@@ -85,8 +85,7 @@ class SnoozeInput(Chosen):
         return Wanted(action=Action.SNOOZE, id=insight_id, version=self.version, until=self.until, days=self.days)
 
 
-class UndoInput(Chosen):
-    version: Version = None
+class UndoInput(Choice):
     reason: str | None = None
 
     def wanted(self, insight_id: UUID) -> Wanted:

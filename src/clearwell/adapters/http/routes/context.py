@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, parse_object, read_body
+from clearwell.adapters.http.bodies import question
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import ContextInput, Format, NodeInput
 from clearwell.adapters.http.language import language_of
@@ -40,9 +40,8 @@ NODES = {
     openapi_extra=openapi.body(ContextInput, examples=CONTEXTS),
 )
 async def build(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    asked, language = fitted(ContextInput, parse_object(body)), language_of(request)
-    wanted = asked.request(language)
+    asked = await question(request, ContextInput)
+    wanted = asked.request(language_of(request))
     built = await running(request).memory.build_context(group_in(asked, caller), wanted, by=caller)
     text, messages = asked.format is not Format.MESSAGES, asked.format is not Format.TEXT
     return answers.answer(answers.context(built, wanted.language, text=text, messages=messages))
@@ -57,8 +56,7 @@ async def build(request: Request, caller: Caller) -> Response:
     openapi_extra=openapi.body(NodeInput, examples=NODES),
 )
 async def retrieval_node(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    asked = fitted(NodeInput, parse_object(body))
+    asked = await question(request, NodeInput)
     language = language_of(request) if asked.language is None else asked.language.value
     node = running(request).memory.retrieval_node(
         group_in(asked, caller), by=caller, options=asked.options.record(), language=language

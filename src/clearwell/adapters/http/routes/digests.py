@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, digest_answers, openapi
-from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
+from clearwell.adapters.http.bodies import given
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import DigestInput, DigestsParameters, RowParameters
 from clearwell.adapters.http.language import language_of
@@ -29,9 +29,7 @@ router = APIRouter(tags=["digests"])
     openapi_extra=openapi.body(DigestInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def request_digest(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    wanted = fitted(DigestInput, parse_object(body))
-    key = idempotency_key(request, caller, body)
+    wanted, key = await given(request, caller, DigestInput)
     made, status = await running(request).memory.request_digest(group_in(wanted, caller), by=caller, request=key)
     location = {"Location": f"/api/v1/digests/{made}"}
     return answers.answer({"id": made, "group_id": group_in(wanted, caller), "status": status}, 202, location)
@@ -48,8 +46,7 @@ async def digests(request: Request, caller: Caller, parameters: Annotated[Digest
     found = await running(request).memory.digests(
         group_in(parameters, caller), by=caller, before=parameters.before, limit=limit + 1
     )
-    page = [digest_answers.digest(one, language) for one in found[:limit]]
-    return answers.answer({"digests": page, "next": page[-1]["id"] if len(found) > limit else None})
+    return answers.page("digests", found, limit, lambda one: digest_answers.digest(one, language))
 
 
 @router.get(

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
+from clearwell.adapters.http.bodies import given, idempotency_key
 from clearwell.adapters.http.callers import Caller, running
 from clearwell.adapters.http.inputs import AgentInput, GroupInput
 from clearwell.adapters.http.schemas.groups import AgentAnswer, AgentNameAnswer, AgentsAnswer, GroupAnswer, GroupsAnswer
@@ -61,10 +61,8 @@ async def agent(request: Request, caller: Caller, group_id: str, agent_id: str) 
     openapi_extra=openapi.body(AgentInput, examples=AGENT),
 )
 async def put_agent(request: Request, caller: Caller, group_id: str, agent_id: str) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    persona = fitted(AgentInput, parse_object(body)).persona
-    key = idempotency_key(request, caller, body)
-    put = await running(request).memory.put_agent(group_id, agent_id, persona, by=caller, request=key)
+    wanted, key = await given(request, caller, AgentInput)
+    put = await running(request).memory.put_agent(group_id, agent_id, wanted.persona, by=caller, request=key)
     return answers.answer(answers.agent(put))
 
 
@@ -98,8 +96,6 @@ async def group(request: Request, caller: Caller, group_id: str) -> Response:
     openapi_extra=openapi.body(GroupInput, examples=GROUP),
 )
 async def change(request: Request, caller: Caller, group_id: str) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    wanted = fitted(GroupInput, parse_object(body)).change()
-    key = idempotency_key(request, caller, body)
-    changed = await running(request).memory.change_group(group_id, wanted, by=caller, request=key)
+    wanted, key = await given(request, caller, GroupInput)
+    changed = await running(request).memory.change_group(group_id, wanted.change(), by=caller, request=key)
     return answers.answer(answers.group(changed))

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, parse_object, read_body
+from clearwell.adapters.http.bodies import question
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import CheckInput, GroupParameters
 from clearwell.adapters.http.language import language_of
@@ -31,8 +31,7 @@ EXAMPLES = {
     openapi_extra=openapi.body(CheckInput, examples=EXAMPLES),
 )
 async def check(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    new = fitted(CheckInput, parse_object(body)).record()
+    new = (await question(request, CheckInput)).record()
     said = await running(request).memory.check(new, by=caller)
     language = language_of(request)
     verdicts = [answers.verdict(one, language) for one in said.verdicts]

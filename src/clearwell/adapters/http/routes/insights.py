@@ -1,36 +1,26 @@
 """Review: what a digest offers, and what people decide on it."""
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
-from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_in, running
+from clearwell.adapters.http.bodies import fitted, given
+from clearwell.adapters.http.callers import Caller, group_in, group_of, running
 from clearwell.adapters.http.inputs import RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.schemas.review import DecidedAnswer, DecidedManyAnswer, DossierAnswer, InsightsAnswer
 from clearwell.errors import ClearwellError
 from clearwell.flow.review import Wanted
-from clearwell.records import Principal
 
 router = APIRouter(tags=["review"])
 InsightId = Annotated[UUID, Path(alias="id")]
 PERSON = "A person's decision: the scope review is needed. group_id may be left out."
 DECIDED = {200: ("Done.", [DecidedAnswer])}
 REFUSALS = (*openapi.WRITES, 404)
-
-
-class Choice(Protocol):
-    """A body that says what to do with one insight."""
-
-    @property
-    def named_group(self) -> str | None: ...
-    def wanted(self, insight_id: UUID) -> Wanted: ...
 
 
 @router.get(
@@ -47,8 +37,7 @@ async def listed(
     found = await running(request).review.insights(
         group_in(parameters, caller), by=caller, state=parameters.state, before=parameters.before, limit=limit + 1
     )
-    page = [review_answers.insight(one, language) for one in found[:limit]]
-    return answers.answer({"insights": page, "next": page[-1]["id"] if len(found) > limit else None})
+    return answers.page("insights", found, limit, lambda one: review_answers.insight(one, language))
 
 
 @router.get(
@@ -75,90 +64,71 @@ async def shown(
     openapi_extra=openapi.body(inputs.DecideInput, examples=inputs.EXAMPLES["decide"]),
 )
 async def decide(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.DecideItems, parse_object(body)), idempotency_key(request, caller, body)
-    read = [wanted_or_problem(one) for one in given.decisions]
+    items, key = await given(request, caller, inputs.DecideItems)
+    read = [wanted_or_problem(one) for one in items.decisions]
     wanted = [one for one in read if isinstance(one, Wanted)]
-    results = await running(request).review.decide_many(group_in(given, caller), wanted, by=caller, request=key)
+    results = await running(request).review.decide_many(group_in(items, caller), wanted, by=caller, request=key)
     decided_on, language = iter(results), language_of(request)
     answered = [next(decided_on) if isinstance(one, Wanted) else one for one in read]
     return answers.answer({"results": [review_answers.decided_or_problem(one, language) for one in answered]})
 
 
-def wanted_or_problem(given: dict[str, Any]) -> Wanted | ClearwellError:
+def wanted_or_problem(item: dict[str, Any]) -> Wanted | ClearwellError:
     try:
-        return fitted(inputs.DecisionInput, given).wanted()
+        return fitted(inputs.DecisionInput, item).wanted()
     except ClearwellError as problem:
         return problem
 
 
-@router.post(
-    "/api/v1/insights/{id}/promote",
+def decision(name: str, model: type[inputs.Choice], *, summary: str, description: str) -> None:
+    """The route of one decision on an insight."""
+
+    async def decided(request: Request, caller: Caller, insight_id: InsightId) -> Response:
+        choice, key = await given(request, caller, model, may_be_empty=True)
+        group_id = await group_of(request, caller, "insight", insight_id, choice.named_group)
+        done = await running(request).review.decide(group_id, choice.wanted(insight_id), by=caller, request=key)
+        return answers.answer(review_answers.decided(done), headers=answers.replay_mark([done]))
+
+    router.add_api_route(
+        f"/api/v1/insights/{{id}}/{name}",
+        decided,
+        methods=["POST"],
+        name=name,
+        summary=summary,
+        description=f"{description} {PERSON}",
+        responses=openapi.responses(DECIDED, REFUSALS),
+        openapi_extra=openapi.body(model, examples=inputs.EXAMPLES[name]),
+    )
+
+
+decision(
+    "promote",
+    inputs.PromoteInput,
     summary="Promote an insight",
-    description=f"It can be found when this answers, unless the status is promoting: then the model is down, and its "
-    f"chunks follow when it is back. {PERSON}",
-    responses=openapi.responses(DECIDED, REFUSALS),
-    openapi_extra=openapi.body(inputs.PromoteInput, examples=inputs.EXAMPLES["promote"]),
+    description="It can be found when this answers, unless the status is promoting: then the model is down, and its "
+    "chunks follow when it is back.",
 )
-async def promote(request: Request, caller: Caller, insight_id: InsightId) -> Response:
-    return await decided(request, caller, insight_id, inputs.PromoteInput)
-
-
-@router.post(
-    "/api/v1/insights/{id}/reject",
+decision(
+    "reject",
+    inputs.RejectInput,
     summary="Reject an insight",
-    description=f"Its sources are judged, and its words do not come back; the sources themselves may. {PERSON}",
-    responses=openapi.responses(DECIDED, REFUSALS),
-    openapi_extra=openapi.body(inputs.RejectInput, examples=inputs.EXAMPLES["reject"]),
+    description="Its sources are judged, and its words do not come back; the sources themselves may.",
 )
-async def reject(request: Request, caller: Caller, insight_id: InsightId) -> Response:
-    return await decided(request, caller, insight_id, inputs.RejectInput)
-
-
-@router.post(
-    "/api/v1/insights/{id}/merge",
+decision(
+    "merge",
+    inputs.MergeInput,
     summary="Merge other insights into this one",
-    description=f"It stays pending, with the sources of all. {PERSON}",
-    responses=openapi.responses(DECIDED, REFUSALS),
-    openapi_extra=openapi.body(inputs.MergeInput, examples=inputs.EXAMPLES["merge"]),
+    description="It stays pending, with the sources of all.",
 )
-async def merge(request: Request, caller: Caller, insight_id: InsightId) -> Response:
-    return await decided(request, caller, insight_id, inputs.MergeInput)
-
-
-@router.post(
-    "/api/v1/insights/{id}/snooze",
+decision(
+    "snooze",
+    inputs.SnoozeInput,
     summary="Put an insight off",
-    description=f"It is pending again when the time has come. {PERSON}",
-    responses=openapi.responses(DECIDED, REFUSALS),
-    openapi_extra=openapi.body(inputs.SnoozeInput, examples=inputs.EXAMPLES["snooze"]),
+    description="It is pending again when the time has come.",
 )
-async def snooze(request: Request, caller: Caller, insight_id: InsightId) -> Response:
-    return await decided(request, caller, insight_id, inputs.SnoozeInput)
-
-
-@router.post(
-    "/api/v1/insights/{id}/undo",
+decision(
+    "undo",
+    inputs.UndoInput,
     summary="Take back the last decision on an insight",
-    description=f"As a new decision: what happened stays on record. {PERSON}",
-    responses=openapi.responses(DECIDED, REFUSALS),
-    openapi_extra=openapi.body(inputs.UndoInput, examples=inputs.EXAMPLES["undo"]),
+    description="As a new decision: what happened stays on record.",
 )
-async def undo(request: Request, caller: Caller, insight_id: InsightId) -> Response:
-    return await decided(request, caller, insight_id, inputs.UndoInput)
-
-
-async def decided(request: Request, caller: Principal, insight_id: UUID, model: type[BaseModel]) -> Response:
-    """Read the body as this model, find the group, decide."""
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given = fitted(model, object_or_nothing(body))
-    assert isinstance(given, inputs.Chosen)  # noqa: S101 - every model of this file is one
-    choice: Choice = given  # type: ignore[assignment]
-    group_id = await group_of(request, caller, "insight", insight_id, choice.named_group)
-    key = idempotency_key(request, caller, body)
-    done = await running(request).review.decide(group_id, choice.wanted(insight_id), by=caller, request=key)
-    return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
-
-
-async def group_of(request: Request, caller: Principal, kind: str, one: UUID, named: str | None) -> str:
-    return named if named is not None else await running(request).review.group_of(kind, one, by=caller)

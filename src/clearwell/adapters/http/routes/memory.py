@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
+from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, question, read_body
 from clearwell.adapters.http.callers import Caller, group_in, running
 from clearwell.adapters.http.inputs import IngestBatch, IngestInput, QueryInput
 from clearwell.adapters.http.language import language_of
@@ -75,8 +75,6 @@ async def ingest(request: Request, caller: Caller) -> Response:
     openapi_extra=openapi.body(QueryInput, examples=QUERIES),
 )
 async def query(request: Request, caller: Caller) -> Response:
-    memory, settings = running(request).memory, running(request).settings
-    body = await read_body(request, max_bytes=settings.max_body_bytes)
-    asked = fitted(QueryInput, parse_object(body))
+    asked, memory = await question(request, QueryInput), running(request).memory
     found = await memory.retrieve(asked.query, group_in(asked, caller), by=caller, options=asked.options())
     return answers.answer(answers.retrieval(found, language_of(request)))

@@ -8,11 +8,10 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
-from clearwell.adapters.http.bodies import fitted, idempotency_key, object_or_nothing, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_in, running
+from clearwell.adapters.http.bodies import given
+from clearwell.adapters.http.callers import Caller, group_in, group_of, running
 from clearwell.adapters.http.inputs import GroupParameters, RowParameters
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.routes.insights import group_of
 from clearwell.adapters.http.schemas.memory import PromotedAnswer
 from clearwell.adapters.http.schemas.provenance import CalibrationAnswer, ListedAnswer, NumbersAnswer, ProvenanceAnswer
 from clearwell.adapters.http.schemas.review import DecidedAnswer, DecisionsAnswer, PromotedManyAnswer
@@ -32,10 +31,9 @@ REFUSALS = (*openapi.WRITES, 404)
     openapi_extra=openapi.body(inputs.PromoteInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.PromoteInput, object_or_nothing(body)), idempotency_key(request, caller, body)
-    group_id = await group_of(request, caller, "row", log_id, given.named_group)
-    made = await running(request).review.promote_row(group_id, log_id, given.record(), by=caller, request=key)
+    wanted, key = await given(request, caller, inputs.PromoteInput, may_be_empty=True)
+    group_id = await group_of(request, caller, "row", log_id, wanted.named_group)
+    made = await running(request).review.promote_row(group_id, log_id, wanted.record(), by=caller, request=key)
     return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
 
 
@@ -48,10 +46,9 @@ async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
     openapi_extra=openapi.body(inputs.PromoteManyInput, examples=inputs.EXAMPLES["promote_many"]),
 )
 async def promote_outputs(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.PromoteManyInput, parse_object(body)), idempotency_key(request, caller, body)
+    wanted, key = await given(request, caller, inputs.PromoteManyInput)
     results = await running(request).review.promote_outputs(
-        group_in(given, caller), given.ids, origin=given.origin, by=caller, request=key
+        group_in(wanted, caller), wanted.ids, origin=wanted.origin, by=caller, request=key
     )
     language = language_of(request)
     return answers.answer({"results": [review_answers.promoted_or_problem(one, language) for one in results]})
@@ -65,9 +62,8 @@ async def promote_outputs(request: Request, caller: Caller) -> Response:
     openapi_extra=openapi.body(inputs.PromoteInput, examples=inputs.EXAMPLES["promote"]),
 )
 async def promote_entry(request: Request, caller: Caller, group_id: str, entry_id: Id) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.PromoteInput, object_or_nothing(body)), idempotency_key(request, caller, body)
-    made = await running(request).review.promote_entry(group_id, entry_id, given.record(), by=caller, request=key)
+    wanted, key = await given(request, caller, inputs.PromoteInput, may_be_empty=True)
+    made = await running(request).review.promote_entry(group_id, entry_id, wanted.record(), by=caller, request=key)
     return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
 
 
@@ -109,13 +105,14 @@ async def influence(
     openapi_extra=openapi.body(inputs.RetractInput, examples=inputs.EXAMPLES["retract"]),
 )
 async def retract(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.RetractInput, parse_object(body)), idempotency_key(request, caller, body)
-    review, group_id = running(request).review, group_in(given, caller)
-    if given.token is None:
-        return answers.answer(review_answers.listed(await review.list_resting_on(group_id, given.what(), by=caller)))
-    done = await review.retract(group_id, given.what(), token=given.token, reason=given.reason, by=caller, request=key)
-    return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
+    wanted, key = await given(request, caller, inputs.RetractInput)
+    review, group_id = running(request).review, group_in(wanted, caller)
+    if wanted.token is None:
+        return answers.answer(review_answers.listed(await review.list_resting_on(group_id, wanted.what(), by=caller)))
+    done = await review.retract(
+        group_id, wanted.what(), token=wanted.token, reason=wanted.reason, by=caller, request=key
+    )
+    return answers.answer(review_answers.decided(done), headers=answers.replay_mark([done]))
 
 
 @router.get(
@@ -131,8 +128,7 @@ async def decisions(
     found = await running(request).review.decisions(
         group_in(parameters, caller), by=caller, before=parameters.before, limit=limit + 1
     )
-    page = [review_answers.decision(one) for one in found[:limit]]
-    return answers.answer({"decisions": page, "next": page[-1]["id"] if len(found) > limit else None})
+    return answers.page("decisions", found, limit, review_answers.decision)
 
 
 @router.post(
@@ -143,11 +139,10 @@ async def decisions(
     openapi_extra=openapi.body(inputs.UndoInput, examples=inputs.EXAMPLES["undo"]),
 )
 async def undo(request: Request, caller: Caller, decision_id: Id) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    given, key = fitted(inputs.UndoInput, object_or_nothing(body)), idempotency_key(request, caller, body)
-    group_id = await group_of(request, caller, "decision", decision_id, given.named_group)
-    done = await running(request).review.undo(group_id, decision_id, by=caller, reason=given.reason, request=key)
-    return answers.answer(review_answers.decided(done), headers=answers.REPLAYED if done.replayed else {})
+    wanted, key = await given(request, caller, inputs.UndoInput, may_be_empty=True)
+    group_id = await group_of(request, caller, "decision", decision_id, wanted.named_group)
+    done = await running(request).review.undo(group_id, decision_id, by=caller, reason=wanted.reason, request=key)
+    return answers.answer(review_answers.decided(done), headers=answers.replay_mark([done]))
 
 
 @router.get(

@@ -7,11 +7,10 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
-from clearwell.adapters.http.callers import Caller, group_in, running
+from clearwell.adapters.http.bodies import given
+from clearwell.adapters.http.callers import Caller, group_in, group_of, running
 from clearwell.adapters.http.inputs import QuarantineParameters, RequeueInput, RowInput, RowParameters
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.routes.insights import group_of
 from clearwell.adapters.http.schemas.quarantine import PageAnswer, RequeueAnswer, RequeuedAnswer, RowAnswer
 from clearwell.records import Admission
 
@@ -30,8 +29,7 @@ async def rows(request: Request, caller: Caller, parameters: Annotated[Quarantin
     found = await running(request).memory.quarantine_rows(
         group_in(parameters, caller), by=caller, where=parameters.where(), before=parameters.before, limit=limit + 1
     )
-    page = [answers.quarantine_row(one, language) for one in found[:limit]]
-    return answers.answer({"rows": page, "next": page[-1]["id"] if len(found) > limit else None})
+    return answers.page("rows", found, limit, lambda one: answers.quarantine_row(one, language))
 
 
 @router.get(
@@ -66,10 +64,8 @@ async def row(
     openapi_extra=openapi.body(RowInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path(alias="id")]) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    named = fitted(RowInput, parse_object(body)).named_group
-    group_id = await group_of(request, caller, "row", row_id, named)
-    key = idempotency_key(request, caller, body)
+    named, key = await given(request, caller, RowInput)
+    group_id = await group_of(request, caller, "row", row_id, named.named_group)
     was = await running(request).memory.requeue(group_id, row_id, by=caller, request=key)
     return answers.answer({"id": row_id, "was": was}, 202 if was is Admission.REFUSED else 200)
 
@@ -84,9 +80,8 @@ async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path
     openapi_extra=openapi.body(RequeueInput, examples={"one": {"group_id": "grp-123", "refused_by": "judge_gave_up"}}),
 )
 async def requeue_refused(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    wanted = fitted(RequeueInput, parse_object(body))
+    wanted, key = await given(request, caller, RequeueInput)
     done = await running(request).memory.requeue_refused(
-        group_in(wanted, caller), wanted.refused_by, by=caller, request=idempotency_key(request, caller, body)
+        group_in(wanted, caller), wanted.refused_by, by=caller, request=key
     )
     return answers.answer({"requeued": done.rows, "more": done.more}, 202)

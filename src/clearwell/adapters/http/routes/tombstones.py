@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
-from clearwell.adapters.http.bodies import fitted, idempotency_key, parse_object, read_body
+from clearwell.adapters.http.bodies import given
 from clearwell.adapters.http.callers import Caller, group_in, group_of_row, running
 from clearwell.adapters.http.inputs import GroupParameters, RowInput, TombstoneInput
 from clearwell.adapters.http.schemas.quarantine import IdAnswer, TombstonesAnswer
@@ -38,14 +38,13 @@ async def tombstones(request: Request, caller: Caller, parameters: Annotated[Gro
     openapi_extra=openapi.body(TombstoneInput, examples=EXAMPLES),
 )
 async def add(request: Request, caller: Caller) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    wanted = fitted(TombstoneInput, parse_object(body))
+    wanted, key = await given(request, caller, TombstoneInput)
     made = await running(request).memory.add_tombstone(
         group_in(wanted, caller),
         wanted.value,
         reason=wanted.reason,
         by=caller,
-        request=idempotency_key(request, caller, body),
+        request=key,
     )
     return answers.answer({"id": made}, 201)
 
@@ -58,8 +57,7 @@ async def add(request: Request, caller: Caller) -> Response:
     openapi_extra=openapi.body(RowInput, examples={"one": {"group_id": "grp-123"}}),
 )
 async def lift(request: Request, caller: Caller, tombstone_id: Annotated[UUID, Path(alias="id")]) -> Response:
-    body = await read_body(request, max_bytes=running(request).settings.max_body_bytes)
-    group_id = group_of_row(fitted(RowInput, parse_object(body)).named_group, caller)
-    key = idempotency_key(request, caller, body)
+    named, key = await given(request, caller, RowInput)
+    group_id = group_of_row(named.named_group, caller)
     await running(request).memory.lift_tombstone(group_id, tombstone_id, by=caller, request=key)
     return answers.answer({"id": tombstone_id})
