@@ -73,7 +73,7 @@ class Path:
         self.ids = CountedIds()
         self.quarantine = MemoryQuarantine(self.clock, ttl=timedelta(seconds=self.settings.working_ttl_seconds))
         self.idempotency = MemoryIdempotency(self.clock, self.ids)
-        self.longterm = MemoryLongTerm(Bm25(), self.idempotency)
+        self.longterm = MemoryLongTerm(Bm25())
         working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
         search = self.search or self.longterm
         self.recalls, self.tombstones = MemoryRecalls(self.clock), MemoryTombstones()

@@ -75,7 +75,7 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
 
 def twins(clock: ManualClock) -> Stores:
     quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
-    longterm = MemoryLongTerm(Bm25(), idempotency)
+    longterm = MemoryLongTerm(Bm25())
     tombstones, ledger = MemoryTombstones(), MemoryLedger()
     digests = MemoryDigests(quarantine, longterm, tombstones, ledger)
     return Stores(

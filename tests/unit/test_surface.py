@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import clearwell
+import clearwell.flow
 from clearwell.records import Capture, ContextItem, Memory, MemoryEntry, WorkingEntry
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -17,6 +18,14 @@ def test_the_public_names_are_these() -> None:
     assert clearwell.__all__ == sorted(clearwell.__all__)
     assert len(clearwell.__all__) == 26
     assert all(hasattr(clearwell, name) for name in clearwell.__all__)
+
+
+def test_the_path_names_each_of_its_files() -> None:
+    told = clearwell.flow.__doc__ or ""
+    parts = {
+        one.stem for one in Path(clearwell.flow.__file__).parent.iterdir() if one.stem not in ("__init__", "words")
+    }
+    assert {name for name in parts if f"``{name}``" not in told} == {"__pycache__"} & parts
 
 
 def test_importing_does_nothing(tmp_path: Path) -> None:

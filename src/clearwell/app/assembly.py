@@ -6,12 +6,12 @@ from clearwell.app.models import make_model
 from clearwell.app.program import SystemClock, TimeOrderedIds
 from clearwell.app.running import Clearwell, Digests
 from clearwell.flow.admit import Admitting
+from clearwell.flow.alike import fingerprint
 from clearwell.flow.audit import Audited
 from clearwell.flow.capture import Capturing
 from clearwell.flow.carry_out import CarryingOut
 from clearwell.flow.chunks import Chunking
 from clearwell.flow.context import ContextBuilder
-from clearwell.flow.deciding import fingerprint
 from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
 from clearwell.flow.gate import Gate
 from clearwell.flow.intake import Intake

@@ -5,11 +5,11 @@ from datetime import timedelta
 import structlog
 
 from clearwell.errors import Unavailable
+from clearwell.flow.audit import Audited
 from clearwell.flow.chunks import Chunking
 from clearwell.flow.known import Knowledge
 from clearwell.flow.normal import values_of
 from clearwell.ports import Clock, DecisionStore, Ids, TombstoneStore, Waiting
-from clearwell.records import AuditEvent, Promotion
 
 log = structlog.get_logger(__name__)
 TOMBSTONE = "promotion_tombstoned"
@@ -30,8 +30,7 @@ class CarryingOut:
         self._tombstones = tombstones
         self._knowledge = knowledge
         self._chunking = chunking
-        self._clock = clock
-        self._ids = ids
+        self._audited = Audited(clock, ids)
 
     async def due(self, *, limit: int = 100) -> int:
         """Carry out what is due; how many memories were made."""
@@ -56,15 +55,13 @@ class CarryingOut:
             return False
         chunks = self._chunking.split(promotion.text.content)
         memories = self._chunking.memories(promotion, chunks, await self._chunking.embed(chunks))
-        return await self._decisions.carry_out(one, memories, event=self._event(promotion, len(chunks)))
-
-    def _event(self, promotion: Promotion, chunks: int) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(),
-            group_id=promotion.group_id,
-            at=self._clock.now(),
-            actor="worker",
-            action="carry out promotion",
-            subject=f"memory {promotion.memory_id}",
-            detail={"promotion": str(promotion.id), "chunks": chunks, "decided_by": promotion.decided_by},
+        event = self._audited.event(
+            "carry out promotion",
+            f"memory {promotion.memory_id}",
+            promotion.group_id,
+            by="worker",
+            promotion=str(promotion.id),
+            chunks=len(chunks),
+            decided_by=promotion.decided_by,
         )
+        return await self._decisions.carry_out(one, memories, event=event)

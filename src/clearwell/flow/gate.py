@@ -5,8 +5,9 @@ import structlog
 from clearwell.errors import ClearwellError, NotAllowed, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access import require_group_covered, require_in_group, require_right
+from clearwell.flow.audit import Audited
 from clearwell.ports import AuditStore, Clock, Ids
-from clearwell.records import AuditEvent, Principal, Right
+from clearwell.records import Json, Principal, Right
 
 log = structlog.get_logger(__name__)
 
@@ -14,8 +15,7 @@ log = structlog.get_logger(__name__)
 class Gate:
     def __init__(self, audit: AuditStore, clock: Clock, ids: Ids) -> None:
         self._audit = audit
-        self._clock = clock
-        self._ids = ids
+        self._audited = Audited(clock, ids)
 
     async def person(self, by: Principal, group_id: str, what: str) -> None:
         """Let a person with the right to review pass. A key that speaks for an agent is no person's."""
@@ -37,14 +37,9 @@ class Gate:
             raise
 
     async def _record(self, by: Principal, group_id: str, what: str, why: str) -> None:
-        event = AuditEvent(
-            id=self._ids.new(),
-            group_id=_named(group_id),
-            at=self._clock.now(),
-            actor=by.name,
-            action="refused",
-            subject=what,
-            detail={"why": why, "agent": by.agent_id, "rights": [right.value for right in sorted(by.rights)]},
+        rights: list[Json] = [right.value for right in sorted(by.rights)]
+        event = self._audited.event(
+            "refused", what, _named(group_id), by=by.name, why=why, agent=by.agent_id, rights=rights
         )
         try:
             await self._audit.add(event)

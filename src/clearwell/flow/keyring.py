@@ -8,9 +8,10 @@ from uuid import UUID
 
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
 from clearwell.flow import limits
+from clearwell.flow.audit import Audited
 from clearwell.flow.in_time import begun, in_time, leave
 from clearwell.ports import Clock, Ids, KeyStore
-from clearwell.records import ApiKey, AuditEvent, KeyLookup, Principal, Right
+from clearwell.records import ApiKey, KeyLookup, Principal, Right
 
 PREFIX = "cw_"
 KNOWN_PATIENCE = 0.125
@@ -32,6 +33,7 @@ class KeyRing:
         self._keys = keys
         self._clock = clock
         self._ids = ids
+        self._audited = Audited(clock, ids)
         self._remember = remember
         self._patience = patience
         self._known: dict[bytes | None, Remembered] = {}
@@ -61,7 +63,7 @@ class KeyRing:
             created_at=self._clock.now(),
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        event = self._event("create key", key.id, actor)
+        event = self._audited.event("create key", f"key {key.id}", "", by=actor)
         await self._keys.add(key, hashed(secret), event=event)
         return key, secret
 
@@ -69,7 +71,7 @@ class KeyRing:
         return [*await self._keys.all()]
 
     async def revoke(self, key_id: UUID, *, actor: str) -> None:
-        event = self._event("revoke key", key_id, actor)
+        event = self._audited.event("revoke key", f"key {key_id}", "", by=actor)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
             raise NotFound("key_not_found", id=key_id)
 
@@ -111,11 +113,6 @@ class KeyRing:
         else:
             self._known.pop(secret_hash, None)
         return lookup
-
-    def _event(self, action: str, key_id: UUID, actor: str) -> AuditEvent:
-        return AuditEvent(
-            id=self._ids.new(), group_id="", at=self._clock.now(), actor=actor, action=action, subject=f"key {key_id}"
-        )
 
 
 def hashed(secret: str) -> bytes:

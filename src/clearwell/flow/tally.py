@@ -1,4 +1,4 @@
-"""How often each check ended how, in this process since it started."""
+"""How often each check ended how, and what people decided, in this process since it started."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

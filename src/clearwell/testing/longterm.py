@@ -12,7 +12,6 @@ from clearwell.errors import ModelsMoved
 from clearwell.flow.filters import meets
 from clearwell.ports import Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
-from clearwell.testing.access import MemoryIdempotency
 from clearwell.testing.ranking import Ranking
 
 _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
@@ -21,12 +20,10 @@ _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 class MemoryLongTerm:
     """Long-term memory in a list: search and promotion over the same chunks."""
 
-    def __init__(self, lexicon: Lexicon, idempotency: MemoryIdempotency | None = None) -> None:
+    def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._chunks: list[Memory] = []
-        self._idempotency = idempotency
         self.promotions: list[Promotion] = []
-        self.events: list[AuditEvent] = []
         self.last_move = 0
 
     @property

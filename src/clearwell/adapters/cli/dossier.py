@@ -7,7 +7,7 @@ from rich.text import Text
 from clearwell.adapters.cli.printing import Terminal, shortened, visible
 from clearwell.adapters.cli.verdicts import check_name, flag_name, flag_sentence, outcome, verdict_json
 from clearwell.flow.hidden import escaped
-from clearwell.records import Beside, Decided, Dossier, Insight, InsightSource, InsightState, Json, Outcome
+from clearwell.records import Beside, Dossier, Insight, InsightSource, InsightState, Json, Outcome
 
 LINE_WIDTH = 110
 SHOWN_CHARS = 4000
@@ -150,10 +150,6 @@ def _show_decisions(one: Dossier, terminal: Terminal) -> None:
             for each in one.decisions
         ],
     )
-
-
-def decided_json(one: Decided) -> Json:
-    return one.to_json()
 
 
 def insight_json(one: Insight, terminal: Terminal) -> dict[str, Json]:

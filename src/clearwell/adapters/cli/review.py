@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from clearwell.adapters.cli.dossier import decided_json, dossier_json, insight_json, show_dossier, show_insights
+from clearwell.adapters.cli.dossier import dossier_json, insight_json, show_dossier, show_insights
 from clearwell.adapters.cli.given import moment, wanted_id
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
@@ -161,7 +161,7 @@ def _decide(group: str, wanted: Sequence[Wanted], as_json: bool) -> None:
 def _result_json(one: Decided | ClearwellError, terminal: Terminal) -> Json:
     if isinstance(one, ClearwellError):
         return {"problem": one.code, "detail": one.text(terminal.language)}
-    return decided_json(one)
+    return one.to_json()
 
 
 def _tell(wanted: Wanted, result: Decided | ClearwellError, terminal: Terminal) -> None:
