@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from croniter import croniter
 from platformdirs import user_data_path
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -20,7 +21,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from clearwell.messages import Language
+from clearwell.messages import Language, catalogue
 
 NO_SETTINGS = frozenset({"CLEARWELL_CONFIG", "CLEARWELL_KEY", "CLEARWELL_EVAL"})
 
@@ -28,6 +29,11 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0, le=100)]
+
+
+def _wrong(reason: str, **more: object) -> PydanticCustomError:
+    """A value that does not fit, for a reason that has its words among the messages."""
+    return PydanticCustomError(reason, catalogue()[f"cli_reason_{reason}"]["en"], more)
 
 
 def config_path() -> Path:
@@ -256,7 +262,7 @@ class Settings(BaseSettings):
     @classmethod
     def _cron_can_be_read(cls, cron: str) -> str:
         if cron.strip() and (len(cron.split()) != 5 or not croniter.is_valid(cron)):
-            raise ValueError("five fields as cron has them, such as 0 6 * * 1 (Mondays at six), or nothing")
+            raise _wrong("cron")
         return cron
 
     @field_validator("digest_zone")
@@ -265,7 +271,7 @@ class Settings(BaseSettings):
         try:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise ValueError("the name of a time zone, such as UTC or Asia/Shanghai") from error
+            raise _wrong("zone") from error
         return zone
 
     @field_validator("database_url", "redis_url", "judge_base_url", "digest_llm_base_url", mode="before")
@@ -277,9 +283,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _chunks_can_overlap(self) -> "Settings":
         if self.chunk_overlap >= self.chunk_size:
-            raise ValueError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size ({self.chunk_size})"
-            )
+            raise _wrong("overlap", setting="chunk_overlap", size=self.chunk_size)
         return self
 
     @field_validator("filter_checks")
@@ -289,10 +293,10 @@ class Settings(BaseSettings):
         stage_of = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
         unknown = [check for check in checks if check not in stage_of]
         if unknown or len(set(checks)) < len(checks):
-            raise ValueError(f"each at most once, of: {', '.join(stage_of)}")
+            raise _wrong("checks", checks=", ".join(stage_of))
         stages = [stage_of[check] for check in checks]
         if stages != sorted(stages):
-            raise ValueError("confidence and length come first, self_consistency comes last")
+            raise _wrong("checks_order")
         return checks
 
     @classmethod

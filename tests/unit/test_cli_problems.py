@@ -69,7 +69,29 @@ def test_a_command_that_was_not_called_right_ends_with_2(call: Call, words: list
         ({"CLEARWELL_PORT": "many"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
         ({"CLEARWELL_CONFIDENCE_THRESHOLD": "2"}, "CLEARWELL_CONFIDENCE_THRESHOLD is not valid: it must be at most 1"),
         ({"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_LANGUAGE 无效：只能是 'auto'"),
-        ({"CLEARWELL_CHUNK_SEPARATORS": "x"}, "chunk_separators"),
+        ({"CLEARWELL_CHUNK_SEPARATORS": "x"}, "CLEARWELL_CHUNK_SEPARATORS is not valid: a list or a table of values"),
+        (
+            {"CLEARWELL_CHUNK_SEPARATORS": "x", "LC_ALL": "zh_CN.UTF-8"},
+            "CLEARWELL_CHUNK_SEPARATORS 无效：列表或表须写成",
+        ),
+        ({"CLEARWELL_CHUNK_OVERLAP": "500", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_CHUNK_OVERLAP 无效：必须小于"),
+        (
+            {"CLEARWELL_DIGEST_CRON": "daily", "LC_ALL": "zh_CN.UTF-8"},
+            "CLEARWELL_DIGEST_CRON 无效：须为 cron 的五个字段",
+        ),
+        ({"CLEARWELL_DIGEST_ZONE": "Mars", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_DIGEST_ZONE 无效：须为时区名"),
+        ({"CLEARWELL_FILTER_CHECKS": '["taste"]', "LC_ALL": "zh_CN.UTF-8"}, "每项检查至多一次，可用的有：confidence"),
+        ({"CLEARWELL_FILTER_CHECKS": '["echo", "length"]'}, "confidence and length come first"),
+        (
+            {"CLEARWELL_NODE_POLICIES": '{"x": {"admitt": true}}'},
+            "NODE_POLICIES.x.admitt is not valid: there is no such",
+        ),
+        (
+            {"CLEARWELL_NODE_POLICIES": '{"x": 1}', "LC_ALL": "zh_CN.UTF-8"},
+            "CLEARWELL_NODE_POLICIES.x 无效：列表或表须",
+        ),
+        ({"CLEARWELL_PORT": "1.5"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
+        ({"CLEARWELL_SWEEP_SECONDS": "nan", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_SWEEP_SECONDS 无效：必须"),
         ({"DATABASE_URL": "mysql://joe:hush@host/db"}, "DATABASE_URL is not an address"),
         ({"DATABASE_URL": "postgresql://joe:hush@127.0.0.1:1/db"}, "PostgreSQL does not answer"),
         ({"CLEARWELL_DATA_DIR": "/dev/null/data", "LC_ALL": "zh_CN.UTF-8"}, "请移走该文件，或用 CLEARWELL_DATA_DIR"),
@@ -108,7 +130,11 @@ def test_a_settings_file_that_is_wrong_is_named(call: Call, tmp_path: Path) -> N
     (tmp_path / "clearwell.toml").write_text("prot = 1\n")
     assert "the setting prot, which does not exist" in call("keys", "list")[1]
     (tmp_path / "clearwell.toml").write_text("port = \n")
-    assert "clearwell.toml is not valid TOML" in call("keys", "list")[1]
+    assert "clearwell.toml is not valid TOML at line 1, column 8" in call("keys", "list")[1]
+    (tmp_path / "clearwell.toml").write_text("host = 1\nworking_size = 1.5\n")
+    said = call("keys", "list", LC_ALL="zh_CN.UTF-8")[1]
+    assert "CLEARWELL_HOST 无效：必须是文本" in said
+    assert "CLEARWELL_WORKING_SIZE 无效：必须是整数" in said
 
 
 def test_the_version_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Errors in words, each with its exit code: 1, or 2 for a command that was not called right."""
 
+import re
 import tomllib
 
 import typer
@@ -15,6 +16,25 @@ from clearwell.settings import Settings, config_path, locale_language
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """Typer's own error of usage: click's in some versions, a copy of it in others."""
+
+PLACE = re.compile(r"line (\d+), column (\d+)")
+FIELD = re.compile(r'field "(\w+)"')
+SAME_REASON = {
+    "int_type": "int_parsing",
+    "int_from_float": "int_parsing",
+    "int_parsing_size": "int_parsing",
+    "float_type": "float_parsing",
+    "finite_number": "float_parsing",
+    "bool_type": "bool_parsing",
+    "string_type": "text",
+    "path_type": "text",
+    "tuple_type": "json",
+    "dict_type": "json",
+    "model_type": "json",
+    "model_attributes_type": "json",
+    "extra_forbidden": "no_such_field",
+}
+"""Kinds of problems that pydantic tells apart and a person need not."""
 
 BROKEN_SETTINGS = (ValidationError, SettingsError, tomllib.TOMLDecodeError)
 
@@ -35,9 +55,9 @@ def tell(error: Exception) -> int:
             for problem in error.errors():
                 terminal.fail(setting_problem(problem, terminal.language))
         case tomllib.TOMLDecodeError():
-            terminal.fail(terminal.words("cli_config_unreadable", path=config_path(), reason=error))
+            terminal.fail(_file_problem(error, terminal.language))
         case SettingsError():
-            terminal.fail(terminal.words("cli_settings_unreadable", reason=error))
+            terminal.fail(_unread_problem(error, terminal.language))
         case ClearwellError():
             terminal.fail(error.text(terminal.language))
         case OSError():
@@ -54,16 +74,32 @@ def tell(error: Exception) -> int:
 
 def setting_problem(problem: ErrorDetails, language: Language) -> str:
     """Which setting, and what is wrong with it. Never its value: it may be a password."""
-    given = str(problem["loc"][0]) if problem["loc"] else ""
+    given, *inner = problem["loc"] or (problem.get("ctx", {}).get("setting", ""),)
     name = next((field for field in Settings.model_fields if given in (field, *Settings.variables(field))), None)
     if name is None:
         return say("cli_setting_unknown", language, name=given, path=config_path())
-    return say("cli_setting_invalid", language, name=Settings.variables(name)[0], reason=_reason(problem, language))
+    whole = ".".join([Settings.variables(name)[0], *map(str, inner)])
+    return say("cli_setting_invalid", language, name=whole, reason=_reason(problem, language))
 
 
 def _reason(problem: ErrorDetails, language: Language) -> str:
-    code = f"cli_reason_{problem['type']}"
-    return say(code, language, **problem.get("ctx", {})) if code in catalogue() else problem["msg"]
+    code = f"cli_reason_{SAME_REASON.get(problem['type'], problem['type'])}"
+    return say(code if code in catalogue() else "cli_reason_other", language, **problem.get("ctx", {}))
+
+
+def _file_problem(error: tomllib.TOMLDecodeError, language: Language) -> str:
+    """Where the file cannot be read: the parser's words are English, its numbers are not."""
+    place = PLACE.search(str(error))
+    if place is None:
+        return say("cli_config_unreadable", language, path=config_path())
+    return say("cli_config_unreadable_at", language, path=config_path(), line=place[1], column=place[2])
+
+
+def _unread_problem(error: SettingsError, language: Language) -> str:
+    """A list or a table that is not written as JSON."""
+    field = FIELD.search(str(error))
+    name = Settings.variables(field[1])[0] if field and field[1] in Settings.model_fields else str(error)
+    return say("cli_setting_invalid", language, name=name, reason=say("cli_reason_json", language))
 
 
 def usage_problem(error: Exception, language: Language) -> str:
