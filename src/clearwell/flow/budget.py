@@ -25,6 +25,8 @@ from clearwell.records import (
     SectionReport,
 )
 
+MARK: Final = "…"
+"""Of a cut that leaves out less than it takes to say so."""
 OVERHEAD: Final = 12
 """What chat APIs add for two messages."""
 LEAST_TOKENS: Final = 200
@@ -68,12 +70,16 @@ class Budget:
             last = next(section for section in reversed(MEMORIES) if lines[section])
             lines[last].pop()
         while self._count(said, lines) > self._max:
-            longest = max(said, key=lambda section: self._cost(said[section]))
-            shorter = self._cut(material.said[longest], self._cost(said[longest]) * 9 // 10)
-            if len(shorter) >= len(said[longest]):
-                raise InvalidInput("context_no_room", field="max_tokens", limit=self._max)
-            said[longest] = shorter
+            said |= self._shorter(material.said, said)
         return self._built(material, said, lines)
+
+    def _shorter(self, whole: dict[Section, str], said: dict[Section, str]) -> dict[Section, str]:
+        """The longest of what is said, a tenth shorter; the next where that one cannot be."""
+        for section in sorted(said, key=lambda one: -self._cost(said[one])):
+            shorter = self._cut(whole.get(section, ""), self._cost(said[section]) * 9 // 10)
+            if len(shorter) < len(said[section]):
+                return {section: shorter}
+        raise InvalidInput("context_no_room", field="max_tokens", limit=self._max)
 
     # what must be said
 
@@ -103,7 +109,9 @@ class Budget:
 
     def _marked(self, text: str, length: int) -> str:
         kept = cut(text, length) if length else ""
-        mark = say("context_cut", self._language, left_out=len(text) - len(kept), length=len(text))
+        left_out = len(text) - len(kept)
+        mark = say("context_cut", self._language, left_out=left_out, length=len(text))
+        mark = mark if len(mark) < left_out else MARK
         return f"{kept}\n{mark}" if kept else mark
 
     # memories
