@@ -360,3 +360,22 @@ def test_what_one_agent_says_twice_in_two_ways_needs_another_to_be_a_dispute() -
     same = [row(at, "backup", f"Restoring the wiki takes {hours} hours.", "a") for at, hours in enumerate((2, 2, 3))]
     other = row(5, "backup", "Restoring the wiki needs a ticket first.", "b")
     assert not any(one.contradictions for one in drafted([*same, other]).drafts)
+
+
+def test_one_agent_fills_no_digest_in_which_nobody_confirms_anything() -> None:
+    solo = [row(at, subject, SAYINGS[subject][0], "solo") for at, subject in enumerate(SUBJECTS[:6])]
+    other = [row(20 + at, subject, SAYINGS[subject][0], "other") for at, subject in enumerate(SUBJECTS[6:])]
+    made = drafted([*solo, *other])
+    assert sorted(one.sources[0].agent_id or "" for one in made.drafts) == ["other", "other", "solo", "solo"]
+    assert made.report["capped"] == {"agent solo": 4}
+    assert len(drafted(solo).drafts) == 5
+
+
+def test_beyond_the_least_number_only_what_is_worth_it_is_shown() -> None:
+    chatter = [
+        row(100 + 10 * at + who, f"chatter {at}", text, f"agent-{who}")
+        for at, text in enumerate(("ok, thanks", "收到，谢谢", "done", "see you"))
+        for who in range(2)
+    ]
+    assert len(drafted([*everything(), *chatter]).drafts) == len(SUBJECTS)
+    assert len(drafted([*said("refund", ["a", "b", "c"]), *chatter]).drafts) == 5

@@ -11,6 +11,8 @@ from clearwell.flow.digest.weighing import Weighed
 ALIKE: Final = 0.5
 """Similarity of two clusters from which the second tells less that is new."""
 _LEAST_LEFT: Final = 0.2
+WORTHY: Final = 1.0
+"""What an insight is worth that is shown though there are enough already: below it is mostly chatter."""
 
 
 @dataclass(slots=True)
@@ -24,11 +26,15 @@ class Choice:
 def choose(weighed: Sequence[Weighed], most: int, similarity: Callable[[float], float], limits: DraftLimits) -> Choice:
     """Greedily the best of what is left; what comes near a rejected value comes last."""
     choice = Choice()
-    cap = max(1, int(limits.agent_share * limits.max_insights))
+    mains = {one.standing.main for one in weighed}
+    # Where nobody confirms anything and one agent alone speaks, there is nobody whom it could crowd out.
+    cap = max(1, int(limits.agent_share * most)) if len(mains) > 1 or most == limits.max_insights else most
     left = sorted(weighed, key=lambda one: (-one.score, one.cluster.members[0]))
     of_agent: Counter[str] = Counter()
     while left and len(choice.taken) < most:
         best = max(left, key=lambda one: (one.near_rejected is None, _worth(one, choice.taken, similarity)))
+        if len(choice.taken) >= limits.min_insights and best.score < WORTHY:
+            break
         left.remove(best)
         main = best.standing.main
         if main is not None and of_agent[main] >= cap:
