@@ -379,3 +379,14 @@ def test_beyond_the_least_number_only_what_is_worth_it_is_shown() -> None:
     ]
     assert len(drafted([*everything(), *chatter]).drafts) == len(SUBJECTS)
     assert len(drafted([*said("refund", ["a", "b", "c"]), *chatter]).drafts) == 5
+
+
+def test_what_is_told_of_other_things_is_left_out_of_a_cluster() -> None:
+    texts = [f"The {name} cluster rejects certificates older than {days} days." for name, days in (("orders", 90),) * 3]
+    texts += [
+        f"The {name} cluster rejects certificates older than {days} days."
+        for name, days in (("mail", 30), ("chat", 60))
+    ]
+    (made,) = drafted([row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
+    assert {source.content for source in made.sources} == {texts[0]}
+    assert not made.contradictions

@@ -89,7 +89,7 @@ def frame_of(one: Features, other: Features) -> float:
 def credible(found: Comparison, one: Features, other: Features) -> bool:
     """Values are opposed in any words; names and terms only where the words around them are the same."""
     new, known = found.params.get("new", ""), found.params.get("known", "")
-    if of_siblings(one, other, (new, known)):
+    if of_siblings(one, other, (new, known)) or all(_asks(text) for text in (one, other)):
         return False
     if found.reason in VALUES:
         return True
@@ -100,7 +100,12 @@ def credible(found: Comparison, one: Features, other: Features) -> bool:
     if found.reason == TERM and max(len(words(one) - words(other)), len(words(other) - words(one))) > 1:
         return False
     needed = REARRANGED if found.reason == _ROLES else FRAMED
-    return frame_of(one, other) >= needed and not _akin(new.casefold(), known.casefold())
+    worded = found.reason in _WORDING and _akin(new.casefold(), known.casefold())
+    return frame_of(one, other) >= needed and not worded
+
+
+def _asks(text: Features) -> bool:
+    return text.asks or "?" in text.raw or "？" in text.raw
 
 
 def of_siblings(one: Features, other: Features, disputed: tuple[str, str]) -> bool:
@@ -109,7 +114,7 @@ def of_siblings(one: Features, other: Features, disputed: tuple[str, str]) -> bo
         return False
     rest = [_beside(text, surface) for text, surface in zip((one, other), disputed, strict=True)]
     return all(
-        any(not any(_akin(word, theirs) or word == theirs for theirs in words(text)) for word in some)
+        any(not any(_akin(word, theirs) for theirs in words(text)) for word in some)
         for some, text in ((rest[0], other), (rest[1], one))
     )
 
@@ -127,7 +132,11 @@ def _beside(text: Features, surface: str) -> frozenset[str]:
 
 
 def _akin(one: str, other: str) -> bool:
-    """Canada and Canadian, 澳洲 and 澳大利亚, Zurich and Zuirch."""
+    """Canada and Canadian, 澳洲 and 澳大利亚, Zurich and Zuirch, quarter and this quarter."""
     if one.isascii() or other.isascii():
-        return min(len(one), len(other)) >= _AKIN and (one[:_AKIN] == other[:_AKIN] or misspelt(one, other))
-    return one[:1] == other[:1] or one in other or other in one
+        pairs = [(mine, theirs) for mine in one.split() for theirs in other.split()]
+        return any(
+            mine == theirs or misspelt(mine, theirs) or (mine[:_AKIN] == theirs[:_AKIN] and len(mine[:_AKIN]) == _AKIN)
+            for mine, theirs in pairs
+        )
+    return bool(set(one) & set(other))

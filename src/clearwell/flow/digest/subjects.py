@@ -80,7 +80,7 @@ def akin(one: str, other: str) -> bool:
 
 def misspelt(one: str, other: str) -> bool:
     """Whether two words are one but for a letter more, or two that changed places."""
-    if not (one.isalpha() and other.isalpha()) or abs(len(one) - len(other)) > 1:
+    if not (one.isalpha() and other.isalpha()) or abs(len(one) - len(other)) > 1 or min(len(one), len(other)) < _AKIN:
         return False
     start = shared_start(one, other)
     end = shared_start(one[start:][::-1], other[start:][::-1])

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from clearwell.flow.digest.clusters import NEAR, Cluster
 from clearwell.flow.digest.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.opposing import credible
 from clearwell.flow.digest.outsiders import with_outsiders
+from clearwell.flow.digest.parting import about_others
 from clearwell.flow.digest.space import Space
 from clearwell.flow.digest.stances import Stances, stances
 from clearwell.flow.digest.support import Standing, standing
@@ -89,6 +90,7 @@ class Scales:
         self._read: dict[int, Features] = {}
 
     def weigh(self, cluster: Cluster) -> Weighed:
+        cluster = self._about_one(cluster)
         places = list(cluster.members[:READ])
         found = self._stances(places)
         if found.loose and not self._isolated(cluster):
@@ -148,6 +150,12 @@ class Scales:
         """How near the members are to each other, from little to 1."""
         near = (self._space.likeness(cluster.cohesion) - _LOOSE) / (_TIGHT - _LOOSE)
         return min(1.0, max(_LOOSE_WEIGHT, near))
+
+    def _about_one(self, cluster: Cluster) -> Cluster:
+        places = cluster.members[:READ]
+        others = about_others([self._features(place) for place in places], [self._texts[at].agents for at in places])
+        kept = tuple(place for at, place in enumerate(cluster.members) if at not in others)
+        return replace(cluster, members=kept) if others else cluster
 
     def _features(self, place: int) -> Features:
         if place not in self._read:
