@@ -14,6 +14,7 @@ from clearwell.flow.gate import Gate
 from clearwell.flow.intake import Intake
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.lifting import Lifting
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
 from clearwell.flow.promote import Promoting
@@ -87,7 +88,7 @@ class Path:
         self.retrieving = Retrieving(working, search, self.recalls, self.embedder, self.clock, self.settings)
         self.history = MemoryRetrieving(self.retrieving, self.clock, self.settings)
         self.ledger = MemoryLedger()
-        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger)
+        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.digest_queue = MemoryDigestQueue()
         reading = Reading(self.digests, knowledge, self.embedder, self.settings)
         writing = Writing(self.writer, reading, self.embedder, self.ids)
@@ -117,7 +118,7 @@ class Path:
                 self.ids,
                 self.settings,
             ),
-            undoing=Undoing(self.promoter, self.clock, self.ids),
+            undoing=Undoing(self.promoter, Lifting(self.embedder, self.settings), self.clock, self.ids),
             retracting=Retracting(self.reviewed, self.clock, self.ids),
             promoting=self.promoting,
             desk=AtDesk(self.decisions, self.idempotency, self.tally),
@@ -146,6 +147,7 @@ class Path:
             tombstoning=Tombstoning(
                 self.gate,
                 self.tombstones,
+                self.decisions,
                 knowledge,
                 removing,
                 self.idempotency,
@@ -155,6 +157,7 @@ class Path:
                 self.settings,
             ),
             idempotency=self.idempotency,
+            review=self.review,
             retrieving=self.retrieving,
             digests=DigestDesk(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
             profiles=Profiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),

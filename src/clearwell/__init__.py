@@ -9,13 +9,17 @@ from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound,
 from clearwell.flow.context import ContextBuilder, ContextRequest
 from clearwell.flow.node import MemoryRetrievalNode, NodeOptions
 from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.review import Wanted
 from clearwell.flow.tokens import CountedBy
+from clearwell.ports import RestsOn
 from clearwell.records import (
+    Action,
     Admission,
     BuiltContext,
     CaptureReceipt,
     ContextItem,
     GroupChange,
+    InsightState,
     MemoryEntry,
     NewCapture,
     NewMemory,
@@ -28,6 +32,7 @@ from clearwell.settings import Settings
 from clearwell.version import __version__
 
 __all__ = [
+    "Action",
     "Admission",
     "BuiltContext",
     "CaptureReceipt",
@@ -37,6 +42,7 @@ __all__ = [
     "ContextRequest",
     "CountedBy",
     "GroupChange",
+    "InsightState",
     "InvalidInput",
     "MemoryEntry",
     "MemoryManager",
@@ -47,11 +53,13 @@ __all__ = [
     "NotAllowed",
     "NotFound",
     "Principal",
+    "RestsOn",
     "Retrieval",
     "RetrieveOptions",
     "Right",
     "Settings",
     "Unavailable",
+    "Wanted",
     "__version__",
     "open_memory",
 ]

@@ -24,6 +24,7 @@ from clearwell.flow.rebuild import Rebuilding
 from clearwell.flow.removing import Removing
 from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import RetrieveOptions, Retrieving
+from clearwell.flow.review import Reviewing
 from clearwell.flow.telling import told
 from clearwell.flow.tombstones import Tombstoning
 from clearwell.messages import Language
@@ -84,6 +85,7 @@ class MemoryManager:
         idempotency: IdempotencyStore,
         promoting: Promoting,
         digests: DigestDesk,
+        review: Reviewing,
         retrieving: Retrieving,
         profiles: Profiles,
         contexts: ContextBuilder,
@@ -103,6 +105,7 @@ class MemoryManager:
         self._idempotency = idempotency
         self._promoting = promoting
         self._digests = digests
+        self._review = review
         self._retrieving = retrieving
         self._profiles = profiles
         self._contexts = contexts
@@ -394,6 +397,11 @@ class MemoryManager:
         await self._profiles.remove_agent(group_id, agent_id, by=by, request=request)
 
     # review
+
+    @property
+    def review(self) -> Reviewing:
+        """Where people decide: insights and what lies beside them, decisions and their undoing, provenance, numbers."""
+        return self._review
 
     async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
         """The whole fate of one captured output."""

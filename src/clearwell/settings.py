@@ -23,6 +23,8 @@ from pydantic_settings import (
 
 from clearwell.messages import Language, catalogue
 
+NO_ZONES = frozenset({"Factory", "localtime", "posixrules"})
+"""Files beside the time zones that are no zone by a name of its own, and mean another one on each machine."""
 NO_SETTINGS = frozenset({"CLEARWELL_CONFIG", "CLEARWELL_KEY", "CLEARWELL_EVAL"})
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -46,6 +48,16 @@ def locale_language() -> Language:
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((os.environ[name] for name in names if os.environ.get(name)), "")
     return "zh" if locale.startswith("zh") else "en"
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """The zone by its name in the IANA database; ValueError where there is none."""
+    if name in NO_ZONES or name.startswith(("posix/", "right/")):
+        raise ValueError(name)
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError) as error:
+        raise ValueError(name) from error
 
 
 class NodePolicy(BaseModel):
@@ -269,8 +281,8 @@ class Settings(BaseSettings):
     @classmethod
     def _zone_is_known(cls, zone: str) -> str:
         try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            zone_named(zone)
+        except ValueError as error:
             raise _wrong("zone") from error
         return zone
 

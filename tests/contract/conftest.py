@@ -77,7 +77,8 @@ def twins(clock: ManualClock) -> Stores:
     quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
     longterm = MemoryLongTerm(Bm25())
     tombstones, ledger = MemoryTombstones(), MemoryLedger()
-    digests = MemoryDigests(quarantine, longterm, tombstones, ledger)
+    groups = MemoryGroups()
+    digests = MemoryDigests(quarantine, longterm, tombstones, ledger, groups)
     return Stores(
         captures=quarantine,
         quarantine=quarantine,
@@ -92,7 +93,7 @@ def twins(clock: ManualClock) -> Stores:
         digests=digests,
         runs=digests,
         material=digests,
-        groups=MemoryGroups(),
+        groups=groups,
         decisions=MemoryDecisions(ledger, longterm, tombstones, idempotency, clock),
         reviewed=MemoryReview(ledger, quarantine, longterm, digests),
     )

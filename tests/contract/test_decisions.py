@@ -1,16 +1,28 @@
 """The desk: what is decided at it is committed together, and what waits for the model is found again."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
 
-from clearwell.ports import Claim, Waiting
-from clearwell.records import Action, Decision, Tombstone, TombstoneKind
+from clearwell.ports import TOMBSTONED, Claim, Waiting
+from clearwell.records import (
+    Action,
+    Before,
+    Contradiction,
+    Decision,
+    Layer,
+    Origin,
+    Support,
+    Tombstone,
+    TombstoneKind,
+    Where,
+)
 from clearwell.testing import ManualClock
 from tests.contract.ports import START, Stores, event, promotion, request, unit
 from tests.contract.test_longterm import query
+from tests.contract.test_search_where import query as where
 
 
 def decision(number: int, **more: object) -> Decision:
@@ -46,14 +58,95 @@ async def test_the_same_is_found_while_it_holds(stores: Stores) -> None:
         assert await desk.promotions([made.memory_id]) == {}
 
 
+async def test_the_same_is_found_by_the_output_that_it_comes_from(stores: Stores) -> None:
+    made, known = promotion(1), promotion(2)
+    made = (replace(made[0], text=replace(made[0].text, origin=Origin.QUARANTINE, origin_id=UUID(int=1))), made[1])
+    known = (replace(known[0], fingerprint=b"f"), known[1])
+    asked = replace(known[0].text, origin=Origin.QUARANTINE, origin_id=UUID(int=1))
+    found = decision(1, promotion_id=known[0].id, memory_id=known[0].memory_id, origin_id=UUID(int=3), already=True)
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([known, made])
+        await desk.record(found, event(1))
+        own = await desk.same(asked, b"f")
+        assert own is not None
+        assert own.promotion.id == made[0].id, "before what only says the same"
+        assert [one.promotion.id for one in await desk.alike(asked, b"f")] == [made[0].id, known[0].id]
+        by_decision = replace(asked, origin_id=UUID(int=3))
+        same = await desk.same(by_decision, b"x")
+        assert same is not None
+        assert same.promotion.id == known[0].id
+        await desk.record(decision(2, action=Action.UNDO, undoes=found.id), event(2))
+        assert await desk.same(by_decision, b"x") is None
+        await desk.withdraw([made[0].memory_id], at=START)
+        assert [one.state for one in await desk.alike(asked, b"f")] == ["withdrawn", "verified"]
+        assert await desk.alike(replace(asked, origin_id=None), b"x") == []
+
+
+async def test_a_retraction_is_named_until_it_is_undone(stores: Stores) -> None:
+    gone = decision(1, action=Action.RETRACT, others=(UUID(int=1001), UUID(int=1002)))
+    async with stores.decisions.open("g") as desk:
+        await desk.record(gone, event(1))
+        assert await desk.retracted_by(UUID(int=1002)) == gone
+        assert await desk.retracted_by(UUID(int=1003)) is None
+        await desk.record(decision(2, action=Action.UNDO, undoes=gone.id, others=gone.others), event(2))
+        assert await desk.retracted_by(UUID(int=1002)) is None
+
+
+async def test_what_a_merge_found_is_kept_with_it(stores: Stores) -> None:
+    against = Contradiction(of=UUID(int=1), against=UUID(int=2), layer=Layer.QUARANTINE, reason="r", params={"a": "b"})
+    before = Before(flags=("x",), contradictions=(against,), support=Support(agents=1, sessions=2, days=3, rows=4))
+    async with stores.decisions.open("g") as desk:
+        await desk.record(decision(1, action=Action.MERGE, before=before), event(1))
+        found = await desk.decision(UUID(int=9001))
+    assert found is not None
+    assert found.before == before
+
+
 async def test_what_is_withdrawn_is_not_found_until_it_is_restored(stores: Stores) -> None:
     async with stores.decisions.open("g") as desk:
         await desk.promote([promotion(1), promotion(2)])
         await desk.withdraw([UUID(int=1001)], at=START)
     assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1002]
     async with stores.decisions.open("g") as desk:
-        await desk.restore([UUID(int=1001)])
+        await desk.restore([UUID(int=1001)], at=START)
     assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001, 1002]
+
+
+async def test_the_time_in_which_a_memory_did_not_hold_is_kept(stores: Stores) -> None:
+    hour = timedelta(hours=1)
+    made, chunks = promotion(1)
+
+    async def held(at: datetime) -> bool:
+        return bool(await stores.search.search(where(Where(as_of=at))))
+
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([(made, chunks)])
+        for withdrawn, restored in ((1, 3), (5, 7)):
+            await desk.withdraw([made.memory_id], at=START + withdrawn * hour)
+            await desk.restore([made.memory_id], at=START + restored * hour)
+        await desk.restore([made.memory_id], at=START + 8 * hour)
+    assert [number for number in range(9) if await held(START + number * hour)] == [0, 3, 4, 7, 8]
+
+
+async def test_what_waits_to_replace_a_memory_does_so_when_it_is_carried_out(stores: Stores) -> None:
+    old, new = promotion(1), promotion(2)
+    waiting = Waiting(group_id="g", promotion_id=new[0].id)
+    later = decision(1, promotion_id=new[0].id, memory_id=new[0].memory_id, supersedes=old[0].memory_id)
+    other = decision(2, promotion_id=new[0].id, memory_id=new[0].memory_id, supersedes=UUID(int=1003))
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([old, (new[0], None), promotion(3), (promotion(4)[0], None)])
+        await desk.record(later, event(1))
+        also = replace(later, id=UUID(int=9009), supersedes=UUID(int=1004))
+        await desk.record(also, event(9))
+        await desk.record(other, event(2))
+        await desk.record(decision(3, action=Action.UNDO, undoes=other.id), event(3))
+    assert await stores.decisions.carry_out(waiting, new[1], digests=[], event=event(4))
+    assert {one.memory.id.int for one in await stores.search.search(query(unit(1)))} == {1002, 1003}
+    async with stores.decisions.open("g") as desk:
+        (state,) = (await desk.promotions([old[0].memory_id])).values()
+        assert (state.state, state.valid_to) == ("withdrawn", event(4).at)
+        (state,) = (await desk.promotions([UUID(int=1004)])).values()
+        assert (state.state, state.waiting) == ("withdrawn", False), "it waited as well"
 
 
 async def test_what_replaced_a_memory_is_named_until_it_is_undone(stores: Stores) -> None:
@@ -83,18 +176,28 @@ async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: 
     loaded = await stores.decisions.load(waiting)
     assert loaded is not None
     assert loaded.text.content == made.text.content
-    assert await stores.decisions.carry_out(waiting, chunks, event=event(1))
-    assert not await stores.decisions.carry_out(waiting, chunks, event=event(2))
+    stone = Tombstone(
+        id=UUID(int=7), group_id="g", kind=TombstoneKind.REJECTED, reason="no", made_by="ann", made_at=START
+    )
+    async with stores.decisions.open("g") as desk:
+        await desk.reject(stone, b"d", embedding=None, model=None)
+    assert not await stores.decisions.carry_out(waiting, chunks, digests=[b"d"], event=event(1))
+    assert await stores.decisions.carry_out(waiting, chunks, digests=[b"x"], event=event(1))
+    assert not await stores.decisions.carry_out(waiting, chunks, digests=[], event=event(2))
     assert await stores.decisions.load(waiting) is None
     assert [one.memory.id for one in await stores.search.search(query(unit(1)))] == [made.memory_id]
 
 
-async def test_withdrawing_what_waits_ends_the_waiting(stores: Stores) -> None:
+async def test_withdrawing_what_waits_ends_the_waiting_until_it_is_restored(stores: Stores) -> None:
     made, _ = promotion(1)
     async with stores.decisions.open("g") as desk:
         await desk.promote([(made, None)])
         await desk.withdraw([made.memory_id], at=START)
+        assert (await desk.promotions([made.memory_id]))[made.memory_id].state == "withdrawn"
     assert await stores.decisions.waiting(limit=5) == []
+    async with stores.decisions.open("g") as desk:
+        await desk.restore([made.memory_id], at=START)
+    assert await stores.decisions.waiting(limit=5) == [Waiting(group_id="g", promotion_id=made.id)]
 
 
 async def test_decisions_are_kept_and_undone_once(stores: Stores) -> None:
@@ -122,6 +225,39 @@ async def test_a_value_is_rejected_and_that_is_lifted(stores: Stores) -> None:
         assert await desk.tombstone([b"x", b"d"]) == stone
         await desk.lift(stone.id, by="bob", at=START)
         assert await desk.tombstone([b"d"]) is None
+
+
+async def test_what_waits_because_it_was_refused_is_made_due(stores: Stores, clock: ManualClock) -> None:
+    refused, other = promotion(1)[0], promotion(2)[0]
+    async with stores.decisions.open("g") as desk:
+        await desk.promote([(refused, None), (other, None)])
+    for one, problem in ((refused, TOMBSTONED), (other, "down")):
+        await stores.decisions.postpone(Waiting(group_id="g", promotion_id=one.id), problem=problem)
+    async with stores.decisions.open("other") as desk:
+        await desk.hurry(at=clock.now())
+    assert await stores.decisions.waiting(limit=5) == []
+    async with stores.decisions.open("g") as desk:
+        await desk.hurry(at=clock.now())
+    assert await stores.decisions.waiting(limit=5) == [Waiting(group_id="g", promotion_id=refused.id)]
+
+
+async def test_who_rejected_a_value_and_what_is_like_it_is_known(stores: Stores) -> None:
+    stone = Tombstone(
+        id=UUID(int=7), group_id="g", kind=TombstoneKind.REJECTED, reason="no", made_by="ann", made_at=START
+    )
+    first = decision(1, action=Action.REJECT, tombstone_id=stone.id)
+    second = decision(2, action=Action.REJECT, tombstone_id=stone.id, already=True)
+    async with stores.decisions.open("g") as desk:
+        await desk.reject(stone, b"d", embedding=unit(1), model="m")
+        near = await desk.near_rejected(unit(1), "m")
+        assert near is not None
+        assert (near[0], round(near[1], 2)) == (stone, 1.0)
+        assert await desk.near_rejected(unit(1), "another") is None
+        for number, one in enumerate((first, second)):
+            await desk.record(one, event(number))
+        await desk.record(decision(3, action=Action.UNDO, undoes=first.id, tombstone_id=stone.id), event(3))
+        assert await desk.rejected_by(stone.id) == [(first, True), (second, False)]
+        assert await desk.flagged("near_rejected") == []
 
 
 async def test_an_answer_is_kept_with_the_decision(stores: Stores) -> None:

@@ -12,6 +12,7 @@ from clearwell.records import (
     Contradiction,
     Digest,
     DigestStatus,
+    GroupChange,
     Insight,
     InsightSource,
     InsightState,
@@ -293,7 +294,8 @@ async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
     (rejected,) = await stores.material.rejected("g", "m")
     assert (rejected.reason, rejected.at, int(rejected.embedding.argmax())) == ("wrong", START, 4)
     assert await stores.material.refused_values("g") == {b"1", b"2"}
-    await stores.tombstones.lift("g", UUID(int=1), event=event(5))
+    async with stores.decisions.open("g") as desk:
+        await desk.lift(UUID(int=1), by="ann", at=START)
     assert await stores.material.refused_values("g") == {b"2"}
     assert await stores.material.rejected("g", "m") == []
 
@@ -316,3 +318,38 @@ async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothin
         ("g", settled(1).at, None, None),
         ("refused", settled(3).at, None, None),
     ]
+
+
+async def test_whether_anything_was_captured_in_a_group(stores: Stores) -> None:
+    assert not await stores.material.holds_rows("g")
+    await keep(stores, 1)
+    assert await stores.material.holds_rows("g")
+    assert not await stores.material.holds_rows("other")
+
+
+async def test_a_schedule_counts_from_when_it_was_changed(stores: Stores) -> None:
+    """Changing the prompt, or saying the same schedule again, is no change of it."""
+    await keep(stores, 1)
+    await settle(stores, settled(1))
+    days = [START + timedelta(days=day) for day in range(6)]
+    changes = [
+        GroupChange(system_prompt="x"),
+        GroupChange(digest_cron="0 4 * * *"),
+        GroupChange(digest_cron="0 4 * * *", system_prompt="y"),
+        GroupChange(digest_zone="Asia/Shanghai"),
+        GroupChange(digest_cron=None),
+    ]
+    since = []
+    for number, change in enumerate(changes, start=1):
+        await stores.groups.change("g", change, event=replace(event(number), at=days[number]))
+        (only,) = await stores.runs.schedules()
+        since.append(only.since)
+    assert since == [settled(1).at, days[2], days[2], days[4], days[5]]
+
+
+async def test_a_schedule_that_comes_before_its_first_output_counts_from_that(stores: Stores) -> None:
+    await stores.groups.change("g", GroupChange(digest_zone="UTC"), event=event(1))
+    await keep(stores, 1)
+    await settle(stores, settled(1))
+    (only,) = await stores.runs.schedules()
+    assert (only.since, only.zone) == (settled(1).at, "UTC")

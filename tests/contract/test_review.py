@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import Desk, RestsOn
+from clearwell.ports import Desk, RestsOn, Waiting
 from clearwell.records import (
     Action,
     Admission,
@@ -171,9 +171,34 @@ async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
     assert await stores.reviewed.groups(limit=5) == ["g"]
 
 
-async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> None:
-    first, second, _ = await shown(stores, [1], [2], [3])
+async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Stores) -> None:
+    first, second = await shown(stores, [1], [2])
+    made, chunks = from_insight(1, first)
     async with stores.decisions.open("g") as desk:
+        await desk.promote([(made, None)])
+        await desk.change(replace(first, state=InsightState.PROMOTED))
+        await record(desk, 1, insight_id=first.id, promotion_id=made.id, memory_id=made.memory_id)
+        assert (await desk.insights([first.id]))[first.id].state is InsightState.PROMOTED
+        await promote(desk, 2, second)
+
+    async def states() -> list[list[int]]:
+        wanted = (InsightState.PROMOTING, InsightState.PROMOTED)
+        return [ids(await stores.reviewed.insights("g", now=DECIDED, state=one)) for one in wanted]
+
+    assert await states() == [[first.id.int], [second.id.int]]
+    read = await stores.reviewed.insight("g", first.id)
+    assert read is not None
+    assert read.state is InsightState.PROMOTING
+    waiting = Waiting(group_id="g", promotion_id=made.id)
+    assert await stores.decisions.carry_out(waiting, chunks, digests=[], event=event(9))
+    assert sorted((await states())[1]) == [first.id.int, second.id.int]
+
+
+async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> None:
+    first, second, third = await shown(stores, [1], [2], [3])
+    async with stores.decisions.open("g") as desk:
+        await desk.unite(second.id, [third.id])
+        await desk.change(replace(third, state=InsightState.MERGED, merged_into=second.id))
         await desk.unite(first.id, [second.id])
         await desk.change(replace(second, state=InsightState.MERGED, merged_into=first.id))
         taken = await promote(desk, 1, first)
@@ -183,10 +208,11 @@ async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> 
     assert found is not None
     assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id]
     assert list(found.decisions) == [taken, later]
-    assert sorted(ids(found.insights)) == [first.id.int, second.id.int]
+    assert sorted(ids(found.insights)) == [first.id.int, second.id.int, third.id.int], "also what went into it before"
     assert [(one.capture.id.int, one.admission, len(one.verdicts)) for one in found.rows] == [
         (1, Admission.ADMITTED, 1),
         (2, Admission.ADMITTED, 1),
+        (3, Admission.ADMITTED, 1),
     ]
     assert await stores.reviewed.origin("other", taken.memory_id) is None
     assert await stores.reviewed.origin("g", UUID(int=4)) is None
@@ -225,7 +251,7 @@ async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds
 
     async def resting(**on: object) -> list[int]:
         found = await stores.reviewed.resting_on("g", RestsOn(**on))  # type: ignore[arg-type]
-        return [one.promotion.memory_id.int for one in found]
+        return [one.memory_id.int for one in found]
 
     assert await resting(source=UUID(int=1)) == [1001]
     assert await resting(session_id="s1") == [1001, 1003]
@@ -237,6 +263,27 @@ async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds
     assert await resting(agent_id="a2") == [1003]
     states = await stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
     assert [(one.promotion.memory_id.int, one.state) for one in states] == [(1001, "verified"), (1002, "withdrawn")]
+
+
+async def test_what_a_memory_rests_on_beside_what_is_meant_is_counted(stores: Stores) -> None:
+    first, second = await shown(stores, [1, 2], [3])
+    await keep(stores, 4)
+    async with stores.decisions.open("g") as desk:
+        taken = await promote(desk, 1, first)
+        known = {"promotion_id": taken.promotion_id, "memory_id": taken.memory_id, "already": True}
+        await record(desk, 2, origin_id=UUID(int=4), **known)
+        undone = await record(desk, 3, insight_id=second.id, **known)
+        await record(desk, 4, action=Action.UNDO, undoes=undone.id)
+
+    async def counted(number: int) -> list[tuple[int, int]]:
+        found = await stores.reviewed.resting_on("g", RestsOn(source=UUID(int=number)))
+        return [(one.meant, one.others) for one in found]
+
+    assert await counted(1) == [(1, 2)]
+    assert await counted(4) == [(1, 2)], "its words were known when it was promoted"
+    assert await counted(3) == [], "what was undone holds nothing"
+    (all_,) = await stores.reviewed.resting_on("g", RestsOn(agent_id="a1"))
+    assert (all_.meant, all_.others) == (3, 0)
 
 
 async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
@@ -256,6 +303,7 @@ async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
     assert found.insights == {"pending": 1, "promoted": 1, "rejected": 1}
     assert (found.lag_median, found.lag_p90) == pytest.approx((120.0, 168.0))
     assert (found.lag_sum, found.lag_count, found.oldest_pending_at) == (240.0, 2, LATER)
+    assert (found.accepted.promoted, found.accepted.rejected) == (2, 1)
     assert [(one.by, one.promoted, one.rejected) for one in found.by_agent] == [("a1", 1, 1), ("a2", 1, 0)]
     assert [(one.by, one.promoted, one.rejected) for one in found.by_check] == [("length:pass", 2, 1)]
     assert (found.memories, found.memories_used, found.promoting) == (2, 1, 1)
@@ -270,6 +318,7 @@ async def test_numbers_of_a_group_without_anything(stores: Stores) -> None:
     found = await stores.reviewed.numbers("g")
     assert (found.insights, found.lag_median, found.lag_count, found.oldest_pending_at) == ({}, None, 0, None)
     assert (found.by_agent, found.by_check, found.memories, found.digests_yield) == ([], [], 0, None)
+    assert (found.accepted.promoted, found.accepted.rejected, found.accepted.rate) == (0, 0, None)
     assert await stores.reviewed.calibration("g") == []
     assert await stores.reviewed.groups(limit=5) == []
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
@@ -10,6 +11,7 @@ from clearwell.adapters.http import answers, review_answers
 from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.options import RetrieveOptions
 from clearwell.flow.review import Wanted
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Action, InsightState, Principal, Vector
@@ -51,7 +53,8 @@ async def test_eight_reviewers_at_once_lose_and_double_nothing(settings: Setting
         answers = await asyncio.gather(*(reviewer(number) for number in range(8)))
         assert len({one for answer in answers for one in answer}) == 35
         assert await rows(clearwell, "SELECT count(*), count(DISTINCT id) FROM memories") == [(35, 35)]
-        assert await rows(clearwell, "SELECT count(*) FROM decisions") == [(35,)]
+        # An insight is decided on once; a typed text is each reviewer's own decision.
+        assert await rows(clearwell, "SELECT count(*) FROM decisions") == [(25 + 8 * 10,)]
 
 
 async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settings: Settings) -> None:
@@ -65,19 +68,27 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
         assert state.state == "promoting"
         assert (await clearwell.review.numbers("g", by=PERSON)).promoting == 2
-        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en")
-        assert shown["state"] == "promoted"
+        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        assert shown["state"] == "promoting"
+        assert (done.insight is not None and done.insight.state) == InsightState.PROMOTING
+        assert [one.id for one in await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTING)] == [
+            insight
+        ]
+        assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTED) == []
         assert shown["promotion"] == {
             "id": done.promotion_id,
             "memory_id": done.id,
             "state": "promoting",
             "problem": None,
+            "problem_code": None,
             "chunks": 0,
         }
         assert await clearwell.carrying_out.due() == 0
         assert (
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
         )
+        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        assert "The embedding model did not answer" in str(shown["promotion"])
         await clearwell.review.decide("g", Wanted(action=Action.UNDO, id=insight), by=PERSON)
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")
@@ -85,6 +96,43 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         assert await clearwell.carrying_out.due() == 0
         items = (await clearwell.memory.retrieve("backups payment", "g", by=PERSON)).items
         assert [item.id for item in items] == [typed.id]
+
+
+async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there(settings: Settings) -> None:
+    model = Weak()
+    async with opened(settings, model) as clearwell:
+        model.down = False
+        old = await clearwell.memory.promote("g", LONG, by=PERSON, session_id="s")
+        model.down = True
+        new = await clearwell.memory.promote("g", OTHER, by=PERSON, session_id="s", supersedes=old.id)
+        assert new.waiting
+        assert await living(clearwell) == [(old.id,)]
+        model.down = False
+        assert await clearwell.carrying_out.due() == 1
+        assert await living(clearwell) == [(new.id,)]
+        kept = [await rows(clearwell, one) for one in (WORDS, COUNTS)]
+        await index_again(clearwell.database, Bm25(), "g")
+        assert kept == [await rows(clearwell, one) for one in (WORDS, COUNTS)]
+        seams = "SELECT count(DISTINCT coalesce(valid_to, promoted_at)) FROM memories"
+        assert await rows(clearwell, seams) == [(1,)], "one ends when the other begins"
+
+
+async def living(clearwell: Clearwell) -> list[tuple[object, ...]]:
+    return await rows(clearwell, "SELECT id FROM memories WHERE valid_to IS NULL")
+
+
+async def test_as_of_a_time_that_was_undone_tells_what_was_verified_then(clearwell: Clearwell) -> None:
+    async def told(at: datetime | None) -> list[UUID]:
+        options = RetrieveOptions(as_of=at, sources=["cold"])
+        found = await clearwell.memory.retrieve("backups payment", "g", by=PERSON, options=options)
+        return [item.id for item in found.items]
+
+    old = await clearwell.memory.promote("g", LONG, by=PERSON)
+    new = await clearwell.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    replaced = datetime.now(UTC)
+    assert new.decision_id is not None
+    await clearwell.review.undo("g", new.decision_id, by=PERSON)
+    assert (await told(replaced), await told(None)) == ([new.id], [old.id])
 
 
 async def rows_changed(clearwell: Clearwell, statement: str) -> None:

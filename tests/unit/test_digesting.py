@@ -8,13 +8,17 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
+from clearwell.flow.audit import Audited
 from clearwell.flow.digesting import latest_tick
 from clearwell.flow.digesting.progress import Progress
 from clearwell.records import (
+    Contradiction,
     Digest,
     DigestCandidate,
     DigestStatus,
+    GroupChange,
     Json,
+    Layer,
     NewCapture,
     Sentence,
     Vector,
@@ -75,6 +79,7 @@ class ScriptedWriter:
 
     answers: list[WriterUnavailable | str]
     model: str = "scripted"
+    torn: bool = False
     asked: list[Sequence[DigestCandidate]] = field(default_factory=list)
 
     async def write(self, sources: Sequence[DigestCandidate]) -> Written:
@@ -82,8 +87,15 @@ class ScriptedWriter:
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, WriterUnavailable):
             raise answer
-        first = sources[0].log_id
-        return Written(sentences=(Sentence(text=answer, sources=(first,)),), statements={first: "it\u200b"})
+        first, last = sources[0].log_id, sources[-1].log_id
+        seen = Contradiction(
+            of=first, against=last, layer=Layer.QUARANTINE, reason="contradiction_by_model", params={"why": "5 / 7"}
+        )
+        return Written(
+            sentences=(Sentence(text=answer, sources=(first,)),),
+            statements={first: "it\u200b"},
+            contradictions=(seen,) if self.torn else (),
+        )
 
 
 async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources() -> None:
@@ -107,7 +119,8 @@ async def test_what_was_shown_is_not_shown_again_and_a_digest_with_nothing_says_
     first = await made(path)
     second = await made(path)
     assert not shown(first) & shown(second)
-    nothing = await made(path, "empty")
+    assert (await made(path, "empty")).note == "digest_no_rows"
+    nothing = await made(path)
     assert (nothing.status, nothing.insights, nothing.note) == (DigestStatus.DONE, (), "digest_nothing_new")
     assert "nothing new" in str(nothing.explanation("en"))
     assert "没有新内容" in str(nothing.explanation("zh"))
@@ -296,14 +309,35 @@ async def test_a_tick_waits_for_an_open_digest_of_its_group() -> None:
 async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
     path = Path()
     await keep(path, says(GATEWAY, "a1"), says(GATEWAY, "a1", "off"), says(GATEWAY, "a1", "broken"))
-    path.digests.schedules_of = {
-        "g": ("30 8 * * *", "Asia/Shanghai"),
-        "off": ("", None),
-        "broken": ("no cron", "Nowhere/Land"),
-    }
+    for group, cron, zone in (
+        ("g", "30 8 * * *", "Asia/Shanghai"),
+        ("off", "", None),
+        ("broken", "no cron", "Nowhere/Land"),
+    ):
+        await _schedule(path, group, cron, zone)
     path.clock.forward(timedelta(days=1, hours=1))
     (only,) = await path.scheduling.make_due()
     assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
+
+
+async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None:
+    path = Path()
+    await keep(path, says(GATEWAY, "a1"))
+    path.clock.forward(timedelta(days=1, hours=4, minutes=6))
+    change = GroupChange(digest_cron="0 4 * * *")
+    await path.memory.change_group("g", change, by=PERSON)
+    assert await path.scheduling.make_due() == []
+    await path.memory.change_group("g", GroupChange(digest_zone="Asia/Shanghai"), by=PERSON)
+    assert await path.scheduling.make_due() == []
+    path.clock.forward(timedelta(days=1))
+    (only,) = await path.scheduling.make_due()
+    assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 20, 0, tzinfo=UTC)
+
+
+async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | None) -> None:
+    """Also one that the facade would refuse, as an older version may have stored it."""
+    change = GroupChange(digest_cron=cron, digest_zone=zone)
+    await path.groups.change(group_id, change, event=Audited(path.clock, path.ids).event("x", "x", group_id, by="x"))
 
 
 @pytest.mark.parametrize(
@@ -315,6 +349,21 @@ async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
         ("30 2 * * *", "Europe/Berlin", "2026-07-01T12:00:00", "2026-07-01T00:30:00"),
         ("30 2 * * *", "Europe/Berlin", "2026-12-01T12:00:00", "2026-12-01T01:30:00"),
         ("0 12 * * *", "Europe/Berlin", "2026-03-29T12:00:00", "2026-03-29T10:00:00"),
+        # Clocks are set forward: the time that is left out counts as the moment of the change.
+        ("30 2 * * 0", "Europe/Berlin", "2026-03-29T00:59:59", "2026-03-22T01:30:00"),
+        ("30 2 * * 0", "Europe/Berlin", "2026-03-29T01:00:00", "2026-03-29T01:00:00"),
+        ("30 2 * * 0", "Europe/Berlin", "2026-03-29T03:00:00", "2026-03-29T01:00:00"),
+        # Clocks are set back: what is shown twice counts once.
+        ("30 2 * * 0", "Europe/Berlin", "2026-10-25T00:29:59", "2026-10-18T00:30:00"),
+        ("30 2 * * 0", "Europe/Berlin", "2026-10-25T00:30:00", "2026-10-25T00:30:00"),
+        ("30 2 * * 0", "Europe/Berlin", "2026-10-25T01:30:00", "2026-10-25T00:30:00"),
+        ("30 2 * * 0", "Europe/Berlin", "2026-10-25T09:00:00", "2026-10-25T00:30:00"),
+        ("15,45 2 * * *", "Europe/Berlin", "2026-10-25T01:20:00", "2026-10-25T00:45:00"),
+        ("30 1 * * 0", "America/New_York", "2026-11-01T06:30:00", "2026-11-01T05:30:00"),
+        ("45 1 * * 0", "Australia/Lord_Howe", "2026-04-04T15:20:00", "2026-04-04T14:45:00"),
+        ("30 * * * *", "Europe/Berlin", "2026-10-25T00:40:00", "2026-10-25T00:30:00"),
+        ("30 * * * *", "Europe/Berlin", "2026-10-25T01:40:00", "2026-10-25T01:30:00"),
+        ("0 3 * * *", "Europe/Berlin", "2026-10-25T02:00:00", "2026-10-25T02:00:00"),
         ("", "UTC", "2026-01-05T06:00:00", None),
         ("x", "UTC", "2026-01-05T06:00:00", None),
         ("0 6 * * 1", "Nowhere/Land", "2026-01-05T06:00:00", None),

@@ -47,6 +47,37 @@ def test_text_is_measured_in_bytes() -> None:
         assert caught.value.limit == 29
 
 
+@pytest.mark.parametrize(
+    "value", ["\u200b\u200b", "\x1b[31m \u202e", "\x1b]0;title\x07", "\u3164\u2800", "…?!", "\u0301", "\x9b1m\x7f"]
+)
+def test_text_for_people_has_something_to_read(value: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        limits.require_readable(value, "text", max_bytes=100)
+    assert caught.value.code == "text_unreadable"
+
+
+@pytest.mark.parametrize("value", ["x", "\x1b[31m7", "中", "🙂", "\u202eא", "C++", "…?"[:1] + "a"])
+def test_text_with_anything_to_read_is_taken_as_it_is(value: str) -> None:
+    assert limits.require_readable(value, "text", max_bytes=100) == value
+
+
+def test_reasons_are_short_readable_or_not_given() -> None:
+    assert (limits.require_reason(None), limits.require_reason(" \n")) == (None, None)
+    assert limits.require_reason("中" * 666) == "中" * 666
+    for value, code in (
+        ("a\x00b", "text_nul"),
+        ("\ud800", "text_surrogate"),
+        ("x" * 2001, "reason_large"),
+        ("中" * 667, "reason_large"),
+        ("\u200b", "text_unreadable"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            limits.require_reason(value)
+        assert (caught.value.code, caught.value.field) == (code, "reason")
+    with pytest.raises(InvalidInput):
+        limits.require_a_reason("")
+
+
 def test_metadata_is_kept_as_it_is_but_for_numbers_that_json_lacks() -> None:
     given: dict[str, Json] = {"a": [1, 2.5, None, True, "é"], "nan": math.nan, "inf": -math.inf}
     kept = limits.require_metadata(given, SETTINGS)

@@ -111,7 +111,22 @@ def test_a_time_that_never_comes_is_told() -> None:
     assert caught.value.code == "cron_never"
 
 
-@pytest.mark.parametrize("name", ["", "Nowhere/Else", "../etc/passwd", "/etc/localtime", "a\x00", "北京", "x" * 500])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "localtime",
+        "Factory",
+        "posixrules",
+        "right/UTC",
+        "",
+        "Nowhere/Else",
+        "../etc/passwd",
+        "/etc/localtime",
+        "a\x00",
+        "北京",
+        "x" * 500,
+    ],
+)
 def test_zones_that_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         require_zone(name)

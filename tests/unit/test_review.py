@@ -1,6 +1,7 @@
 """What may be decided on an insight and what that does, on twins: promote, reject, merge, snooze, undo, retract."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -11,11 +12,13 @@ from clearwell.flow.review import Wanted
 from clearwell.ports import RestsOn
 from clearwell.records import (
     Action,
+    Contradiction,
     Decided,
     IdempotencyKey,
     Insight,
     InsightSource,
     InsightState,
+    Layer,
     NewCapture,
     NewMemory,
     Support,
@@ -118,10 +121,53 @@ async def test_the_same_decision_again_is_the_same_answer_and_another_is_refused
     first = await decide(path, Action.PROMOTE, one)
     again = await decide(path, Action.PROMOTE, one, text=f"  {LONG}")
     assert (again.id, again.decision_id, again.already) == (first.id, first.decision_id, True)
-    for action, more in ((Action.PROMOTE, {"text": OTHER}), (Action.REJECT, {"reason": "no"}), (Action.SNOOZE, {})):
+    for action, more in ((Action.REJECT, {"reason": "no"}), (Action.SNOOZE, {})):
         with pytest.raises(Conflict) as refused:
             await decide(path, action, one, **more)
         assert refused.value.code == "insight_decided"
+    for more in ({"text": OTHER}, {"agent_id": "a1"}):
+        with pytest.raises(Conflict) as refused:
+            await decide(path, Action.PROMOTE, one, **more)
+        assert refused.value.code == "insight_promoted_otherwise"
+        there = {"memory_id": str(first.id), "content": LONG, "agent_id": None, "state": "promoted"}
+        assert refused.value.current | there == refused.value.current
+    assert verified(path) == [LONG]
+
+
+async def test_a_promoted_insight_may_still_replace_a_memory() -> None:
+    path = Path()
+    one, old = await offered(path, LONG), await path.memory.promote("g", OTHER, by=PERSON)
+    first = await decide(path, Action.PROMOTE, one)
+    with pytest.raises(NotFound):
+        await decide(path, Action.PROMOTE, one, supersedes=UUID(int=1))
+    again = await decide(path, Action.PROMOTE, one, supersedes=old.id)
+    assert (again.id, again.already, again.superseded, verified(path)) == (first.id, True, old.id, [LONG])
+    repeated = await decide(path, Action.PROMOTE, one, supersedes=old.id)
+    assert (repeated.decision_id, repeated.insight) == (again.decision_id, again.insight)
+    undone = await decide(path, Action.UNDO, one)
+    assert (undone.insight is not None and undone.insight.state, undone.memories) == (InsightState.PROMOTED, (old.id,))
+    assert sorted(verified(path)) == sorted([LONG, OTHER])
+    await decide(path, Action.UNDO, one)
+    assert ((await insight(path, one)).state, verified(path)) == (InsightState.PENDING, [OTHER])
+
+
+async def test_an_output_that_was_promoted_otherwise_is_not_promoted_again_in_silence() -> None:
+    path = Path()
+    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
+    first = await path.review.promote_row("g", row, NewMemory(content=OTHER), by=PERSON)
+    for asked in (NewMemory(content=THIRD), NewMemory(content=""), NewMemory(content=OTHER, agent_id="a1")):
+        for promote in (path.review.promote_row, path.review.promote_entry):
+            with pytest.raises(Conflict) as refused:
+                await promote("g", row, asked, by=PERSON)
+            assert refused.value.code == "promoted_otherwise"
+            assert refused.value.current["content"] == OTHER
+            assert refused.value.current["decision_id"] == str(first.decision_id)
+    replaced = await path.review.promote_row("g", row, NewMemory(content=THIRD, supersedes=first.id), by=PERSON)
+    again = await path.review.promote_row("g", row, NewMemory(content=THIRD, supersedes=first.id), by=PERSON)
+    assert (again.id, again.decision_id, verified(path)) == (replaced.id, replaced.decision_id, [THIRD])
+    assert replaced.decision_id is not None
+    await path.review.undo("g", replaced.decision_id, by=PERSON)
+    assert verified(path) == [OTHER]
 
 
 async def test_a_version_that_is_not_the_present_one_is_refused_with_what_changed() -> None:
@@ -149,11 +195,59 @@ async def test_a_rejected_value_stays_out_until_that_is_undone() -> None:
     assert (await decide(path, Action.PROMOTE, same)).status == "promoted"
 
 
-async def test_what_only_quotes_a_source_is_rejected_without_the_source() -> None:
+async def test_what_only_quotes_a_source_is_not_promoted_but_may_be_said_again() -> None:
     path = Path()
-    one = await offered(path, LONG, said(LONG))
-    await decide(path, Action.REJECT, one, reason="not worth keeping")
+    one = await offered(path, LONG, said(f"{OTHER} {LONG}"))
+    done = await decide(path, Action.REJECT, one, reason="not worth keeping")
+    (source,) = (await insight(path, one)).sources
+    again = await path.memory.capture(replace(said(LONG), agent_id="a2"), by=PERSON, wait=True)
+    row = await path.quarantine.get("g", again.id)
+    assert row is not None
+    assert all(verdict.reason != "verdict_tombstone_rejected" for verdict in row.verdicts)
+    for tried in (
+        path.memory.promote("g", LONG, by=PERSON),
+        path.memory.promote("g", f"> {LONG.upper()}\u200b", by=PERSON),
+        path.review.promote_row("g", again.id, NewMemory(content=""), by=PERSON),
+        path.review.promote_row("g", source.log_id, NewMemory(content=LONG), by=PERSON),
+    ):
+        with pytest.raises(Conflict) as refused:
+            await tried
+        assert refused.value.code == "promotion_rejected"
+        assert f"tombstones/{done.tombstone_id}/lift" in refused.value.text()
+    assert (await path.review.promote_row("g", source.log_id, NewMemory(content=""), by=PERSON)).chunks >= 1
+    assert done.tombstone_id is not None
+    await path.memory.lift_tombstone("g", done.tombstone_id, by=PERSON)
     assert (await path.memory.promote("g", LONG, by=PERSON)).chunks == 1
+
+
+async def test_what_nobody_can_read_is_neither_promoted_nor_a_reason() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, OTHER)
+    row = (await path.memory.capture(said(THIRD), by=PERSON, wait=True)).id
+    hidden = "\x1b[31m \u202e\u200b"
+    for tried in (
+        decide(path, Action.PROMOTE, one, text=hidden),
+        decide(path, Action.MERGE, one, others=(two,), text=hidden),
+        path.review.promote_row("g", row, NewMemory(content=hidden), by=PERSON),
+        path.memory.promote("g", hidden, by=PERSON),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await tried
+        assert refused.value.code == "text_unreadable"
+    snoozed = await decide(path, Action.SNOOZE, one, days=1)
+    assert snoozed.decision_id is not None
+    for reason, code in (("a\x00b", "text_nul"), ("r" * 2001, "reason_large")):
+        for said_so in (
+            decide(path, Action.UNDO, one, reason=reason),
+            decide(path, Action.REJECT, one, reason=reason),
+            decide(path, Action.SNOOZE, one, reason=reason),
+            path.review.undo("g", snoozed.decision_id, by=PERSON, reason=reason),
+            path.review.retract("g", RestsOn(agent_id="a1"), token="x", reason=reason, by=PERSON),
+            path.memory.add_tombstone("g", LONG, reason=reason, by=PERSON),
+        ):
+            with pytest.raises(InvalidInput) as refused:
+                await said_so
+            assert refused.value.code == code
 
 
 async def test_a_rejection_needs_a_reason() -> None:
@@ -251,6 +345,45 @@ async def test_merged_insights_are_one_and_are_separated_as_they_were() -> None:
     for others in ((), (one,), tuple(UUID(int=number) for number in range(1000, 1051))):
         with pytest.raises(InvalidInput):
             await decide(path, Action.MERGE, one, others=others)
+
+
+async def test_a_merge_keeps_the_contradictions_of_all_and_its_undo_gives_back_what_each_had() -> None:
+    path = Path()
+    one, two = await offered(path, LONG, said(LONG)), await offered(path, OTHER, said(OTHER))
+    against = Contradiction(of=one, against=two, layer=Layer.QUARANTINE, reason="conflict_number")
+    disputed = replace(await insight(path, two), contradictions=(against,), flags=("contradiction",))
+    path.ledger.put(replace(disputed, support=Support(agents=7, sessions=7, days=7, rows=7)))
+    before = [await insight(path, each) for each in (one, two)]
+    await decide(path, Action.MERGE, one, others=(two,))
+    both = await insight(path, one)
+    assert (both.contradictions, both.flags) == ((against,), ("contradiction",))
+    await decide(path, Action.UNDO, one)
+    await decide(path, Action.MERGE, two, others=(one,))
+    await decide(path, Action.UNDO, two)
+    after = [await insight(path, each) for each in (one, two)]
+    same = [
+        replace(now, version=was.version, changed_at=was.changed_at) for now, was in zip(after, before, strict=True)
+    ]
+    assert same == before
+
+
+async def test_an_undo_gives_back_the_state_before() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, OTHER)
+    until = (await decide(path, Action.SNOOZE, one, days=7)).insight
+    assert until is not None
+    for action, more in ((Action.PROMOTE, {}), (Action.REJECT, {"reason": "no"}), (Action.MERGE, {"others": (two,)})):
+        await decide(path, action, one, **more)
+        await decide(path, Action.UNDO, one)
+        found = await insight(path, one)
+        assert (found.state, found.snoozed_until) == (InsightState.SNOOZED, until.snoozed_until)
+    await decide(path, Action.MERGE, two, others=(one,))
+    await decide(path, Action.UNDO, two)
+    assert (await insight(path, one)).state is InsightState.SNOOZED
+    await decide(path, Action.PROMOTE, one)
+    path.clock.forward(timedelta(days=8))
+    await decide(path, Action.UNDO, one)
+    assert (await insight(path, one)).state is InsightState.PENDING
 
 
 async def test_a_snoozed_insight_can_be_decided_on_and_wakes_by_itself() -> None:

@@ -18,6 +18,7 @@ from clearwell.flow.intake import Intake
 from clearwell.flow.keyring import KeyRing
 from clearwell.flow.known import Knowledge
 from clearwell.flow.lexical import Bm25
+from clearwell.flow.lifting import Lifting
 from clearwell.flow.moving import Models, MovingLongTerm
 from clearwell.flow.node import MemoryRetrieving
 from clearwell.flow.profiles import Profiles
@@ -115,7 +116,7 @@ def assemble(
         gate=gate,
         showing=Showing(reviewed, quarantine, nearby, tombstones, embedder, clock, settings),
         deciding=Deciding(reviewed, promoter, knowledge, embedder, clock, ids, settings),
-        undoing=Undoing(promoter, clock, ids),
+        undoing=Undoing(promoter, Lifting(embedder, settings), clock, ids),
         retracting=Retracting(reviewed, clock, ids),
         promoting=promoting,
         desk=AtDesk(decisions, idempotency, tally),
@@ -137,9 +138,12 @@ def assemble(
         working=working,
         removing=removing,
         rebuilding=rebuilding,
-        tombstoning=Tombstoning(gate, tombstones, knowledge, removing, idempotency, embedder, clock, ids, settings),
+        tombstoning=Tombstoning(
+            gate, tombstones, decisions, knowledge, removing, idempotency, embedder, clock, ids, settings
+        ),
         idempotency=idempotency,
         digests=digests.desk,
+        review=review,
         promoting=promoting,
         retrieving=retrieving,
         profiles=Profiles(groups, idempotency, clock, ids, settings),

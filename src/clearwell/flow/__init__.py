@@ -9,12 +9,13 @@ contradict each other, or neither), ``ingress`` (the checks, each with its verdi
 that bears on them), ``filter`` (the checks in their order), ``telling`` (what a caller may hear of their verdicts).
 
 Into working memory: ``admit``, ``queue`` (off the caller's path), ``requeue`` (once more), ``rebuild`` (after a loss),
-``removing`` and ``tombstones`` (what a person takes out, and what must not come back), ``alike`` (whether another
-process would decide the same).
+``removing`` and ``tombstones`` (what a person takes out, and what must not come back) with ``lifting`` (and may after
+all), ``alike`` (whether another process would decide the same).
 
 To knowledge: ``digest`` (rows become drafts of insights, by arithmetic alone), ``digesting`` (when one is due, what it
-looks at, who writes it), ``schedules``, ``review`` (what people decide), ``promote`` and ``promoter`` (a decision
-becomes verified chunks), ``split`` and ``chunks``, ``carry_out`` (what waited for the model).
+looks at, who writes it), ``schedules``, ``review`` (what people decide), ``promotable`` (what may become knowledge),
+``promote`` and ``promoter`` (a decision becomes verified chunks), ``split`` and ``chunks``, ``carry_out`` (what waited
+for the model).
 
 Out: ``options`` and ``filters`` (what may be asked), ``retrieve`` and ``searching`` (both tiers at once, in time),
 ``lexical`` with ``terms``, ``stems`` and ``dates`` (its words), ``relevance``, ``context`` with ``budget`` and

@@ -1,19 +1,14 @@
 """What a person decided while the model was down is carried out when it is back. Nothing is decided here."""
 
-from datetime import timedelta
-
 import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.audit import Audited
 from clearwell.flow.chunks import Chunking
 from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import values_of
-from clearwell.ports import Clock, DecisionStore, Ids, TombstoneStore, Waiting
+from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, Waiting
 
 log = structlog.get_logger(__name__)
-TOMBSTONE = "promotion_tombstoned"
-NEVER = timedelta(days=36500)
 
 
 class CarryingOut:
@@ -47,14 +42,14 @@ class CarryingOut:
         promotion = await self._decisions.load(one)
         if promotion is None:
             return False
-        digests = [await self._knowledge.digest(one.group_id, value) for value in values_of(promotion.text.content)]
+        digests = await self._knowledge.promotable_digests(one.group_id, promotion.text.content)
         standing, _ = await self._tombstones.look(one.group_id, digests)
         if standing is not None:
-            # Rejected in the meantime. It stays a decision that waits, for people to see and undo.
-            await self._decisions.postpone(one, problem=TOMBSTONE, wait=NEVER)
+            # Rejected in the meantime. It stays a decision that waits, for people to see and undo, or to lift.
+            await self._decisions.postpone(one, problem=TOMBSTONED)
             return False
         chunks = self._chunking.split(promotion.text.content)
-        memories = self._chunking.memories(promotion, chunks, await self._chunking.embed(chunks))
+        embedded = await self._chunking.embed(chunks)
         event = self._audited.event(
             "carry out promotion",
             f"memory {promotion.memory_id}",
@@ -64,4 +59,5 @@ class CarryingOut:
             chunks=len(chunks),
             decided_by=promotion.decided_by,
         )
-        return await self._decisions.carry_out(one, memories, event=event)
+        memories = self._chunking.memories(promotion, chunks, embedded, at=event.at)
+        return await self._decisions.carry_out(one, memories, digests=digests, event=event)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 
@@ -67,8 +68,11 @@ class Chunking:
             )
         )
 
-    def memories(self, promotion: Promotion, chunks: Sequence[str], embedded: Embedded) -> list[Memory]:
-        text = promotion.text
+    def memories(
+        self, promotion: Promotion, chunks: Sequence[str], embedded: Embedded, *, at: datetime | None = None
+    ) -> list[Memory]:
+        """The chunks as they are stored. ``at``: when they become knowledge, where that is later than the decision."""
+        text, known_at = promotion.text, at or promotion.decided_at
         return [
             Memory(
                 id=promotion.memory_id,
@@ -84,8 +88,8 @@ class Chunking:
                 author=text.author,
                 occurred_at=text.occurred_at,
                 metadata=text.metadata,
-                created_at=promotion.decided_at,
-                promoted_at=promotion.decided_at,
+                created_at=known_at,
+                promoted_at=known_at,
             )
             for number, (content, vector) in enumerate(zip(chunks, embedded.vectors, strict=True))
         ]

@@ -19,6 +19,9 @@ _INVISIBLE = re.compile(
     "\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?")
+"""What a terminal takes as a command: colours, movements, titles."""
+_BLANK_SYMBOL = "\u2800"
 _EMOJI_JOIN = re.compile(
     "(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff])\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
 )
@@ -46,6 +49,12 @@ def has_hidden_text(text: str) -> bool:
         return False
     needed = _NEEDS_JOINERS.sub("", _EMOJI_JOIN.sub("", _FLAG_TAGS.sub("", text)))
     return bool(_INVISIBLE.search(needed) or _CONTROL.search(needed))
+
+
+def can_be_read(text: str) -> bool:
+    """Whether a person sees any letter, digit or symbol. What a terminal takes as a command is none."""
+    bare = _INVISIBLE.sub("", _ESCAPES.sub("", text))
+    return any(unicodedata.category(one)[0] in "LNS" and one != _BLANK_SYMBOL for one in bare)
 
 
 def _speaks(kind: str, seen: str) -> bool:

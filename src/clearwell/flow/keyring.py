@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -70,6 +71,10 @@ class KeyRing:
     async def list(self) -> list[ApiKey]:
         return [*await self._keys.all()]
 
+    async def names(self) -> Mapping[str, str]:
+        """What each key is called, by how its holder is recorded: names may be given twice, and so are not recorded."""
+        return {_holder(key): key.name for key in await self._keys.all()}
+
     async def revoke(self, key_id: UUID, *, actor: str) -> None:
         event = self._audited.event("revoke key", f"key {key_id}", "", by=actor)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
@@ -82,7 +87,7 @@ class KeyRing:
         lookup = await self._lookup(secret_hash)
         if lookup.key is not None:
             key = lookup.key
-            return Principal(name=f"key:{key.id}", rights=key.rights, groups=key.groups, agent_id=key.agent_id)
+            return Principal(name=_holder(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
         if secret is not None:
             raise Unauthenticated("key_invalid")
         if local and not lookup.any_key_ever:
@@ -113,6 +118,10 @@ class KeyRing:
         else:
             self._known.pop(secret_hash, None)
         return lookup
+
+
+def _holder(key: ApiKey) -> str:
+    return f"key:{key.id}"
 
 
 def hashed(secret: str) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from clearwell.flow.apart import apart
 from clearwell.flow.echo import Unfenced, fenced_ids, unfenced
 from clearwell.flow.ingress import Candidate, Known, Neighbour
-from clearwell.flow.normal import digest, values_of
+from clearwell.flow.normal import as_summary, digest, values_of, wholes_of
 from clearwell.flow.sameness import LOWEST_SIMILARITY
 from clearwell.flow.split import rejoined
 from clearwell.ports import (
@@ -86,6 +86,12 @@ class Knowledge:
         read = [await apart(len(text), values_of, text) for text in dict.fromkeys(texts)]
         values = dict.fromkeys(value for values in read for value in values)
         return [await self.digest(group_id, value) for value in values]
+
+    async def promotable_digests(self, group_id: str, text: str) -> list[bytes]:
+        """The digests of all that keep a text from being promoted: of what it says, and of it as a rejected summary."""
+        wholes = await apart(len(text), wholes_of, text)
+        framed = [await self.digest(group_id, as_summary(value)) for value in wholes]
+        return [*await self.digests(group_id, text), *framed]
 
     def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:
         comparable = [

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from clearwell.errors import InvalidInput, TooLarge
+from clearwell.flow.hidden import can_be_read
 from clearwell.records import UNASSIGNED, Json, Metadata
 from clearwell.settings import Settings
 
 ID_LENGTH = 200
 KEY_LENGTH = 255
+REASON_BYTES = 2000
 EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
 """In every time zone these have a year of one to four digits, so what is stored can be read again."""
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -54,6 +56,33 @@ def require_text(value: str, field: str, *, max_bytes: int) -> str:
     if size > max_bytes:
         raise TooLarge("text_large", field=field, limit=max_bytes, size=size)
     return value
+
+
+def require_readable(value: str, field: str, *, max_bytes: int) -> str:
+    """Text that people are to read: something of it must be there to see."""
+    require_text(value, field, max_bytes=max_bytes)
+    if not can_be_read(value):
+        raise InvalidInput("text_unreadable", field=field)
+    return value
+
+
+def require_reason(value: str | None, field: str = "reason") -> str | None:
+    """Why somebody decided, where that is said: short, and something that can be read."""
+    if value is None or not value.strip():
+        return None
+    require_storable(value, field)
+    size = len(value.encode())
+    if size > REASON_BYTES:
+        raise InvalidInput("reason_large", field=field, limit=REASON_BYTES, size=size)
+    return require_readable(value, field, max_bytes=REASON_BYTES)
+
+
+def require_a_reason(value: str | None, field: str = "reason") -> str:
+    """The same, where it must be said."""
+    given = require_reason(value, field)
+    if given is None:
+        raise InvalidInput("text_blank", field=field)
+    return given
 
 
 def require_prompt(value: str, field: str, *, max_bytes: int) -> str:

@@ -81,6 +81,20 @@ def values_of(text: str) -> list[str]:
     return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
 
 
+def wholes_of(text: str) -> list[str]:
+    """A text as one value, normalised: as it is, and without tags or the mark or label before it."""
+    plain = [normalised(one) for one in (text, _TAG.sub("", text), _LABEL.sub("", text))]
+    return list(dict.fromkeys(one for value in plain if value for one in (value, _spelled(value))))
+
+
+def as_summary(value: str) -> str:
+    """A value that may be said but not promoted: what a rejected insight only quotes.
+
+    No normalised text has this frame, so no tombstone for a summary meets what anybody says.
+    """
+    return f"insight\x1f{value}"
+
+
 def _spelled(value: str) -> str:
     """With every digit that touches a letter read as the letter it looks like."""
     return _TOUCHING.sub(lambda digits: digits.group().translate(_LETTERS_FOR), value).replace("i", "l")

@@ -49,7 +49,7 @@ class Promoting:
         try:
             return replace(
                 text,
-                content=limits.require_text(text.content, "content", max_bytes=self._settings.max_content_bytes),
+                content=limits.require_readable(text.content, "content", max_bytes=self._settings.max_content_bytes),
                 session_id=limits.require_id(text.session_id, "session_id"),
                 author=limits.require_id(text.author, "author"),
                 agent_id=limits.require_id(text.agent_id, "agent_id"),
@@ -72,7 +72,7 @@ class Promoting:
             if claim is not None:
                 await desk.answer(claim, _answer(results))
         for one in results:
-            if isinstance(one, Promoted) and one.decision_id is not None:
+            if isinstance(one, Promoted) and one.recorded:
                 self._tally.decided(group_id, Action.PROMOTE)
         return results
 

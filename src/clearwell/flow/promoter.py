@@ -1,15 +1,17 @@
 """Texts become verified memories at an open desk, for every way to promote."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, Conflict, NotFound
+from clearwell.errors import ClearwellError, Conflict
 from clearwell.flow.audit import Audited
 from clearwell.flow.chunks import Chunked, Chunking
 from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import normalised, values_of
+from clearwell.flow.normal import normalised
+from clearwell.flow.promotable import known_as, require_not_refused, require_replaceable
 from clearwell.ports import Clock, Desk, Ids
 from clearwell.records import (
     Action,
@@ -72,7 +74,7 @@ class Promoter:
         ]
 
     async def digests(self, group_id: str, content: str) -> list[bytes]:
-        return [await self._knowledge.digest(group_id, value) for value in values_of(content)]
+        return await self._knowledge.promotable_digests(group_id, content)
 
     async def _fingerprint(self, group_id: str, text: NewMemory) -> bytes:
         """What makes a text the same.
@@ -87,73 +89,65 @@ class Promoter:
         self, desk: Desk, group_id: str, plans: Sequence[Plan], *, by: Principal, wording: Wording | None = None
     ) -> list[Promoted | ClearwellError]:
         """One result a plan. The chunks are stored together, in the order given."""
+        now = self._clock.now()
         results: list[Promoted | ClearwellError] = []
-        made: list[tuple[Promotion, Sequence[Memory] | None]] = []
-        mine: dict[bytes, Promoted] = {}
+        made: dict[bytes, tuple[Promotion, Sequence[Memory] | None]] = {}
+        replaced: dict[UUID, UUID] = {}
         for plan in plans:
-            if plan.fingerprint in mine:
-                results.append(replace(mine[plan.fingerprint], already=True))
-                continue
             try:
-                known = await self._known(desk, group_id, plan)
+                result = await self._result(desk, group_id, plan, by, now, made, replaced)
             except ClearwellError as problem:
                 results.append(problem)
                 continue
-            if known is None:
-                promotion, chunks = self._made(group_id, plan, by)
-                made.append((promotion, chunks))
-                result = _promoted(promotion, waiting=chunks is None)
-            else:
-                result = _known_as(known)
-            mine[plan.fingerprint] = result
             results.append(result)
-        await self._withdraw_superseded(desk, plans, results)
-        await desk.promote(made)
-        for promotion, _ in made:
-            if promotion.text.origin in (Origin.QUARANTINE, Origin.WORKING) and promotion.text.origin_id is not None:
-                await desk.judge([promotion.text.origin_id], by=promotion.id)
+            if plan.text.supersedes is not None:
+                replaced[plan.text.supersedes] = result.id
+        await _withdraw_superseded(desk, plans, results, now)
+        await desk.promote(list(made.values()))
         return [
-            await self._recorded(desk, group_id, plan, result, by, wording) if isinstance(result, Promoted) else result
+            await self._recorded(desk, group_id, plan, result, by, wording or Wording(), now)
+            if isinstance(result, Promoted)
+            else result
             for plan, result in zip(plans, results, strict=True)
         ]
 
-    async def _known(self, desk: Desk, group_id: str, plan: Plan) -> PromotionState | None:
-        """The same thing, where it is knowledge. Raises where this must not become knowledge."""
-        tombstone = await desk.tombstone(plan.digests)
-        if tombstone is not None:
-            raise Conflict(
-                f"promotion_{tombstone.kind}",
-                current={"tombstone_id": str(tombstone.id), "made_at": tombstone.made_at.isoformat()},
-                reason=tombstone.reason,
-                at=f"{tombstone.made_at:%Y-%m-%d}",
-            )
-        superseded = plan.text.supersedes
+    async def _result(
+        self,
+        desk: Desk,
+        group_id: str,
+        plan: Plan,
+        by: Principal,
+        now: datetime,
+        made: dict[bytes, tuple[Promotion, Sequence[Memory] | None]],
+        replaced: Mapping[UUID, UUID],
+    ) -> Promoted:
+        """The memory that a text becomes: one that an earlier plan made, one that is known, or one that is made now."""
+        await require_not_refused(desk, plan.digests)
+        known: Promoted | None = None
+        if plan.fingerprint in made:
+            known = replace(_promoted(*made[plan.fingerprint]), already=True)
+        elif (state := await known_as(desk, plan.text, plan.fingerprint)) is not None:
+            known = _known_as(state)
+        superseded, memory_id = plan.text.supersedes, None if known is None else known.id
         if superseded is not None:
-            state = (await desk.promotions([superseded])).get(superseded)
-            if state is None:
-                raise NotFound("memory_not_found", id=superseded, group=group_id)
-            if state.state == "withdrawn":
-                raise Conflict("supersedes_withdrawn", current={"state": state.state}, id=superseded)
-        return await desk.same(plan.text, plan.fingerprint)
+            if replaced.get(superseded, memory_id) != memory_id:
+                current = {"memory_id": str(replaced[superseded])}
+                raise Conflict("supersedes_withdrawn", current=current, id=superseded)
+            await require_replaceable(desk, group_id, superseded, by=memory_id)
+        if known is not None:
+            return known
+        made[plan.fingerprint] = self._made(group_id, plan, by, now)
+        return _promoted(*made[plan.fingerprint])
 
-    async def _withdraw_superseded(
-        self, desk: Desk, plans: Sequence[Plan], results: Sequence[Promoted | ClearwellError]
-    ) -> None:
-        old = [
-            plan.text.supersedes
-            for plan, result in zip(plans, results, strict=True)
-            if isinstance(result, Promoted) and plan.text.supersedes is not None and plan.text.supersedes != result.id
-        ]
-        if old:
-            await desk.withdraw(list(dict.fromkeys(old)), at=self._clock.now())
-
-    def _made(self, group_id: str, plan: Plan, by: Principal) -> tuple[Promotion, Sequence[Memory] | None]:
+    def _made(
+        self, group_id: str, plan: Plan, by: Principal, now: datetime
+    ) -> tuple[Promotion, Sequence[Memory] | None]:
         promotion = Promotion(
             id=self._ids.new(),
             memory_id=self._ids.new(),
             group_id=group_id,
             decided_by=by.name,
-            decided_at=self._clock.now(),
+            decided_at=now,
             text=plan.text,
             chunks=len(plan.chunked.chunks),
             supersedes=plan.text.supersedes,
@@ -165,29 +159,38 @@ class Promoter:
         return promotion, self._chunking.memories(promotion, chunked.chunks, chunked.embedded)
 
     async def _recorded(
-        self, desk: Desk, group_id: str, plan: Plan, result: Promoted, by: Principal, wording: Wording | None
+        self,
+        desk: Desk,
+        group_id: str,
+        plan: Plan,
+        result: Promoted,
+        by: Principal,
+        wording: Wording,
+        now: datetime,
     ) -> Promoted:
-        """A decision and its event. A text that was knowledge already, and stays as it is, is no decision."""
-        superseded = None if plan.text.supersedes == result.id else plan.text.supersedes
-        wording = wording or Wording()
-        if result.already and superseded is None and wording.insight_id is None:
-            return result
+        """A decision and its event. Who says the same of the same thing again has decided it before."""
         decision = Decision(
             id=self._ids.new(),
             group_id=group_id,
             action=Action.PROMOTE,
             by=by.name,
-            at=self._clock.now(),
+            at=now,
             insight_id=wording.insight_id,
             promotion_id=result.promotion_id,
             memory_id=result.id,
-            supersedes=superseded,
+            supersedes=None if plan.text.supersedes == result.id else plan.text.supersedes,
+            origin_id=_output(plan.text),
             already=result.already,
             text_before=wording.before,
             text_after=wording.after,
         )
+        before = await _decided_before(desk, decision) if result.already else None
+        if before is not None:
+            return replace(result, decision_id=before.id)
         await desk.record(decision, self._event(decision, plan, result))
-        return replace(result, decision_id=decision.id)
+        if decision.origin_id is not None:
+            await desk.judge([decision.origin_id], by=decision.id)
+        return replace(result, decision_id=decision.id, recorded=True)
 
     def _event(self, decision: Decision, plan: Plan, result: Promoted) -> AuditEvent:
         detail: dict[str, Json] = {
@@ -202,16 +205,46 @@ class Promoter:
         return self._audited.event("promote", about, decision.group_id, by=decision.by, at=decision.at, **detail)
 
 
+async def _decided_before(desk: Desk, decision: Decision) -> Decision | None:
+    """The same person's decision on the same thing from the same origin, where it stands and replaced the same."""
+    assert decision.memory_id is not None  # noqa: S101 - a promotion has one
+    for known, undone in await desk.promoted_by(decision.memory_id):
+        same = (known.by, known.insight_id, known.origin_id) == (decision.by, decision.insight_id, decision.origin_id)
+        if same and not undone and decision.supersedes in (None, known.supersedes):
+            return known
+    return None
+
+
+async def _withdraw_superseded(
+    desk: Desk, plans: Sequence[Plan], results: Sequence[Promoted | ClearwellError], now: datetime
+) -> None:
+    """What is replaced by something that still waits for the model holds until that is there."""
+    old = [
+        plan.text.supersedes
+        for plan, result in zip(plans, results, strict=True)
+        if isinstance(result, Promoted)
+        and not result.waiting
+        and plan.text.supersedes is not None
+        and plan.text.supersedes != result.id
+    ]
+    if old:
+        await desk.withdraw(list(dict.fromkeys(old)), at=now)
+
+
+def _output(text: NewMemory) -> UUID | None:
+    """The output that a text was promoted from."""
+    return text.origin_id if text.origin in (Origin.QUARANTINE, Origin.WORKING) else None
+
+
 def _said(text: NewMemory) -> tuple[str, str, str, str]:
     moment = "" if text.occurred_at is None else text.occurred_at.isoformat()
     turn = "" if text.session_id is None else json.dumps(dict(text.metadata), sort_keys=True)
     return (text.session_id or "", text.author or "", moment, turn)
 
 
-def _promoted(promotion: Promotion, *, waiting: bool) -> Promoted:
-    return Promoted(
-        id=promotion.memory_id, promotion_id=promotion.id, chunks=0 if waiting else promotion.chunks, waiting=waiting
-    )
+def _promoted(promotion: Promotion, chunks: Sequence[Memory] | None) -> Promoted:
+    stored = 0 if chunks is None else promotion.chunks
+    return Promoted(id=promotion.memory_id, promotion_id=promotion.id, chunks=stored, waiting=chunks is None)
 
 
 def _known_as(state: PromotionState) -> Promoted:

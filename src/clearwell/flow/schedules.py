@@ -1,12 +1,12 @@
 """When something is due: a cron line of five fields, and the time zone it is read in."""
 
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from croniter import CroniterBadDateError, CroniterError, croniter
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.limits import require_unicode
+from clearwell.settings import zone_named
 
 CRON_LENGTH = 100
 FIELDS = 5
@@ -35,6 +35,6 @@ def require_zone(name: str, field: str = "digest_zone") -> str:
     """A zone by its name in the IANA database, such as Asia/Shanghai."""
     require_unicode(name, field)
     try:
-        return ZoneInfo(name).key
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        return zone_named(name).key
+    except ValueError as error:
         raise InvalidInput("zone_unknown", field=field, limit="Asia/Shanghai", zone=name[:CRON_LENGTH]) from error

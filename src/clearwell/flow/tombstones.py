@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from clearwell.errors import InvalidInput, NotFound
+import structlog
+
+from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access import require_reviewer
 from clearwell.flow.audit import Audited
 from clearwell.flow.gate import Gate
 from clearwell.flow.known import Knowledge
+from clearwell.flow.lifting import Lifting
 from clearwell.flow.normal import normalised
 from clearwell.flow.once import once
 from clearwell.flow.removing import Removing
-from clearwell.ports import Clock, Embedder, IdempotencyStore, Ids, TombstoneStore
-from clearwell.records import IdempotencyKey, Json, Principal, Tombstone, TombstoneKind
+from clearwell.ports import Clock, DecisionStore, Embedder, IdempotencyStore, Ids, TombstoneStore
+from clearwell.records import IdempotencyKey, Json, Principal, Tombstone, TombstoneKind, Vector
 from clearwell.settings import Settings
 
-REASON_BYTES = 2000
+log = structlog.get_logger(__name__)
 
 
 class Tombstoning:
@@ -26,6 +29,7 @@ class Tombstoning:
         self,
         gate: Gate,
         tombstones: TombstoneStore,
+        decisions: DecisionStore,
         knowledge: Knowledge,
         removing: Removing,
         idempotency: IdempotencyStore,
@@ -36,6 +40,8 @@ class Tombstoning:
     ) -> None:
         self._gate = gate
         self._tombstones = tombstones
+        self._decisions = decisions
+        self._lifting = Lifting(embedder, settings)
         self._knowledge = knowledge
         self._removing = removing
         self._idempotency = idempotency
@@ -69,8 +75,10 @@ class Tombstoning:
 
         async def act() -> Json:
             event = self._audited.event("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
-            if not await self._tombstones.lift(group_id, tombstone_id, event=event):
-                raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
+            async with self._decisions.open(group_id) as desk:
+                if not await self._lifting.lift(desk, tombstone_id, by=by.name, at=event.at):
+                    raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
+                await desk.record(None, event)
             return True
 
         await once(self._idempotency, request, act)
@@ -80,10 +88,19 @@ class Tombstoning:
         require_reviewer(by, group_id)
         return await self._tombstones.all(group_id)
 
+    async def _vector_of(self, value: str) -> Vector | None:
+        """None where the model does not answer: the value is refused all the same, only what is like it not flagged."""
+        try:
+            (vector,) = await self._embedder.embed([value])
+        except EmbedderUnavailable as error:
+            log.warning("rejected without a vector", reason=error.code)
+            return None
+        return vector
+
     async def _added(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
         """The id of the value's tombstone, which may have stood before."""
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
-        limits.require_text(reason, "reason", max_bytes=REASON_BYTES)
+        limits.require_a_reason(reason)
         if not normalised(value):
             raise InvalidInput("text_blank", field="value")
         tombstone = Tombstone(
@@ -94,10 +111,10 @@ class Tombstoning:
             made_by=by.name,
             made_at=self._clock.now(),
         )
-        (vector,) = await self._embedder.embed([value])
+        vector = await self._vector_of(value)
         digest = await self._knowledge.digest(group_id, normalised(value))
         event = self._audited.event("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
-        model = self._embedder.model
+        model = None if vector is None else self._embedder.model
         if not await self._tombstones.add(tombstone, digest, embedding=vector, model=model, event=event):
             standing, _ = await self._tombstones.look(group_id, [digest])
             return tombstone.id if standing is None else standing.id

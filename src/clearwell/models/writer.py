@@ -81,6 +81,11 @@ CODES: Final = {
     "judge_answer_cut": "writer_cut",
     "judge_answer_empty": "writer_nonsense",
     "judge_budget_spent": "writer_budget_spent",
+    "judge_asks_to_wait": "writer_rate_limited",
+    "judge_broken_off": "writer_broken_off",
+    "judge_closed": "writer_broken_off",
+    "judge_answer_too_large": "writer_unreadable",
+    "judge_answer_unreadable": "writer_unreadable",
 }
 """The chat model speaks of the judge, for which it was made; here the same faults are a writer's."""
 
@@ -128,8 +133,8 @@ class LLMWriter:
             answer = await self._chat.complete(self._messages(shown, language), form=_form(language))
         except JudgeUnavailable as error:
             code = CODES.get(error.code, "writer_server_error")
-            told = {"where": "?", "status": "?", "said": "", "seconds": "?", **error.params, "model": self.model}
-            raise WriterUnavailable(code, **told) from error
+            # Those who read digests are operators and reviewers: they may know the address and the server's words.
+            raise WriterUnavailable(code, **{**error.detail, **error.params, "model": self.model}) from error
         return self._read(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
 
     def _messages(self, shown: Sequence[DigestCandidate], language: Language) -> list[ChatMessage]:
@@ -149,6 +154,8 @@ class LLMWriter:
             # Without the answer's words: they may be an agent's, and errors are logged.
             raise WriterUnavailable("writer_nonsense", model=self.model, chars=len(answer)) from error
         sentences = tuple(_sentences(found, ids))
+        if not sentences and any(_cites(one, ids) for one in found.sentences):
+            raise WriterUnavailable("writer_too_long", model=self.model, limit=SENTENCE_CHARS)
         if not sentences:
             raise WriterUnavailable("writer_uncited", model=self.model, count=len(found.sentences))
         return Written(
@@ -176,8 +183,12 @@ def _sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
     """Those that rest on something that was shown. One wrong number makes the whole sentence doubtful."""
     for one in found.sentences[:MOST_SENTENCES]:
         text = re.sub(r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", visible(one.text))
-        if text and len(text) <= SENTENCE_CHARS and one.sources and all(number in ids for number in one.sources):
+        if text and len(text) <= SENTENCE_CHARS and _cites(one, ids):
             yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in one.sources)))
+
+
+def _cites(one: _Sentence, ids: Mapping[int, UUID]) -> bool:
+    return bool(one.text.strip() and one.sources) and all(number in ids for number in one.sources)
 
 
 def _contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:

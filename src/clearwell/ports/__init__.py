@@ -35,10 +35,11 @@ from clearwell.ports.quarantine import (
     Stored,
     TombstoneStore,
 )
-from clearwell.ports.review import DecisionStore, Desk, RestsOn, ReviewStore, Waiting
+from clearwell.ports.review import TOMBSTONED, DecisionStore, Desk, RestsOn, ReviewStore, Waiting
 from clearwell.ports.working import RecallStore, WorkingStore
 
 __all__ = [
+    "TOMBSTONED",
     "AdmissionBatch",
     "AdmissionStore",
     "AnswerForm",

@@ -20,7 +20,7 @@ from clearwell.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When a group wants its digest. ``since`` is when there was first something to digest."""
+    """When a group wants its digest. ``since``: from then on there is something to digest, and this schedule."""
 
     group_id: str
     since: datetime
@@ -155,6 +155,10 @@ class DigestMaterial(Protocol):
 
     async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
         """A page of settled rows by id: not shown, not judged, not considered too often, and no echoes."""
+        ...
+
+    async def holds_rows(self, group_id: str) -> bool:
+        """Whether anything was ever captured in this group."""
         ...
 
     async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -20,10 +20,14 @@ from clearwell.records import (
     Promotion,
     PromotionState,
     Provenance,
+    Resting,
     ReviewNumbers,
     Tombstone,
     Vector,
 )
+
+TOMBSTONED = "promotion_tombstoned"
+"""Why a promotion waits whose value was refused after it was decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +61,23 @@ class Desk(Protocol):
         """The last decision that replaced this memory and is not undone."""
         ...
 
+    async def retracted_by(self, memory_id: UUID) -> Decision | None:
+        """The last retraction of this memory that is not undone."""
+        ...
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         """The tombstone that stands for one of these values."""
         ...
 
     async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        """The promotion that made the same thing knowledge, or was made from the same origin, where it still holds."""
+        """The promotion that made the same thing knowledge, or that came from the same origin, where it still holds.
+
+        Of several the one from the same origin: by itself, or by a decision that found it made.
+        """
+        ...
+
+    async def alike(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+        """The same, whether they hold or not, the oldest first."""
         ...
 
     async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
@@ -77,12 +92,15 @@ class Desk(Protocol):
         """End the validity of memories, and of promotions that still wait. History is kept."""
         ...
 
-    async def restore(self, memory_ids: Sequence[UUID]) -> None:
-        """Make withdrawn memories valid again, at their old places."""
+    async def restore(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        """Make withdrawn memories valid again, at their old places. That they did not hold until now is kept.
+
+        What was withdrawn before its chunks were made waits for them again.
+        """
         ...
 
     async def change(self, insight: Insight) -> None:
-        """Store state, version, summary, writer, vector, support, ``snoozed_until`` and ``merged_into``."""
+        """Store state, version, summary, writer, vector, support, flags, contradictions, and what it waits for."""
         ...
 
     async def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
@@ -107,7 +125,25 @@ class Desk(Protocol):
         """The tombstone's id; None where one stands for the value."""
         ...
 
-    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> None: ...
+    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+        """False where there is none that can be lifted."""
+        ...
+
+    async def rejected_by(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
+        """Every decision that made this tombstone or found it made, and whether it is undone."""
+        ...
+
+    async def near_rejected(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        """The rejected value that is most like this, and how much."""
+        ...
+
+    async def flagged(self, flag: str) -> Sequence[Insight]:
+        """The insights with this flag."""
+        ...
+
+    async def hurry(self, *, at: datetime) -> None:
+        """Make due what waited because its value was refused."""
+        ...
 
     async def record(self, decision: Decision | None, event: AuditEvent) -> None: ...
 
@@ -131,12 +167,17 @@ class DecisionStore(Protocol):
         """A waiting promotion; None where nothing waits by that id any more."""
         ...
 
-    async def carry_out(self, one: Waiting, chunks: Sequence[Memory], *, event: AuditEvent) -> bool:
-        """Store the chunks of a waiting promotion; False where it does not wait any more."""
+    async def carry_out(
+        self, one: Waiting, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+    ) -> bool:
+        """Store the chunks of a waiting promotion, and withdraw in the same moment what it replaces.
+
+        False where it does not wait any more, or one of these values was refused meanwhile.
+        """
         ...
 
-    async def postpone(self, one: Waiting, *, problem: str, wait: timedelta | None = None) -> None:
-        """Count a failed try and set when to try again, later each time. ``wait`` says how long instead."""
+    async def postpone(self, one: Waiting, *, problem: str) -> None:
+        """Count a failed try and set when to try again, later each time."""
         ...
 
 
@@ -165,7 +206,10 @@ class ReviewStore(Protocol):
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        """The newest digest first, the best of each first. A snoozed insight whose time has come is pending."""
+        """The newest digest first, the best of each first.
+
+        A snoozed insight whose time has come is pending; a promoted one whose memory is still to come is promoting.
+        """
         ...
 
     async def insight(self, group_id: str, insight_id: UUID) -> Insight | None: ...
@@ -184,8 +228,8 @@ class ReviewStore(Protocol):
 
     async def influence(self, group_id: str, log_id: UUID) -> Provenance | None: ...
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[PromotionState]:
-        """The memories that hold and rest on it, in any way."""
+    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
+        """The memories that hold and rest on it, by a decision that stands or by their own session, author or agent."""
         ...
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...

@@ -46,6 +46,7 @@ from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, 
 from clearwell.records.review import (
     AcceptRate,
     Action,
+    Before,
     Beside,
     CalibrationRow,
     Decided,
@@ -55,8 +56,10 @@ from clearwell.records.review import (
     PromotionState,
     Provenance,
     Rejection,
+    Resting,
     ReviewNumbers,
     Standing,
+    resting,
 )
 from clearwell.records.values import (
     NOTHING,
@@ -87,6 +90,7 @@ __all__ = [
     "Agent",
     "ApiKey",
     "AuditEvent",
+    "Before",
     "Beside",
     "BuiltContext",
     "CalibrationRow",
@@ -146,6 +150,7 @@ __all__ = [
     "QuarantineRow",
     "Rejection",
     "Requeued",
+    "Resting",
     "Retrieval",
     "ReviewNumbers",
     "Right",
@@ -167,5 +172,6 @@ __all__ = [
     "WorkingEntry",
     "Writer",
     "Written",
+    "resting",
     "stated_confidence",
 ]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records.ingress import Verdict
-from clearwell.records.values import Admission, Layer, Metadata, Vector
+from clearwell.records.values import Admission, Json, Layer, Metadata, Vector
 
 
 class DigestStatus(StrEnum):
@@ -21,9 +21,10 @@ class DigestStatus(StrEnum):
 
 
 class InsightState(StrEnum):
-    """What a person made of an insight."""
+    """What a person made of an insight. ``promoting`` is only read: promoted, and its memory is still to come."""
 
     PENDING = "pending"
+    PROMOTING = "promoting"
     PROMOTED = "promoted"
     REJECTED = "rejected"
     SNOOZED = "snoozed"
@@ -91,6 +92,16 @@ class Note:
     def text(self, language: Language = "en") -> str:
         return said(self.code, self.params, language)
 
+    def to_json(self) -> dict[str, Json]:
+        return {"code": self.code, "params": dict(self.params)}
+
+    @classmethod
+    def of(cls, stored: Json) -> "Note":
+        """As it was kept."""
+        found = stored if isinstance(stored, dict) else {}
+        params = found.get("params")
+        return cls(code=str(found.get("code", "")), params=params if isinstance(params, dict) else {})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
@@ -112,12 +123,14 @@ class Written:
 
 
 def said(code: str, params: Metadata, language: Language) -> str:
-    """A stored sentence. One within it is stored as its code, so that it can be said in either language."""
+    """A stored sentence. One within it, or after it, is stored as its code: it can be said in either language."""
     for name in ("problem", "differs"):
         inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
         if isinstance(inner, str):
             params = {**params, name: say(inner, language, **(of if isinstance(of, dict) else {}))}
-    return say(code, language, **params)
+    more = params.get("more")
+    after = [said(one.code, one.params, language) for one in map(Note.of, more if isinstance(more, list) else [])]
+    return (" " if language == "en" else "").join([say(code, language, **params), *after])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +186,11 @@ class Insight:
     embedding_model: str | None = None
     sentences: tuple[Sentence, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def cited(self) -> tuple[Sentence, ...]:
+        """The sentences that are still in the summary: a person may have written another since."""
+        return tuple(one for one in self.sentences if one.text in self.summary)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ class Promoted:
     """The answer to a promotion: the memory that the text became.
 
     ``already``: it was knowledge before. ``waiting``: decided, and its chunks follow when the model is back.
+    ``recorded``: this was a decision, and no repetition of one.
     """
 
     id: UUID
@@ -36,6 +37,7 @@ class Promoted:
     already: bool = False
     waiting: bool = False
     decision_id: UUID | None = None
+    recorded: bool = False
     replayed: bool = False
 
     def to_json(self) -> Json:

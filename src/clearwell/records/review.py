@@ -1,13 +1,13 @@
 """What people decide, what they are shown beside it, and what became of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from clearwell.messages import Language, say
-from clearwell.records.digest import Insight, InsightState, Writer
+from clearwell.records.digest import Contradiction, Insight, InsightState, Support, Writer
 from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
@@ -26,10 +26,19 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What an insight had of its own before others were merged into it."""
+
+    flags: tuple[str, ...]
+    contradictions: tuple[Contradiction, ...]
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """One decision. ``others`` are the insights that were merged, or the memories that were retracted.
 
-    ``already``: the text was knowledge before, so undoing this takes no memory away.
+    ``already``: the text was knowledge before, or the value rejected. ``origin_id`` is the output that was promoted.
     """
 
     id: UUID
@@ -42,6 +51,7 @@ class Decision:
     memory_id: UUID | None = None
     tombstone_id: UUID | None = None
     supersedes: UUID | None = None
+    origin_id: UUID | None = None
     others: tuple[UUID, ...] = ()
     undoes: UUID | None = None
     already: bool = False
@@ -50,6 +60,7 @@ class Decision:
     text_before: str | None = None
     text_after: str | None = None
     writer_before: Writer | None = None
+    before: Before | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +100,8 @@ class Standing:
 class Decided:
     """The answer to a decision: ids and states, never content, so that it can be kept for a repeated request.
 
-    ``id`` is what came of it: the memory of a promotion, else the insight.
+    ``id`` is what came of it: the memory of a promotion, else the insight. ``memories`` are those that were retracted,
+    or that an undo brought back; ``withdrawn`` is the one that an undo took away.
     """
 
     status: str
@@ -102,6 +114,7 @@ class Decided:
     already: bool = False
     undone: Action | None = None
     memories: tuple[UUID, ...] = ()
+    withdrawn: UUID | None = None
     insight: Standing | None = None
     replayed: bool = False
 
@@ -112,6 +125,7 @@ class Decided:
             "promotion_id": self.promotion_id,
             "tombstone_id": self.tombstone_id,
             "superseded": self.superseded,
+            "withdrawn": self.withdrawn,
         }
         found |= {name: str(value) for name, value in named.items() if value is not None}
         if self.chunks is not None:
@@ -191,6 +205,39 @@ class PromotionState:
             return "promoting"
         return "verified" if self.chunks and self.valid_to is None else "withdrawn"
 
+    def explanation(self, language: Language = "en") -> str | None:
+        """Why it is not verified yet, in words; the error itself had more to say than was kept of it."""
+        if self.problem is None:
+            return None
+        code = self.problem if self.problem == "promotion_tombstoned" else "promotion_waits"
+        return say(code, language, problem=self.problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resting:
+    """A memory that rests on one source, session or agent: on how many of its outputs, and on how many others."""
+
+    state: PromotionState
+    meant: int
+    others: int
+
+    @property
+    def memory_id(self) -> UUID:
+        return self.state.promotion.memory_id
+
+
+def resting(
+    found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], meant: set[UUID], by_name: set[UUID]
+) -> list[Resting]:
+    """Of these memories those that hold and rest on what is meant, by the outputs under each or by its own name."""
+    listed = [
+        Resting(state=one, meant=len(rows & meant), others=len(rows - meant))
+        for one in found
+        if one.state != "withdrawn"
+        for rows in [under.get(one.promotion.memory_id, set())]
+    ]
+    return [one for one in listed if one.meant or one.memory_id in by_name]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
@@ -241,6 +288,8 @@ class ReviewNumbers:
     lag_sum: float
     lag_count: int
     oldest_pending_at: datetime | None
+    accepted: AcceptRate
+    """Of everything that was decided on, each once, however many agents it rests on."""
     by_agent: Sequence[AcceptRate]
     by_check: Sequence[AcceptRate]
     memories: int

@@ -4,10 +4,11 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.ports import Claim, Clock, Desk, Waiting
+from clearwell.ports import TOMBSTONED, Claim, Clock, Desk, Waiting
 from clearwell.records import (
     Action,
     AuditEvent,
@@ -76,16 +77,29 @@ class MemoryDecisions:
             return None
         return next(found for found in self._longterm.promotions if found.id == one.promotion_id)
 
-    async def carry_out(self, one: Waiting, chunks: Sequence[Memory], *, event: AuditEvent) -> bool:
+    async def carry_out(
+        self, one: Waiting, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+    ) -> bool:
+        if (await self._tombstones.look(one.group_id, digests))[0] is not None:
+            return False
         if self._ledger.delays.pop(one.promotion_id, None) is None:
             return False
+        replaced = {
+            decision.supersedes
+            for decision in self._ledger.standing(one.group_id)
+            if decision.promotion_id == one.promotion_id and decision.supersedes != decision.memory_id
+        }
+        self._longterm.withdraw(one.group_id, [each for each in replaced if each is not None], event.at)
+        for promotion in self._longterm.promotions:
+            if promotion.group_id == one.group_id and promotion.memory_id in replaced:
+                self._ledger.delays.pop(promotion.id, None)
         self._longterm.extend(chunks)
         self.events.append(event)
         return True
 
-    async def postpone(self, one: Waiting, *, problem: str, wait: timedelta | None = None) -> None:
+    async def postpone(self, one: Waiting, *, problem: str) -> None:
         tries = self._ledger.delays[one.promotion_id].tries
-        until = self._clock.now() + (wait or timedelta(seconds=min(300, 2 * 2 ** min(tries, 10))))
+        until = self._clock.now() + timedelta(seconds=min(300, 2 * 2 ** min(tries, 10)))
         delay = Delay(one.group_id, until, tries + 1, problem)
         self._ledger.delays[one.promotion_id] = delay
 
@@ -131,17 +145,30 @@ class MemoryDesk:
         promoting = [one for one in self._ledger.standing(self._group_id) if one.action is Action.PROMOTE]
         return next((one for one in reversed(promoting) if one.supersedes == memory_id), None)
 
+    async def retracted_by(self, memory_id: UUID) -> Decision | None:
+        standing = reversed(self._ledger.standing(self._group_id))
+        return next((one for one in standing if one.action is Action.RETRACT and memory_id in one.others), None)
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         return (await self._tombstones.look(self._group_id, digests))[0]
 
     async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        alike = [
+        holding = [one for one in await self.alike(text, fingerprint) if one.state != "withdrawn"]
+        own = [one for one in holding if self._comes_from(one.promotion, text.origin_id)]
+        return next(iter(own or holding), None)
+
+    async def alike(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+        return [
             state
             for state in promotion_states(self._group_id, self._longterm, self._ledger)
-            if state.promotion.fingerprint == fingerprint
-            or (text.origin_id is not None and state.promotion.text.origin_id == text.origin_id)
+            if state.promotion.fingerprint == fingerprint or self._comes_from(state.promotion, text.origin_id)
         ]
-        return next((one for one in alike if one.state != "withdrawn"), None)
+
+    def _comes_from(self, promotion: Promotion, origin_id: UUID | None) -> bool:
+        by_decision = {
+            one.origin_id for one in self._ledger.standing(self._group_id) if one.promotion_id == promotion.id
+        }
+        return origin_id is not None and origin_id in {promotion.text.origin_id, *by_decision}
 
     async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
         states = promotion_states(self._group_id, self._longterm, self._ledger)
@@ -160,8 +187,11 @@ class MemoryDesk:
         for state in (await self.promotions(memory_ids)).values():
             self._ledger.delays.pop(state.promotion.id, None)
 
-    async def restore(self, memory_ids: Sequence[UUID]) -> None:
-        self._longterm.withdraw(self._group_id, memory_ids, None)
+    async def restore(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        self._longterm.restore(self._group_id, memory_ids, at)
+        for state in (await self.promotions(memory_ids)).values():
+            if not state.chunks:
+                self._ledger.delays.setdefault(state.promotion.id, Delay(self._group_id, at))
 
     async def change(self, insight: Insight) -> None:
         self._ledger.change(insight)
@@ -185,11 +215,26 @@ class MemoryDesk:
         added = await self._tombstones.put(tombstone, digest, embedding, model)
         return tombstone.id if added else None
 
-    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> None:
-        event = AuditEvent(
-            id=tombstone_id, group_id=self._group_id, at=at, actor=by, action="lift", subject="tombstone"
-        )
-        await self._tombstones.lift(self._group_id, tombstone_id, event=event)
+    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+        return self._tombstones.lift(self._group_id, tombstone_id, by=by, at=at)
+
+    async def rejected_by(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
+        return [
+            (one, await self.is_undone(one.id))
+            for one in self._ledger.decisions(self._group_id)
+            if one.tombstone_id == tombstone_id and one.action is Action.REJECT
+        ]
+
+    async def near_rejected(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        return (await self._tombstones.look(self._group_id, [], embedding=embedding, model=model))[1]
+
+    async def flagged(self, flag: str) -> Sequence[Insight]:
+        return [one for one in self._ledger.of(self._group_id) if flag in one.flags]
+
+    async def hurry(self, *, at: datetime) -> None:
+        for promotion_id, delay in list(self._ledger.delays.items()):
+            if delay.group_id == self._group_id and delay.problem == TOMBSTONED:
+                self._ledger.delays[promotion_id] = replace(delay, until=at)
 
     async def record(self, decision: Decision | None, event: AuditEvent) -> None:
         self.events.append(event)

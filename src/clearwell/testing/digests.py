@@ -27,6 +27,7 @@ from clearwell.records import (
     Vector,
     stated_confidence,
 )
+from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine, Row
@@ -44,14 +45,15 @@ class MemoryDigests:
         longterm: MemoryLongTerm,
         tombstones: MemoryTombstones,
         ledger: MemoryLedger,
+        groups: MemoryGroups,
     ) -> None:
+        self._groups = groups
         self._ledger = ledger
         self._quarantine = quarantine
         self._longterm = longterm
         self._tombstones = tombstones
         self._digests: dict[UUID, Digest] = {}
         self._vectors: dict[tuple[str, UUID, str], Vector] = {}
-        self.schedules_of: dict[str, tuple[str | None, str | None]] = {}
         self.events: list[AuditEvent] = []
 
     # the reader's side
@@ -83,12 +85,7 @@ class MemoryDigests:
     async def schedules(self) -> Sequence[Schedule]:
         settled = {group: self._settled_in(group) for group in sorted(self._quarantine.rows)}
         return [
-            Schedule(
-                group_id=group,
-                since=min(row.settled_at for row in rows if row.settled_at is not None),
-                cron=self.schedules_of.get(group, (None, None))[0],
-                zone=self.schedules_of.get(group, (None, None))[1],
-            )
+            self._groups.schedule(group, min(row.settled_at for row in rows if row.settled_at is not None))
             for group, rows in settled.items()
             if rows and group != "unassigned"
         ]
@@ -157,6 +154,9 @@ class MemoryDigests:
     async def unsettled(self, group_id: str) -> int:
         rows = self._rows(group_id).values()
         return sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
+
+    async def holds_rows(self, group_id: str) -> bool:
+        return bool(self._quarantine.rows.get(group_id))
 
     async def count(self, where: CandidateFilter) -> int:
         return len(self._candidates(where))

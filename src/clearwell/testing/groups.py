@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import datetime
 
+from clearwell.ports import Schedule
 from clearwell.records import Agent, AuditEvent, Group, GroupChange, Prompts
 
 
@@ -11,10 +13,17 @@ class MemoryGroups:
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
         self._agents: dict[tuple[str, str], Agent] = {}
+        self.scheduled_at: dict[str, datetime] = {}
         self.events: list[AuditEvent] = []
 
     async def get(self, group_id: str) -> Group | None:
         return self._groups.get(group_id)
+
+    def schedule(self, group_id: str, since: datetime) -> Schedule:
+        """When this group wants its digest, where there is something to digest since then."""
+        group = self._groups.get(group_id) or Group(group_id=group_id)
+        since = max(since, self.scheduled_at.get(group_id, since))
+        return Schedule(group_id=group_id, since=since, cron=group.digest_cron, zone=group.digest_zone)
 
     async def all(self, among: AbstractSet[str] | None) -> Sequence[Group]:
         return [one for name, one in sorted(self._groups.items()) if among is None or name in among]
@@ -24,7 +33,10 @@ class MemoryGroups:
         new = {name: getattr(change, name) for name in change.changed}
         if "system_prompt" in new:
             new["system_prompt"] = new["system_prompt"] or ""
-        self._groups[group_id] = replace(old, updated_at=event.at, **new)
+        changed = replace(old, updated_at=event.at, **new)
+        if (old.digest_cron, old.digest_zone) != (changed.digest_cron, changed.digest_zone):
+            self.scheduled_at[group_id] = event.at
+        self._groups[group_id] = changed
         self.events.append(event)
 
     async def prompts(self, group_id: str, agent_id: str | None) -> Prompts:

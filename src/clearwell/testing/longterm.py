@@ -1,6 +1,6 @@
 """Long-term memory in a list, and tombstones in a dict."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -14,6 +14,9 @@ from clearwell.ports import Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.ranking import Ranking
 
+_Gap: TypeAlias = tuple[str, UUID, datetime, datetime]
+"""A memory of a group, and from when to when it did not hold."""
+_Held: TypeAlias = tuple[list[Memory], list[Promotion], list[_Gap]]
 _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 
 
@@ -23,6 +26,7 @@ class MemoryLongTerm:
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._chunks: list[Memory] = []
+        self._gaps: list[_Gap] = []
         self.promotions: list[Promotion] = []
         self.last_move = 0
 
@@ -33,6 +37,7 @@ class MemoryLongTerm:
     async def search(self, query: SearchQuery) -> list[Found]:
         if query.move not in (None, self.last_move) and query.embedding is not None:
             raise ModelsMoved("models_moved")
+        as_of = query.where.as_of
         found = [
             Found(memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk))
             for chunk in self._chunks
@@ -40,6 +45,7 @@ class MemoryLongTerm:
             and (query.embedding is None or chunk.embedding_model == query.model)
             and chunk.agent_id in (None, query.agent_id)
             and chunk.embedding is not None
+            and (chunk.valid_to is None if as_of is None else self._was_verified(chunk, as_of))
             and _is_meant(chunk, query.where)
         ]
         if query.asked is not None:
@@ -83,25 +89,36 @@ class MemoryLongTerm:
     def extend(self, chunks: Sequence[Memory]) -> None:
         self._chunks.extend(chunks)
 
-    def withdraw(self, group_id: str, ids: Sequence[UUID], at: datetime | None) -> None:
-        """End the validity of memories; with None give it back."""
+    def withdraw(self, group_id: str, ids: Sequence[UUID], at: datetime) -> None:
+        """End the validity of memories."""
+        self._set(group_id, ids, lambda chunk: chunk.valid_to or at)
+
+    def restore(self, group_id: str, ids: Sequence[UUID], at: datetime) -> None:
+        """Give validity back, and keep when it was missing."""
+        gone = {one.id: one.valid_to for one in self._chunks if one.group_id == group_id and one.id in ids}
+        self._gaps += [(group_id, memory_id, end, at) for memory_id, end in gone.items() if end is not None]
+        self._set(group_id, ids, lambda _: None)
+
+    def _set(self, group_id: str, ids: Sequence[UUID], valid_to: Callable[[Memory], datetime | None]) -> None:
         self._chunks = [
-            replace(chunk, valid_to=None if at is None else chunk.valid_to or at)
-            if chunk.group_id == group_id and chunk.id in ids
-            else chunk
+            replace(chunk, valid_to=valid_to(chunk)) if chunk.group_id == group_id and chunk.id in ids else chunk
             for chunk in self._chunks
         ]
+
+    def _was_verified(self, chunk: Memory, at: datetime) -> bool:
+        missing = ((chunk.group_id, chunk.id) == gap[:2] and gap[2] <= at < gap[3] for gap in self._gaps)
+        return chunk.created_at <= at and (chunk.valid_to is None or chunk.valid_to > at) and not any(missing)
 
     def fate(self, promotion_id: UUID) -> tuple[int, datetime | None]:
         """How many chunks a promotion has, and when they ceased to hold."""
         chunks = [chunk for chunk in self._chunks if chunk.promotion_id == promotion_id]
         return len(chunks), max((one.valid_to for one in chunks if one.valid_to is not None), default=None)
 
-    def state(self) -> tuple[list[Memory], list[Promotion]]:
-        return list(self._chunks), list(self.promotions)
+    def state(self) -> _Held:
+        return list(self._chunks), list(self.promotions), list(self._gaps)
 
-    def reset(self, state: tuple[list[Memory], list[Promotion]]) -> None:
-        self._chunks, self.promotions = state
+    def reset(self, state: _Held) -> None:
+        self._chunks, self.promotions, self._gaps = state
 
     async def models(self) -> dict[str, int]:
         return {one.embedding_model: len(one.embedding) for one in self._chunks if one.embedding is not None}
@@ -121,17 +138,12 @@ def _is_counted(chunk: Memory, query: SearchQuery) -> bool:
 def _is_meant(chunk: Memory, where: Where) -> bool:
     said = chunk.occurred_at or chunk.created_at
     return (
-        (chunk.valid_to is None if where.as_of is None else _was_verified(chunk, where.as_of))
-        and (where.since is None or said >= where.since)
+        (where.since is None or said >= where.since)
         and (where.until is None or said < where.until)
         and where.session_id in (None, chunk.session_id)
         and where.scope in (None, chunk.scope)
         and meets(chunk.metadata, where.conditions)
     )
-
-
-def _was_verified(chunk: Memory, at: datetime) -> bool:
-    return chunk.created_at <= at and (chunk.valid_to is None or chunk.valid_to > at)
 
 
 def _place(memory: Memory) -> tuple[UUID, int]:
@@ -179,14 +191,12 @@ class MemoryTombstones:
     def reset(self, state: dict[UUID, _Kept]) -> None:
         self._kept = state
 
-    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
+    def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
         found = {one.id: one for one, *_ in self._standing(group_id)}.get(tombstone_id)
         if found is None or found.kind is TombstoneKind.FORGOTTEN:
             return False
         _, digest, vector, model = self._kept[tombstone_id]
-        lifted = replace(found, lifted_by=event.actor, lifted_at=event.at)
-        self._kept[tombstone_id] = (lifted, digest, vector, model)
-        self.events.append(event)
+        self._kept[tombstone_id] = (replace(found, lifted_by=by, lifted_at=at), digest, vector, model)
         return True
 
     async def all(self, group_id: str) -> Sequence[Tombstone]:

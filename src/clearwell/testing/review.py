@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,10 +15,13 @@ from clearwell.records import (
     DigestStatus,
     Insight,
     InsightState,
+    Promotion,
     PromotionState,
     Provenance,
     QuarantineRow,
+    Resting,
     ReviewNumbers,
+    resting,
 )
 from clearwell.testing import review_numbers as numbers
 from clearwell.testing.decisions import promotion_states
@@ -60,14 +64,22 @@ class MemoryReview:
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        ordered = self._ledger.of(group_id)
+        ordered = [self._as_read(one) for one in self._ledger.of(group_id)]
         if before is not None:
             places = [number for number, one in enumerate(ordered) if one.id == before]
             ordered = ordered[places[0] + 1 :] if places else []
         return [one for one in ordered if state in (None, awake(one, now).state)][:limit]
 
     async def insight(self, group_id: str, insight_id: UUID) -> Insight | None:
-        return self._ledger.get(group_id, insight_id)
+        found = self._ledger.get(group_id, insight_id)
+        return None if found is None else self._as_read(found)
+
+    def _as_read(self, insight: Insight) -> Insight:
+        promotions = {
+            one.promotion_id for one in self._ledger.decisions(insight.group_id) if one.insight_id == insight.id
+        }
+        waiting = insight.state is InsightState.PROMOTED and promotions & self._ledger.delays.keys()
+        return replace(insight, state=InsightState.PROMOTING) if waiting else insight
 
     async def decisions(
         self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50
@@ -89,9 +101,10 @@ class MemoryReview:
             return None
         decisions = self._decisions_of(group_id, [memory_id])
         promoted = {one.insight_id for one in decisions if one.memory_id == memory_id}
-        insights = [one for one in self._ledger.of(group_id) if {one.id, one.merged_into} & (promoted - {None})]
+        insights = [one for one in self._ledger.of(group_id) if self._ends_in(one) & (promoted - {None})]
         rows = {source.log_id for one in insights for source in one.sources}
         rows |= numbers.straight(one.promotion for one in promotions)
+        rows |= {one.origin_id for one in decisions if one.memory_id == memory_id and one.origin_id is not None}
         return Provenance(
             promotions=tuple(promotions),
             decisions=tuple(decisions),
@@ -112,20 +125,32 @@ class MemoryReview:
             sightings_of=() if row.sighting is None else ((row.sighting.entry_id, row.sighting.layer),),
         )
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[PromotionState]:
-        rows = {
+    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
+        meant = {
             row.capture.id
             for row in self._quarantine.rows.get(group_id, {}).values()
             if row.capture.id == what.source
             or _named(what.session_id, row.capture.session_id)
             or _named(what.agent_id, row.capture.agent_id)
         }
-        found = {one.promotion.id: one for one in await self._on_rows(group_id, rows)}
-        for one in promotion_states(group_id, self._longterm, self._ledger):
-            text = one.promotion.text
-            if _named(what.session_id, text.session_id) or _named(what.agent_id, text.author, text.agent_id):
-                found[one.promotion.id] = one
-        return [found[one] for one in sorted(found) if found[one].state != "withdrawn"]
+        found = promotion_states(group_id, self._longterm, self._ledger)
+        by_name = {
+            one.promotion.memory_id
+            for one in found
+            if _named(what.session_id, one.promotion.text.session_id)
+            or _named(what.agent_id, one.promotion.text.author, one.promotion.text.agent_id)
+        }
+        return resting(found, {one.promotion.memory_id: self._under(one.promotion) for one in found}, meant, by_name)
+
+    def _under(self, promotion: Promotion) -> set[UUID]:
+        """The outputs that a memory rests on."""
+        rows = numbers.straight([promotion])
+        for one in self._ledger.standing(promotion.group_id):
+            if one.action is Action.PROMOTE and one.memory_id == promotion.memory_id:
+                insight = None if one.insight_id is None else self._ledger.get(promotion.group_id, one.insight_id)
+                rows |= {source.log_id for source in (insight.sources if insight else ())}
+                rows |= set() if one.origin_id is None else {one.origin_id}
+        return rows
 
     async def _on_rows(self, group_id: str, log_ids: set[UUID]) -> Sequence[PromotionState]:
         """What was promoted from these rows, or from an insight that rests on one of them."""
@@ -134,12 +159,22 @@ class MemoryReview:
             one.memory_id
             for one in self._ledger.decisions(group_id)
             if one.action is Action.PROMOTE and one.insight_id in insights
-        }
+        } | {one.memory_id for one in self._ledger.standing(group_id) if one.origin_id in log_ids}
         return [
             one
             for one in promotion_states(group_id, self._longterm, self._ledger)
             if one.promotion.memory_id in by_insight or one.promotion.text.origin_id in log_ids
         ]
+
+    def _ends_in(self, insight: Insight) -> set[UUID | None]:
+        """Its own id, and those of the insights that it went into, one after the other."""
+        found: set[UUID | None] = {insight.id}
+        into = insight.merged_into
+        while into is not None and into not in found:
+            found.add(into)
+            after = self._ledger.get(insight.group_id, into)
+            into = None if after is None else after.merged_into
+        return found
 
     def _decisions_of(self, group_id: str, memory_ids: Sequence[UUID]) -> list[Decision]:
         ids = set(memory_ids)
@@ -172,6 +207,7 @@ class MemoryReview:
             lag_sum=sum(lags),
             lag_count=len(lags),
             oldest_pending_at=min(pending, default=None),
+            accepted=numbers.accepted(judged),
             by_agent=numbers.by_agent(judged, rows),
             by_check=numbers.by_check(judged, rows),
             memories=len(living),

@@ -53,6 +53,11 @@ def straight(promotions: Iterable[Promotion]) -> set[UUID]:
     }
 
 
+def accepted(found: Sequence[Judged]) -> AcceptRate:
+    promoted = sum(one.promoted for one in found)
+    return AcceptRate(by=None, promoted=promoted, rejected=len(found) - promoted)
+
+
 def by_agent(found: Iterable[Judged], rows: Mapping[UUID, Row]) -> list[AcceptRate]:
     return _rates(found, lambda log_id: [rows[log_id].capture.agent_id])
 

@@ -68,7 +68,7 @@ def test_what_is_not_there_is_told(program: Program) -> None:
         assert f"There is no digest {wanted}" in ran.err
     assert "没有简报" in program.chinese().run("digest", "show", "nothing").err
     empty = program.chinese().good("digest", "run", "-g", "nobody").out
-    assert "隔离区没有新内容" in empty
+    assert "群组 nobody 中从未捕获过任何输出" in empty
 
 
 async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clearwell: Clearwell) -> None:

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 import redis
 
+from clearwell.ports import TOMBSTONED
 from tests.integration.cli.program import Program, free_port
 
 SHORT = "too short"
@@ -53,6 +54,19 @@ def test_it_explains_refusals_an_empty_group_and_a_backlog(program: Program, dat
     assert "拒绝 1 条（长度 1），通过 0 条。最常见的原因：文本宽度不足 50 列" in told
     assert "CLEARWELL_MIN_WIDTH" in told
     assert "1 个群组既无有效的工作记忆条目也无长期记忆，检索结果为空（harbour）" in told
+
+
+def test_it_names_promotions_that_are_not_carried_out(program: Program, database_url: str) -> None:
+    made = program.good("ingest", "-g", "harbour", "The crane is painted green.", "--json").json
+    waits = "INSERT INTO promotion_work (group_id, promotion_id, next_try_at, problem) SELECT group_id, id, now(), %s"
+    for problem, told in (("embedder_unreachable", "wait for the embedding model: 1"), (TOMBSTONED, "held back")):
+        with psycopg.connect(database_url) as connection:
+            connection.execute("DELETE FROM promotion_work")
+            connection.execute(waits + " FROM promotions", (problem,))
+        for arguments in ((), ("-g", "harbour")):
+            shown = program.good("doctor", *arguments).out
+            assert told in shown
+            assert made["id"] in shown
 
 
 @pytest.fixture

@@ -58,6 +58,38 @@ async def test_several_are_decided_on_at_once_and_one_problem_is_told(program: P
     assert "no insight nonsense" in bad(program, "review", "show", "nonsense", "-g", "g").err
 
 
+async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(program: Program) -> None:
+    first, second = [
+        program.good("capture", "-g", "g", "--agent", "a1", "--confidence", "0.9", text, "--json").json["id"]
+        for text in (LONG, OTHER)
+    ]
+    told = bad(program, "review", "promote", first, "-g", "g").err
+    assert f"{first} is no insight but an output of the group g." in told
+    assert "--from quarantine" in told
+    versioned = bad(program, "review", "promote", first, "-g", "g", "--from", "working", "--version", "1")
+    assert "no versions" in versioned.err
+    assert "Promoted" in program.good("review", "promote", first, "-g", "g", "--from", "working").out
+    assert "was knowledge before" in program.good("review", "promote", first, "-g", "g", "--from", "quarantine").out
+    many = program.run("review", "promote", first, second, "x", "-g", "g", "--from", "quarantine", "--json")
+    assert "no row x" in many.err
+    both = program.good("review", "promote", first, second, "-g", "g", "--from", "quarantine", "--json").json
+    assert [(one["status"], one["already"]) for one in both["results"]] == [("promoted", True), ("promoted", False)]
+    assert both["results"][1]["decision_id"] is not None
+
+    listed = program.good("review", "decisions", "-g", "g", "--json").json["decisions"]
+    assert (listed[0]["action"], listed[0]["memory_id"]) == ("promote", both["results"][1]["id"])
+    shown = program.good("review", "decisions", "-g", "g").out
+    assert "Action" in shown
+    assert f"memory {both['results'][1]['id']}" in shown
+    undone = program.good("review", "undo", listed[0]["id"], "-g", "g", "--reason", "too early").out
+    assert f"Undone (promote): the decision {listed[0]['id']}." in undone
+    assert "neither an insight nor a decision" in bad(program, "review", "undo", first, "-g", "g").err
+    assert "既没有洞察也没有决定" in bad(program.chinese(), "review", "undo", "nonsense", "-g", "g").err
+    found = program.good("query", "-g", "g", "backups", "--source", "cold", "--json").json["results"]
+    assert [one["content"] for one in found] == [LONG]
+    assert "Nothing was decided" in program.good("review", "decisions", "-g", "other").out
+
+
 async def test_hostile_text_is_shown_escaped(program: Program, clearwell: Clearwell) -> None:
     insight = str(await put_insight(clearwell, "g", HOSTILE, [replace(said(HOSTILE), agent_id="a\u200b1")]))
     for command in (("review", "list", "-g", "g"), ("review", "show", insight, "-g", "g")):
@@ -67,12 +99,22 @@ async def test_hostile_text_is_shown_escaped(program: Program, clearwell: Clearw
         assert "⟦U+200B⟧" in shown
 
 
+DECISIONS = "SELECT id FROM decisions WHERE memory_id = %s"
+
+
+def decision_on(found: list[tuple[object, ...]]) -> str:
+    ((decision,),) = found
+    return str(decision)
+
+
 async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
     program: Program, clearwell: Clearwell
 ) -> None:
     insight = str(await put_insight(clearwell, "g", LONG, [said(LONG)]))
     program.good("review", "promote", insight, "-g", "g")
-    program.good("ingest", "-g", "g", OTHER)
+    typed = program.good("ingest", "-g", "g", OTHER, "--json").json
+    refused = bad(program, "retract", "-g", "g", "--undo", decision_on(await rows(clearwell, DECISIONS, typed["id"])))
+    assert "no retraction but: promote" in refused.err
     listed = program.good("retract", "-g", "g", "--agent", "a1")
     assert "Memories that rest on this: 1" in listed.out
     token = listed.out.rpartition("--token ")[2].strip()
@@ -83,7 +125,8 @@ async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
         program.good("query", "-g", "g", "payment service", "--hot-limit", "0", "--json").json["results"][0]["content"]
         == OTHER
     )
-    program.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
+    back = program.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
+    assert "Brought back: 1" in back.out
     assert "Memories that rest on this: 1" in program.good("retract", "-g", "g", "--agent", "a1").out
 
 

@@ -12,7 +12,7 @@ import pytest
 from clearwell.app import Clearwell
 from clearwell.errors import DatabaseUnavailable
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Digest, DigestStatus, NewCapture
+from clearwell.records import Digest, DigestStatus, GroupChange, NewCapture
 from clearwell.settings import Settings
 from clearwell.worker import look_after_digests, worker
 from tests.conftest import opened
@@ -128,12 +128,10 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
     async with opened(quick, offline_embedder) as clearwell:
         await keep(clearwell, "own")
         await keep(clearwell, "weekly")
-        _run(
-            quick,
-            "INSERT INTO groups (group_id, created_at, updated_at, digest_cron, digest_zone)"
-            " VALUES ('own', now(), now(), '* * * * *', 'Asia/Shanghai')",
-        )
+        change = GroupChange(digest_cron="* * * * *", digest_zone="Asia/Shanghai")
+        await clearwell.memory.change_group("own", change, by=PERSON)
         _run(quick, "UPDATE working_groups SET first_settled_at = first_settled_at - interval '2 minutes'")
+        _run(quick, "UPDATE groups SET scheduled_at = scheduled_at - interval '2 minutes'")
         found = {one.group_id: (one.cron, one.zone) for one in await clearwell.digests.runs.schedules()}
         assert found == {"own": ("* * * * *", "Asia/Shanghai"), "weekly": (None, None)}
         now = datetime.now(UTC)

@@ -8,12 +8,13 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import ConfigurationError, WriterUnavailable
+from clearwell.messages import catalogue
 from clearwell.models import LLMWriter, OfflineEmbedder, OpenAIChat
 from clearwell.records import Admission, DigestCandidate, DigestStatus, Json, Layer, NewCapture, Writer
 from clearwell.settings import Settings
 from tests.conftest import opened
 from tests.path import PERSON
-from tests.servers.chat_api import NO_SCHEMA, ChatApi, only, says, way
+from tests.servers.chat_api import NO_SCHEMA, ChatApi, cut, only, says, way
 from tests.servers.scripted import Behaviour, Request, hang, reply
 
 KEY = "sk-writer-0123456789abcdef"
@@ -132,7 +133,11 @@ GARBAGE: dict[str, tuple[Behaviour, str]] = {
     "500": (reply(500, "broken"), "writer_server_error"),
     "401": (reply(401, {"error": {"message": f"bad key {KEY}"}}), "writer_not_accepted"),
     "404": (reply(404, {"error": {"message": "no such model"}}), "writer_not_accepted"),
-    "no JSON": (reply(200, "<html>"), "writer_server_error"),
+    "no JSON": (reply(200, "<html>"), "writer_unreadable"),
+    "an error as an answer": (reply(200, {"error": {"message": "out of memory"}}), "writer_server_error"),
+    "broken off": (cut, "writer_broken_off"),
+    "500 without a word": (reply(500, ""), "writer_server_error"),
+    "a long sentence": (said(("x " * 5000, [1])), "writer_too_long"),
     "hangs": (hang, "writer_timeout"),
 }
 
@@ -148,6 +153,11 @@ async def test_a_failure_has_its_name_and_tells_neither_key_nor_text(
     told = caught.value.text("en") + caught.value.text("zh")
     assert KEY not in told
     assert ENGLISH not in told
+    assert "?" not in told
+    assert ": )" not in told
+    assert "：）" not in told
+    if "{where}" in catalogue()[code]["en"]:
+        assert api.base_url.removeprefix("http://").partition("/")[0] in told
 
 
 async def test_a_server_that_is_not_there(api: ChatApi) -> None:

@@ -14,7 +14,7 @@ TYPED = "Every production change needs a second pair of eyes before it is rolled
 
 async def reviewed(clearwell: Clearwell, http: httpx.AsyncClient) -> None:
     """One insight promoted, one rejected, one output promoted straight, one text typed, one memory retrieved."""
-    good = await put_insight(clearwell, "g", MOVED, [said("g", MOVED)])
+    good = await put_insight(clearwell, "g", MOVED, [said("g", MOVED), said("g", MOVED, agent="a3")])
     bad = await put_insight(clearwell, "h", BACKUP, [said("h", BACKUP)])
     await http.post(f"/api/v1/insights/{good}/promote", json={})
     await http.post(f"/api/v1/insights/{bad}/reject", json={"reason": "no"})
@@ -50,6 +50,7 @@ async def test_metrics_tell_how_review_goes(settings: Settings, allowed: bool) -
                 "clearwell_review_lag_seconds_count 2.0",
                 'clearwell_accepted_decided{decision="promoted"} 2.0',
                 'clearwell_accepted_decided{decision="rejected"} 1.0',
+                "# HELP clearwell_accepted_decided What was decided, of all agents, each thing once.",
                 'clearwell_accepted_by_check_decided{check="length",decision="promoted",outcome="pass"} 2.0',
                 "clearwell_digest_yield 0.5",
                 'clearwell_insights{state="promoted"} 1.0',

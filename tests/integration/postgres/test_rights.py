@@ -150,6 +150,38 @@ def test_the_worker_writes_chunks_of_a_promotion_but_decides_none(connection: ps
         connection.execute(MEMORY)
 
 
+DECISION: LiteralString = """
+    INSERT INTO decisions (group_id, id, action, promotion_id, memory_id, supersedes, decided_by, decided_at)
+    SELECT m.group_id, gen_random_uuid(), 'promote', p.id, p.memory_id, m.id, 'me', now()
+    FROM memories m JOIN promotions p ON p.id = m.promotion_id"""
+SUPERSEDE: LiteralString = "SELECT count(*) FROM clearwell_supersede('00000000-0000-0000-0000-000000000001', now())"
+
+
+def test_the_worker_withdraws_only_what_a_waiting_decision_replaces(connection: psycopg.Connection) -> None:
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(PROMOTION)
+        connection.execute(MEMORY)
+    for role in ("clearwell_agent", "clearwell_reviewer"):
+        with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+            enter(connection, role)
+            connection.execute(SUPERSEDE)
+    with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+        enter(connection, "clearwell_worker")
+        connection.execute("UPDATE memories SET valid_to = now()")
+    for needed in ("SELECT", WAITS, DECISION):
+        with connection.transaction():
+            enter(connection, "clearwell_worker")
+            assert connection.execute(SUPERSEDE).fetchone() == (0,)
+        with connection.transaction():
+            enter(connection, "clearwell_reviewer")
+            connection.execute(needed)
+    for group_id, withdrawn in (("other", 0), ("g", 1)):
+        with connection.transaction():
+            enter(connection, "clearwell_worker", group_id)
+            assert connection.execute(SUPERSEDE).fetchone() == (withdrawn,)
+
+
 def test_an_agent_can_mark_no_capture_as_admitted(connection: psycopg.Connection) -> None:
     admit = "INSERT INTO admissions SELECT group_id, id, %s, 0, now(), %s FROM quarantine_logs"
     with connection.transaction():

@@ -56,7 +56,7 @@ def context(
 def _warn_of_cuts(built: BuiltContext, terminal: Terminal) -> None:
     short = [one for one in built.report.sections if one.fate in (Fate.CUT, Fate.LEFT_OUT)]
     if short:
-        names = ", ".join(terminal.words(f"context_{one.section}") for one in short)
+        names = terminal.listed(terminal.words(f"context_{one.section}") for one in short)
         terminal.warn("cli_context_cut", sections=names, tokens=built.report.tokens, max_tokens=built.report.max_tokens)
 
 

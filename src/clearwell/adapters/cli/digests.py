@@ -5,11 +5,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
+from rich.table import Column
 
 from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.insights import digest_json, show_digest
-from clearwell.adapters.cli.printing import Terminal, visible
+from clearwell.adapters.cli.printing import Terminal, shortened, visible
 from clearwell.adapters.cli.running import AsJson, Group, ask, opened, person, program, run, start
 from clearwell.app import Clearwell
 from clearwell.flow.hidden import escaped
@@ -20,6 +21,7 @@ digests = typer.Typer(help="Turn a group's quarantine into insights for a review
 
 LOOK_SECONDS = 0.1
 STEPS = 1000
+BAR_WIDTH = 20
 
 
 @digests.command(name="run")
@@ -92,7 +94,8 @@ async def _followed(clearwell: Clearwell, group: str, terminal: Terminal) -> Dig
                 return found
             note = visible(escaped(found.explanation(terminal.language) or terminal.words("cli_digest_waits")))
             if bar is not None and task is not None:
-                bar.update(task, completed=round(STEPS * found.progress), description=note)
+                told = beside_bar(note, terminal.err.width)
+                bar.update(task, completed=round(STEPS * found.progress), description=told)
             if found.note == "digest_put_off" and note != warned:
                 warned = note
                 terminal.warn("cli_digest_put_off", note=note)
@@ -103,5 +106,18 @@ def _bar(terminal: Terminal) -> AbstractContextManager[Progress | None]:
     """On stderr, so that the result can be piped; only where somebody looks."""
     if not terminal.err.is_terminal:
         return nullcontext()
-    columns = (BarColumn(), TaskProgressColumn(markup=False), TextColumn("{task.description}", markup=False))
-    return Progress(*columns, console=terminal.err, transient=True)
+    return Progress(*bar_columns(), console=terminal.err, transient=True)
+
+
+def bar_columns() -> tuple[ProgressColumn, ...]:
+    """The note may quote an agent, so it is no markup."""
+    return (
+        BarColumn(bar_width=BAR_WIDTH, table_column=Column(min_width=BAR_WIDTH, no_wrap=True)),
+        TextColumn("{task.percentage:>3.0f}%", markup=False, table_column=Column(min_width=4, no_wrap=True)),
+        TextColumn("{task.description}", markup=False),
+    )
+
+
+def beside_bar(note: str, width: int) -> str:
+    """So much of a note as fits beside the bar in a terminal of this width: bar and percentage stay."""
+    return shortened(note, max(width - BAR_WIDTH - len(" 100%  "), 1))

@@ -1,11 +1,13 @@
 """An insight and all that stands beside it, for people and for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rich.padding import Padding
 from rich.text import Text
 
+from clearwell.adapters.cli.insights import show_citations, show_statement
 from clearwell.adapters.cli.printing import Terminal, shortened, visible
-from clearwell.adapters.cli.verdicts import check_name, flag_name, flag_sentence, outcome, verdict_json
+from clearwell.adapters.cli.verdicts import check_name, flag_name, flag_names, flag_sentence, outcome, verdict_json
 from clearwell.flow.hidden import escaped
 from clearwell.records import Beside, Dossier, Insight, InsightSource, InsightState, Json, Outcome
 
@@ -14,6 +16,7 @@ SHOWN_CHARS = 4000
 COLORS = {
     InsightState.PENDING: "yellow",
     InsightState.SNOOZED: "yellow",
+    InsightState.PROMOTING: "yellow",
     InsightState.PROMOTED: "green",
     InsightState.REJECTED: "red",
     InsightState.MERGED: "dim",
@@ -28,19 +31,21 @@ def show_insights(found: Sequence[Insight], terminal: Terminal) -> None:
         terminal.line(f"{number:>2}. {terminal.words(f'cli_state_{one.state}')}  {facts}", f"bold {COLORS[one.state]}")
         terminal.line(f"    {one.id}")
         if one.flags:
-            terminal.line(f"    ! {', '.join(flag_name(flag, terminal) for flag in one.flags)}", "yellow")
+            terminal.line(f"    ! {flag_names(one.flags, terminal)}", "yellow")
         terminal.block(shortened(escaped(one.summary), LINE_WIDTH * 2), indent=4)
 
 
 def _facts(one: Insight, terminal: Terminal) -> str:
     support = terminal.words(
         "cli_review_support",
-        rows=len(one.sources),
+        rows=one.support.rows,
         agents=one.support.agents,
         sessions=one.support.sessions,
         days=one.support.days,
     )
     parts = [support, terminal.words(f"cli_written_{one.written_by}"), terminal.age(one.created_at)]
+    if len(one.sources) > one.support.rows:
+        parts.insert(1, terminal.words("cli_review_against", count=len(one.sources) - one.support.rows))
     if one.snoozed_until is not None:
         parts.append(terminal.words("cli_review_until", until=terminal.moment(one.snoozed_until)))
     if one.merged_into is not None:
@@ -48,31 +53,35 @@ def _facts(one: Insight, terminal: Terminal) -> str:
     return " · ".join(parts)
 
 
-def show_dossier(one: Dossier, terminal: Terminal) -> None:
+def show_dossier(one: Dossier, terminal: Terminal, names: Mapping[str, str]) -> None:
     insight = one.insight
     title = terminal.words("cli_review_title", id=insight.id, version=insight.version)
-    terminal.line(f"{terminal.words(f'cli_state_{insight.state}')}: {title}", f"bold {COLORS[insight.state]}")
+    state = terminal.words(f"cli_state_{insight.state}")
+    terminal.line(terminal.named(state, title), f"bold {COLORS[insight.state]}")
     terminal.line(f"  {_facts(insight, terminal)}")
     if one.promotion is not None:
-        state, problem = one.promotion.state, one.promotion.problem
+        state, problem = one.promotion.state, one.promotion.explanation(terminal.language)
         told = terminal.words(f"cli_promotion_{state}", id=one.promotion.promotion.memory_id)
-        told += f" ({problem})" if problem else ""
+        told += f" {problem}" if problem else ""
         terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
     terminal.block(escaped(insight.summary[:SHOWN_CHARS]), indent=4)
+    show_citations(insight, terminal)
     for part in one.degraded:
         terminal.warn("cli_degraded", part=terminal.name(f"cli_part_{part}", part))
     _show_warnings(one, terminal)
     _show_sources(one, terminal)
     _show_beside(one, terminal)
-    _show_decisions(one, terminal)
+    _show_decisions(one, terminal, names)
 
 
 def _show_warnings(one: Dossier, terminal: Terminal) -> None:
-    if one.flags or one.rejected is not None or one.insight.contradictions:
+    if one.flags or one.rejected is not None or one.insight.contradictions or one.insight.notes:
         terminal.line()
     for flag in one.flags:
-        terminal.line(f"  ! {flag_name(flag, terminal)}: {flag_sentence(flag, terminal)}", "yellow")
+        terminal.line(f"  ! {terminal.named(flag_name(flag, terminal), flag_sentence(flag, terminal))}", "yellow")
+    for note in one.insight.notes:
+        terminal.line(f"  ! {escaped(note.text(terminal.language))}", "yellow")
     if one.rejected is not None:
         at, reason = terminal.moment(one.rejected.at), escaped(one.rejected.reason)
         terminal.line(f"  ! {terminal.words('rejected_before', at=at, reason=reason)}", "red")
@@ -87,6 +96,7 @@ def _show_sources(one: Dossier, terminal: Terminal) -> None:
         terminal.line(f"{number:>4}. {_source_facts(source, terminal)}", "bold")
         terminal.line(f"      {source.log_id}")
         terminal.block(shortened(escaped(source.content), LINE_WIDTH * 3), indent=6)
+        show_statement(source, terminal, indent=6)
         told = [
             f"{check_name(verdict.check, terminal)} {outcome(verdict, terminal)}"
             for verdict in one.verdicts.get(source.log_id, ())
@@ -118,21 +128,23 @@ def _show_beside(one: Dossier, terminal: Terminal) -> None:
     for number, each in enumerate(one.beside, start=1):
         name = terminal.words(f"cli_relation_{each.relation}")
         terminal.line(f"{number:>4}. {name} · {each.similarity:.2f} · {each.memory.id}", "bold")
-        if each.relation != "near":
-            terminal.block(escaped(each.explanation(terminal.language)), indent=6)
-        terminal.out.print(_diffed(each, colored=not terminal.out.no_color), soft_wrap=True)
+        if each.relation == "near":
+            terminal.block(shortened(escaped(each.memory.content), LINE_WIDTH * 2), indent=6)
+            continue
+        terminal.block(escaped(each.explanation(terminal.language)), indent=6)
+        terminal.out.print(Padding(_diffed(each, colored=not terminal.out.no_color), (0, 0, 0, 6), expand=False))
 
 
 def _diffed(one: Beside, *, colored: bool) -> Text:
     """The memory's words on the way to the insight's; marked by signs where there are no colours."""
-    text = Text("      ")
+    text = Text()
     for piece in one.diff:
         before, after = ("", "") if colored else MARKS[piece.op]
         text.append(f"{before}{visible(escaped(' '.join(piece.text.splitlines())))}{after}", STYLES[piece.op])
     return text
 
 
-def _show_decisions(one: Dossier, terminal: Terminal) -> None:
+def _show_decisions(one: Dossier, terminal: Terminal, names: Mapping[str, str]) -> None:
     if not one.decisions:
         return
     terminal.line()
@@ -144,7 +156,7 @@ def _show_decisions(one: Dossier, terminal: Terminal) -> None:
             [
                 terminal.moment(each.at),
                 terminal.words(f"cli_action_{each.action}"),
-                escaped(each.by),
+                escaped(names.get(each.by, each.by)),
                 escaped(each.reason or "–"),
             ]
             for each in one.decisions
@@ -162,6 +174,8 @@ def insight_json(one: Insight, terminal: Terminal) -> dict[str, Json]:
         "summary": one.summary,
         "summary_shown": escaped(one.summary),
         "written_by": one.written_by.value,
+        "sentences": [{"text": each.text, "sources": [*map(str, each.sources)]} for each in one.cited],
+        "notes": [{"code": each.code, "text": each.text(terminal.language)} for each in one.notes],
         "flags": list(one.flags),
         "score": one.score,
         "created_at": one.created_at.isoformat(),
@@ -188,6 +202,7 @@ def _source_json(source: InsightSource) -> dict[str, Json]:
         "flags": list(source.flags),
         "content": source.content,
         "content_shown": escaped(source.content),
+        "statement": source.statement,
     }
 
 
@@ -220,7 +235,8 @@ def dossier_json(one: Dossier, terminal: Terminal) -> Json:
         else {
             "memory_id": str(one.promotion.promotion.memory_id),
             "state": one.promotion.state,
-            "problem": one.promotion.problem,
+            "problem": one.promotion.explanation(terminal.language),
+            "problem_code": one.promotion.problem,
         },
         "degraded": list(one.degraded),
     }

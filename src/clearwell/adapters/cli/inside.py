@@ -9,6 +9,7 @@ from clearwell.adapters.cli.port import is_loopback
 from clearwell.adapters.cli.running import program
 from clearwell.flow.moving import startable
 from clearwell.messages import catalogue
+from clearwell.ports import TOMBSTONED
 from clearwell.records import UNASSIGNED, Admission, Move
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import Counts, Filtered, Overview
@@ -42,6 +43,7 @@ async def check_inside(inside: Inside, overview: Overview) -> None:
         check_silent_groups(inside, counts)
     if counts is not None:
         check_pending(inside, counts)
+    await check_promotions(inside, overview, everywhere=counts is not None)
     await check_keys(inside, overview)
 
 
@@ -144,6 +146,23 @@ def check_pending(inside: Inside, counts: Counts) -> None:
         inside.findings.mind("pending", "doctor_pending_late", **params, program=program())
     else:
         inside.findings.good("pending", "doctor_pending", rows=pending.rows)
+
+
+async def check_promotions(inside: Inside, overview: Overview, *, everywhere: bool) -> None:
+    """What people decided and is not carried out yet, and why."""
+    if inside.group is not None:
+        waiting = await overview.waiting_in(inside.group)
+    elif everywhere:
+        waiting = await overview.waiting()
+    else:
+        return
+    if not waiting:
+        inside.findings.good("promotions", "doctor_promotions")
+    for one in waiting:
+        code = "doctor_promotions_refused" if one.problem == TOMBSTONED else "doctor_promotions_waiting"
+        age = inside.findings.terminal.age(one.oldest)
+        params = {"rows": one.rows, "age": age, "id": one.memory_id, "group": one.group_id}
+        inside.findings.mind("promotions", code, **params, program=program())
 
 
 async def check_keys(inside: Inside, overview: Overview) -> None:

@@ -1,13 +1,14 @@
 """A digest and its insights, for people and for programs. Everything that an agent wrote is shown escaped."""
 
 from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.verdicts import flag_name, flags_json, verdict_json
+from clearwell.adapters.cli.verdicts import flag_names, flags_json, verdict_json
 from clearwell.flow.hidden import escaped
 from clearwell.records import Contradiction, Digest, DigestStatus, Insight, InsightSource, Json
 
 SOURCES_SHOWN = 6
 CONTRADICTIONS_SHOWN = 5
 SOURCE_WIDTH = 160
+CITED_WIDTH = 60
 
 
 def show_digest(digest: Digest, terminal: Terminal) -> None:
@@ -34,10 +35,10 @@ def show_insight(number: int, insight: Insight, terminal: Terminal) -> None:
         style="bold",
     )
     terminal.block(escaped(insight.summary), indent=4)
+    show_citations(insight, terminal)
     terminal.line(f"    {insight.id}")
     if insight.flags:
-        names = ", ".join(flag_name(flag, terminal) for flag in insight.flags)
-        terminal.line(f"    ! {names}", "yellow")
+        terminal.line(f"    ! {flag_names(insight.flags, terminal)}", "yellow")
     for note in insight.notes:
         terminal.line(f"    ! {escaped(note.text(terminal.language))}", "yellow")
     for one in insight.contradictions[:CONTRADICTIONS_SHOWN]:
@@ -45,6 +46,22 @@ def show_insight(number: int, insight: Insight, terminal: Terminal) -> None:
     if len(insight.contradictions) > CONTRADICTIONS_SHOWN:
         _show_more(len(insight.contradictions) - CONTRADICTIONS_SHOWN, terminal)
     _show_sources(insight, terminal)
+
+
+def show_citations(insight: Insight, terminal: Terminal) -> None:
+    """Which sources each sentence cites, by their numbers below."""
+    numbers = {source.log_id: number for number, source in enumerate(insight.sources, start=1)}
+    for one in insight.cited:
+        cited = terminal.listed(str(numbers[each]) for each in one.sources if each in numbers)
+        if cited:
+            text = shortened(escaped(one.text), CITED_WIDTH)
+            terminal.line(f"    {terminal.words('cli_insight_cites', text=text, sources=cited)}", "dim")
+
+
+def show_statement(source: InsightSource, terminal: Terminal, *, indent: int) -> None:
+    if source.statement is not None:
+        said = terminal.words("cli_source_statement", text=escaped(source.statement))
+        terminal.block(said, indent=indent)
 
 
 def _show_contradiction(one: Contradiction, terminal: Terminal) -> None:
@@ -56,7 +73,7 @@ def _show_contradiction(one: Contradiction, terminal: Terminal) -> None:
 
 def _show_sources(insight: Insight, terminal: Terminal) -> None:
     terminal.line(f"    {terminal.words('cli_insight_sources', count=len(insight.sources))}")
-    for source in insight.sources[:SOURCES_SHOWN]:
+    for number, source in enumerate(insight.sources[:SOURCES_SHOWN], start=1):
         facts = [
             escaped(source.agent_id or "–"),
             escaped(source.session_id or "–"),
@@ -65,11 +82,12 @@ def _show_sources(insight: Insight, terminal: Terminal) -> None:
         ]
         if source.confidence is not None:
             facts.append(terminal.words("cli_source_confidence", value=f"{source.confidence:g}"))
-        terminal.line(f"      • {' · '.join(facts)}")
-        terminal.line(f"        {source.log_id}")
+        terminal.line(f"{f'{number}.':>8} {' · '.join(facts)}")
+        terminal.line(f"         {source.log_id}")
         if source.flags:
-            terminal.line(f"        ! {', '.join(flag_name(flag, terminal) for flag in source.flags)}", "yellow")
-        terminal.block(shortened(escaped(source.content), SOURCE_WIDTH), indent=8)
+            terminal.line(f"         ! {flag_names(source.flags, terminal)}", "yellow")
+        terminal.block(shortened(escaped(source.content), SOURCE_WIDTH), indent=9)
+        show_statement(source, terminal, indent=9)
     if len(insight.sources) > SOURCES_SHOWN:
         _show_more(len(insight.sources) - SOURCES_SHOWN, terminal)
 
@@ -83,7 +101,7 @@ def digest_json(digest: Digest, terminal: Terminal, *, insights: bool = True) ->
         "id": str(digest.id),
         "group_id": digest.group_id,
         "status": digest.status.value,
-        "progress": digest.progress,
+        "progress": round(digest.progress, 4),
         "note": digest.explanation(terminal.language),
         "note_code": digest.note,
         "requested_by": digest.requested_by,

@@ -4,7 +4,7 @@ import json
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from rich import box
@@ -37,6 +37,13 @@ class Terminal:
     def name(self, code: str, otherwise: str) -> str:
         """The word for something that may be newer than its word."""
         return self.words(code) if code in catalogue() else otherwise
+
+    def listed(self, names: Iterable[str]) -> str:
+        """Names one after the other, with the commas of the language."""
+        return ("、" if self.language == "zh" else ", ").join(names)
+
+    def named(self, name: str, text: str) -> str:
+        return f"{name}：{text}" if self.language == "zh" else f"{name}: {text}"
 
     def tell(self, code: str, *, style: str = "", **params: object) -> None:
         self.line(self.words(code, **params), style)

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -115,3 +115,12 @@ def ask(settings: Settings, question: Callable[[Clearwell], Awaitable[T]]) -> T:
             return await question(clearwell)
 
     return run(answered())
+
+
+def ask_and_name(settings: Settings, question: Callable[[Clearwell], Awaitable[T]]) -> tuple[T, Mapping[str, str]]:
+    """The same, and what keys are called, by how their holders are recorded."""
+
+    async def both(clearwell: Clearwell) -> tuple[T, Mapping[str, str]]:
+        return await question(clearwell), await clearwell.keys.names()
+
+    return ask(settings, both)

@@ -1,12 +1,13 @@
 """``tombstone add``, ``tombstone list`` and ``tombstone lift``: values that must not come back."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from clearwell.adapters.cli.given import given_text, wanted_id
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
+from clearwell.adapters.cli.running import AsJson, Group, ask, ask_and_name, person, start
 from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Tombstone
 
@@ -38,14 +39,14 @@ def add(
 def show_all(group: Group, as_json: AsJson = False) -> None:
     """Show a group's tombstones, the newest first. The values themselves are not kept."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.tombstones(group, by=person()))
+    found, names = ask_and_name(settings, lambda clearwell: clearwell.memory.tombstones(group, by=person()))
     if as_json:
         terminal.json({"tombstones": [_json(one) for one in found]})
     elif not found:
         terminal.tell("cli_tombstone_none", group=group)
     else:
         headings = ["cli_head_id", "cli_head_kind", "cli_head_reason", "cli_head_made_by", "cli_head_created"]
-        terminal.table([*headings, "cli_head_state"], [_row(one, terminal) for one in found])
+        terminal.table([*headings, "cli_head_state"], [_row(one, terminal, names) for one in found])
 
 
 @tombstones.command()
@@ -64,23 +65,22 @@ def lift(
         terminal.tell("cli_tombstone_lifted", id=lifted, group=group)
 
 
-def _row(one: Tombstone, terminal: Terminal) -> list[str]:
+def _row(one: Tombstone, terminal: Terminal, names: Mapping[str, str]) -> list[str]:
     return [
         str(one.id),
         terminal.words(f"cli_kind_{one.kind}"),
         escaped(one.reason),
-        escaped(one.made_by),
+        escaped(names.get(one.made_by, one.made_by)),
         terminal.moment(one.made_at),
-        _state(one, terminal),
+        _state(one, terminal, names),
     ]
 
 
-def _state(one: Tombstone, terminal: Terminal) -> str:
-    if one.lifted_at is None:
+def _state(one: Tombstone, terminal: Terminal, names: Mapping[str, str]) -> str:
+    if one.lifted_at is None or one.lifted_by is None:
         return terminal.words("cli_tombstone_stands")
-    return terminal.words(
-        "cli_tombstone_is_lifted", by=escaped(one.lifted_by or "–"), at=terminal.moment(one.lifted_at)
-    )
+    by = escaped(names.get(one.lifted_by, one.lifted_by))
+    return terminal.words("cli_tombstone_is_lifted", by=by, at=terminal.moment(one.lifted_at))
 
 
 def _json(one: Tombstone) -> Json:

@@ -78,6 +78,10 @@ def flag_name(flag: str, terminal: Terminal) -> str:
     return terminal.name(f"cli_flag_{flag}", flag)
 
 
+def flag_names(flags: Sequence[str], terminal: Terminal) -> str:
+    return terminal.listed(flag_name(flag, terminal) for flag in flags)
+
+
 def flag_sentence(flag: str, terminal: Terminal) -> str:
     return terminal.name(f"flag_{flag}", "–")
 

@@ -9,7 +9,7 @@ import typer
 from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
-from clearwell.adapters.cli.verdicts import flag_name
+from clearwell.adapters.cli.verdicts import flag_names
 from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Label, WorkingEntry
 
@@ -75,7 +75,7 @@ def _show(found: Sequence[WorkingEntry], terminal: Terminal) -> None:
         terminal.line(f"{number:>2}. {terminal.words('label_ephemeral')}  {' · '.join(facts)}", "bold")
         terminal.line(f"    {entry.id}")
         if entry.flags:
-            terminal.line(f"    ! {', '.join(flag_name(flag, terminal) for flag in entry.flags)}", "yellow")
+            terminal.line(f"    ! {flag_names(entry.flags, terminal)}", "yellow")
         terminal.block(shortened(escaped(entry.content), SHOWN_WIDTH), indent=4)
 
 

@@ -195,15 +195,17 @@ def flags(given: Sequence[str], language: Language) -> list[Object]:
     return [{"flag": flag, "text": say(f"flag_{flag}", language)} for flag in given]
 
 
-def tombstone(one: Tombstone) -> Object:
+def tombstone(one: Tombstone, names: Mapping[str, str]) -> Object:
     return {
         "id": one.id,
         "group_id": one.group_id,
         "kind": one.kind,
         "reason": one.reason,
         "made_by": one.made_by,
+        "made_by_name": names.get(one.made_by, one.made_by),
         "made_at": one.made_at,
         "lifted_by": one.lifted_by,
+        "lifted_by_name": None if one.lifted_by is None else names.get(one.lifted_by, one.lifted_by),
         "lifted_at": one.lifted_at,
     }
 

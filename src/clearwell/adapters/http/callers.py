@@ -1,5 +1,6 @@
 """Who is asking: the key a request shows, or the person at the machine."""
 
+from collections.abc import Mapping
 from typing import Annotated, cast
 from uuid import UUID
 
@@ -81,6 +82,11 @@ def group_of_row(named: str | None, principal: Principal) -> str:
 async def group_of(request: Request, principal: Principal, kind: str, one: UUID, named: str | None) -> str:
     """The group of something that is named by its id: it may be left out, and is then looked for."""
     return named if named is not None else await running(request).review.group_of(kind, one, by=principal)
+
+
+async def names(request: Request) -> Mapping[str, str]:
+    """What keys are called, by how their holders are recorded."""
+    return await running(request).keys.names()
 
 
 def _only_group(principal: Principal) -> str | None:

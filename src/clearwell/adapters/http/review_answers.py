@@ -1,6 +1,7 @@
 """What goes out of review, as plain objects in the caller's language."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 from uuid import UUID
 
 from clearwell.adapters.http.answers import Object, flags, quarantine_row, verdict
@@ -27,6 +28,9 @@ from clearwell.records import (
     Verdict,
 )
 
+Names: TypeAlias = Mapping[str, str]
+"""What keys are called, by how their holders are recorded."""
+
 
 def decided(one: Decided) -> Object:
     return dict(one.to_json())
@@ -50,6 +54,8 @@ def insight(
     flagged = one.flags if given is None else given
     return {
         **insight_alone(one, language),
+        "sentences": [{"text": each.text, "sources": each.sources} for each in one.cited],
+        "notes": [{"code": each.code, "text": each.text(language)} for each in one.notes],
         "sources": [source(each, language, verdicts) for each in one.sources],
         "flags": list(flagged),
         "flags_said": flags([flag for flag in flagged if f"flag_{flag}" in catalogue()], language),
@@ -64,7 +70,7 @@ def source(one: InsightSource, language: Language, verdicts: Mapping[UUID, Seque
     return found
 
 
-def dossier(one: Dossier, language: Language) -> Object:
+def dossier(one: Dossier, language: Language, names: Names) -> Object:
     rejected = one.rejected
     return {
         **insight(one.insight, language, verdicts=one.verdicts, given=one.flags),
@@ -81,22 +87,24 @@ def dossier(one: Dossier, language: Language) -> Object:
         else {
             "at": rejected.at,
             "by": rejected.by,
+            "by_name": names.get(rejected.by, rejected.by),
             "reason": rejected.reason,
             "similarity": rejected.similarity,
             "text": say("rejected_before", language, at=f"{rejected.at:%Y-%m-%d}", reason=rejected.reason),
         },
-        "decisions": [decision(each) for each in one.decisions],
-        "promotion": None if one.promotion is None else _promotion_of(one.promotion),
+        "decisions": [decision(each, names) for each in one.decisions],
+        "promotion": None if one.promotion is None else _promotion_of(one.promotion, language),
         "degraded": one.degraded,
     }
 
 
-def _promotion_of(one: PromotionState) -> Object:
+def _promotion_of(one: PromotionState, language: Language) -> Object:
     return {
         "id": one.promotion.id,
         "memory_id": one.promotion.memory_id,
         "state": one.state,
-        "problem": one.problem,
+        "problem": one.explanation(language),
+        "problem_code": one.problem,
         "chunks": one.chunks,
     }
 
@@ -119,12 +127,13 @@ def beside(one: Beside, language: Language) -> Object:
     }
 
 
-def decision(one: Decision) -> Object:
+def decision(one: Decision, names: Names) -> Object:
     return {
         "id": one.id,
         "group_id": one.group_id,
         "action": one.action,
         "by": one.by,
+        "by_name": names.get(one.by, one.by),
         "at": one.at,
         "insight_id": one.insight_id,
         "promotion_id": one.promotion_id,
@@ -141,13 +150,14 @@ def decision(one: Decision) -> Object:
     }
 
 
-def promotion(one: PromotionState) -> Object:
+def promotion(one: PromotionState, language: Language, names: Names) -> Object:
     made, text = one.promotion, one.promotion.text
     return {
         "id": made.id,
         "memory_id": made.memory_id,
         "state": one.state,
-        "problem": one.problem,
+        "problem": one.explanation(language),
+        "problem_code": one.problem,
         "content": text.content,
         "content_shown": escaped(text.content),
         "agent_id": text.agent_id,
@@ -158,26 +168,30 @@ def promotion(one: PromotionState) -> Object:
         "origin_id": text.origin_id,
         "supersedes": made.supersedes,
         "decided_by": made.decided_by,
+        "decided_by_name": names.get(made.decided_by, made.decided_by),
         "decided_at": made.decided_at,
         "valid_to": one.valid_to,
         "chunks": one.chunks,
     }
 
 
-def provenance(one: Provenance, language: Language) -> Object:
+def provenance(one: Provenance, language: Language, names: Names) -> Object:
     return {
-        "promotions": [promotion(each) for each in one.promotions],
-        "decisions": [decision(each) for each in one.decisions],
+        "promotions": [promotion(each, language, names) for each in one.promotions],
+        "decisions": [decision(each, names) for each in one.decisions],
         "insights": [insight(each, language) for each in one.insights],
         "rows": [quarantine_row(each, language) for each in one.rows],
         "sightings_of": [{"id": entry, "layer": layer} for entry, layer in one.sightings_of],
     }
 
 
-def listed(one: Listed) -> Object:
+def listed(one: Listed, language: Language, names: Names) -> Object:
     return {
         "status": "listed",
-        "memories": [promotion(each) for each in one.memories],
+        "memories": [
+            {**promotion(each.state, language, names), "rests_on": {"meant": each.meant, "others": each.others}}
+            for each in one.memories
+        ],
         "token": one.token,
     }
 

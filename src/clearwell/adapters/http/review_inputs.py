@@ -1,5 +1,6 @@
 """What comes in for review, by structure."""
 
+from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
@@ -16,6 +17,16 @@ Id = Annotated[UUID, Field(strict=False)]
 Version = Annotated[int | None, Field(ge=1, description="the version that was looked at; 409 where it is another now")]
 
 
+class OnInsights(StrEnum):
+    """What can be decided on an insight."""
+
+    PROMOTE = Action.PROMOTE.value
+    REJECT = Action.REJECT.value
+    MERGE = Action.MERGE.value
+    SNOOZE = Action.SNOOZE.value
+    UNDO = Action.UNDO.value
+
+
 class Choice(Grouped):
     """What to do with one insight. The group may be left out: it is found by the id."""
 
@@ -26,8 +37,10 @@ class Choice(Grouped):
         raise NotImplementedError
 
 
-class PromoteInput(Choice):
-    """Promote as it is, or with other words. Both texts are kept."""
+class PromoteOutputInput(Grouped):
+    """Promote an output as it is, or with other words. An output never changes, and so it has no version."""
+
+    group_needed: ClassVar[bool] = False
 
     text: str | None = Field(None, description="the words to promote instead")
     scope: Annotated[Scope | None, Field(strict=False)] = Field(
@@ -44,6 +57,13 @@ class PromoteInput(Choice):
             raise InvalidInput("scope_with_agent", field="agent_id")
         return self.agent_id
 
+    def record(self) -> NewMemory:
+        return NewMemory(content=self.text or "", agent_id=self.reader(), supersedes=self.supersedes)
+
+
+class PromoteInput(PromoteOutputInput, Choice):
+    """Promote as it is, or with other words. Both texts are kept."""
+
     def wanted(self, insight_id: UUID) -> Wanted:
         return Wanted(
             action=Action.PROMOTE,
@@ -53,9 +73,6 @@ class PromoteInput(Choice):
             agent_id=self.reader(),
             supersedes=self.supersedes,
         )
-
-    def record(self) -> NewMemory:
-        return NewMemory(content=self.text or "", agent_id=self.reader(), supersedes=self.supersedes)
 
 
 class RejectInput(Choice):
@@ -98,7 +115,7 @@ class DecisionInput(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: Id
-    action: Annotated[Action, Field(strict=False)]
+    action: Annotated[OnInsights, Field(strict=False)]
     version: Version = None
     text: str | None = None
     agent_id: str | None = None
@@ -110,7 +127,7 @@ class DecisionInput(BaseModel):
 
     def wanted(self) -> Wanted:
         return Wanted(
-            action=self.action,
+            action=Action(self.action),
             id=self.id,
             version=self.version,
             text=self.text,
@@ -174,6 +191,7 @@ class DecisionParameters(Grouped):
 
 EXAMPLES: dict[str, Any] = {
     "promote": {"as it is": {}, "in other words": {"version": 1, "text": "发布窗口定于每周二上午十点。"}},
+    "promote_output": {"as it is": {"group_id": "grp-123"}, "in other words": {"text": "发布窗口定于每周二上午十点。"}},
     "reject": {"one": {"version": 1, "reason": "这只是一次测试。"}},
     "merge": {"two": {"with": ["01234567-89ab-7cde-8f01-23456789abcd"]}},
     "snooze": {"a week": {"days": 7}},

@@ -14,9 +14,10 @@ Place = tuple[str, ...]
 def review_metrics(numbers: Numbers, *, by_group: bool) -> Iterator[Metric]:
     yield _insights(numbers, by_group)
     yield _lag(numbers, by_group)
-    yield from _accepted(
-        "clearwell_accepted", "by agent", ["agent"] if by_group else [], _by_agent(numbers, by_group), by_group
-    )
+    if by_group:
+        yield from _accepted("clearwell_accepted", "by agent", ["agent"], _by_agent(numbers), by_group)
+    else:
+        yield from _accepted("clearwell_accepted", "of all agents, each thing once", [], _once(numbers), by_group)
     yield from _accepted(
         "clearwell_accepted_by_check", "by check", ["check", "outcome"], _by_check(numbers, by_group), by_group
     )
@@ -65,10 +66,16 @@ def _lag(numbers: Numbers, by_group: bool) -> Metric:
     return family
 
 
-def _by_agent(numbers: Numbers, by_group: bool) -> Iterator[tuple[Place, AcceptRate]]:
+def _by_agent(numbers: Numbers) -> Iterator[tuple[Place, AcceptRate]]:
+    """What rests on several agents counts for each of them."""
     for group, one in numbers.items():
         for rate in one.by_agent:
-            yield (group, rate.by or "") if by_group else (), rate
+            yield (group, rate.by or ""), rate
+
+
+def _once(numbers: Numbers) -> Iterator[tuple[Place, AcceptRate]]:
+    for one in numbers.values():
+        yield (), one.accepted
 
 
 def _by_check(numbers: Numbers, by_group: bool) -> Iterator[tuple[Place, AcceptRate]]:

@@ -15,7 +15,12 @@ LONGEST: Final = 240
 """Characters of one quote; what is longer is cut at a word and marked."""
 REPEATS: Final = 0.6
 """Share of a sentence's terms that quotes before it have, from which it says nothing new."""
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*|\n+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])\s*")
+_GOES_ON: Final = re.compile(r"(?:\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|Mr|Mrs|Ms|Dr|Prof))\.$")
+"""A full stop after which a sentence goes on whatever follows."""
+_MAY_GO_ON: Final = re.compile(r"(?:\b(?:[^\W\d_]\.){2,}|\b(?:etc|al|ca|Inc|Ltd|Corp|Co|St|min|max|hrs?|sec)\.)$")
+"""One after which it goes on where no capital letter follows, as in 7 a.m. to 9 p.m."""
+_BEFORE_NUMBER: Final = re.compile(r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?)\.$")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -56,9 +61,24 @@ def _fresh(rows: Sequence[DigestCandidate], said: Mapping[UUID, str], disputed: 
 
 
 def sentences(content: str) -> list[str]:
-    """One line each, nothing else changed."""
-    parts = (_SPACE.sub(" ", part).strip() for part in _SENTENCE.split(content))
-    return [part for part in parts if part]
+    """One line each, nothing else changed. A full stop that only shortens a word ends none."""
+    found: list[str] = []
+    for line in content.split("\n"):
+        parts = [part for part in (_SPACE.sub(" ", one).strip() for one in _SENTENCE.split(line)) if part]
+        for place, part in enumerate(parts):
+            if place and _goes_on(found[-1], part):
+                found[-1] = f"{found[-1]} {part}"
+            else:
+                found.append(part)
+    return found
+
+
+def _goes_on(before: str, after: str) -> bool:
+    if _GOES_ON.search(before):
+        return True
+    if _BEFORE_NUMBER.search(before):
+        return after[0].isdigit()
+    return _MAY_GO_ON.search(before) is not None and not after[0].isupper()
 
 
 def _cut(sentence: str) -> str:

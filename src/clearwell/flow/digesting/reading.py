@@ -27,6 +27,8 @@ class Gathered:
 
     candidates: Sequence[DigestCandidate]
     unsettled: int = 0
+    empty: bool = False
+    """Nothing was ever captured in the group."""
     problem: EmbedderUnavailable | None = None
 
     @property
@@ -45,6 +47,9 @@ class Reading:
         """All candidates of a group. At the last try what cannot be embedded is left without a vector."""
         unsettled = await self._settled(group_id, progress)
         found = await self._pages(group_id, progress)
+        if not found:
+            empty = not await self._material.holds_rows(group_id)
+            return Gathered(candidates=(), unsettled=unsettled, empty=empty)
         try:
             return Gathered(candidates=await self._embedded(group_id, found, progress), unsettled=unsettled)
         except EmbedderUnavailable as error:

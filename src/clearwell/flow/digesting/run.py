@@ -10,6 +10,7 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.digest import Draft, DraftLimits, Drafts, KnownText, RejectedText, draft
+from clearwell.flow.digesting.ending import Endings
 from clearwell.flow.digesting.progress import Progress, TakenOver
 from clearwell.flow.digesting.reading import Gathered, Reading
 from clearwell.flow.digesting.writing import Texts, Writing, problem_params
@@ -42,6 +43,7 @@ class Digesting:
         self._clock = clock
         self._ids = ids
         self._settings = settings
+        self._endings = Endings(settings)
 
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
         """Do one try; when to try again, where it failed and there are tries left."""
@@ -70,7 +72,7 @@ class Digesting:
         texts = await self._writing.write(run, allowed, progress, at=self._clock.now())
         await progress.tell("digest_stage_saving")
         made = replace(
-            self._ended(digest, gathered, texts),
+            self._endings.ended(digest, gathered, drafts, texts),
             report=self._report(drafts, gathered, texts),
             finished_at=self._clock.now(),
         )
@@ -114,25 +116,6 @@ class Digesting:
         """A value may have been refused while the drafts were made. What they hold stays a candidate."""
         refused = [any(await self._reading.refused(group_id, [one.content for one in made.sources])) for made in drafts]
         return [made for made, no in zip(drafts, refused, strict=True) if not no]
-
-    def _ended(self, digest: Digest, gathered: Gathered, texts: Texts) -> Digest:
-        """What is to be said of the result, the most important thing of it."""
-        rows, insights = len(gathered.candidates), len(texts.insights)
-        params: dict[str, Json] = {"insights": insights, "rows": rows, "wanted": self._settings.digest_min_insights}
-        if rows == 0 and gathered.unsettled:
-            return replace(digest, note="digest_nothing_settled", note_params={"waiting": gathered.unsettled})
-        if rows == 0:
-            return replace(digest, note="digest_nothing_new", note_params={})
-        if insights == 0:
-            return replace(digest, note="digest_no_insight", note_params=params)
-        if gathered.problem is not None:
-            missing: dict[str, Json] = {"missing": gathered.without_vector, **problem_params(gathered.problem)}
-            return replace(digest, note="digest_done_partly", note_params=params | missing)
-        if texts.problem is not None:
-            quoted: dict[str, Json] = {"quoted": texts.quoted, **problem_params(texts.problem)}
-            return replace(digest, note="digest_done_quoted", note_params=params | quoted)
-        few = insights < self._settings.digest_min_insights
-        return replace(digest, note="digest_done_few" if few else "digest_done", note_params=params)
 
     def _report(self, drafts: Drafts, gathered: Gathered, texts: Texts) -> dict[str, Json]:
         return {

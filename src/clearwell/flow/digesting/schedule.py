@@ -13,23 +13,33 @@ from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
 ACTOR = "schedule"
+EVERY_HOUR = ("*", "*/1")
 
 
 def latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
     """The last time that this schedule named, in UTC. None where there is no schedule, or it is none.
 
-    A time that a change of the clocks leaves out counts as the moment of the change.
+    A time that a change of the clocks leaves out counts as the moment of the change; one that it repeats counts once,
+    unless the schedule names every hour.
     """
     if not cron.strip():
         return None
     try:
         local = (now + timedelta(seconds=1)).astimezone(ZoneInfo(zone))
-        tick = croniter(cron, local).get_prev(datetime)
+        ticks = croniter(cron, local)
+        tick = ticks.get_prev(datetime)
+        while _repeated(tick) and cron.split()[1] not in EVERY_HOUR:
+            tick = ticks.get_prev(datetime)
     except (CroniterError, ZoneInfoNotFoundError, ValueError, KeyError):
         log.warning("a schedule of digests cannot be read", cron=cron, zone=zone)
         return None
     found: datetime = tick.astimezone(UTC)
     return found
+
+
+def _repeated(tick: datetime) -> bool:
+    """Whether the clocks, set back, show this time for the second time."""
+    return tick.astimezone(UTC).astimezone(tick.tzinfo).fold == 1
 
 
 class Scheduling:

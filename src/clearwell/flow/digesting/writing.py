@@ -8,6 +8,7 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, EmbedderUnavailable, WriterUnavailable
 from clearwell.flow.digest import Draft
+from clearwell.flow.digest.drafts import CONTRADICTION
 from clearwell.flow.digesting.progress import Progress
 from clearwell.flow.digesting.reading import Reading
 from clearwell.flow.hidden import escaped, flags_of
@@ -27,8 +28,11 @@ from clearwell.records import (
 )
 
 AT_ONCE = 2
-ABOUT_ONE = frozenset({"writer_nonsense", "writer_uncited", "writer_declined", "writer_refused_value"})
+ABOUT_ONE = frozenset(
+    {"writer_nonsense", "writer_uncited", "writer_too_long", "writer_declined", "writer_refused_value"}
+)
 """Failures that say nothing about the next question."""
+NOT_JUDGED = "self_consistency_not_checked"
 CLOSED = "。！？；…”』」"
 
 
@@ -99,7 +103,6 @@ class Writing:
     def _insight(self, run: Run, draft: Draft, answer: Written | WriterUnavailable | None, at: datetime) -> Insight:
         written = answer if isinstance(answer, Written) else None
         summary = draft.summary if written is None else joined(written.sentences)
-        found = () if written is None else flags_of(summary, {})
         return Insight(
             id=self._ids.new(),
             group_id=run.group_id,
@@ -110,7 +113,7 @@ class Writing:
             written_by=Writer.EXTRACTIVE if written is None else Writer.MODEL,
             sources=tuple(_source(one, written) for one in draft.sources),
             contradictions=_contradictions(draft, written),
-            flags=tuple(dict.fromkeys([*draft.flags, *found])),
+            flags=_flags(draft, written, summary),
             support=draft.support,
             score=draft.score,
             created_at=at,
@@ -165,6 +168,16 @@ def _contradictions(draft: Draft, written: Written | None) -> tuple[Contradictio
     for one in (*draft.contradictions, *(() if written is None else written.contradictions)):
         found.setdefault(frozenset({one.of, one.against}), one)
     return tuple(found.values())
+
+
+def _flags(draft: Draft, written: Written | None, summary: str) -> tuple[str, ...]:
+    """The draft's, those of a model's words, and a contradiction that only the model saw.
+
+    That nobody judged its sources says nothing of an insight: it is so of every one where there is no judge.
+    """
+    found = [] if written is None else flags_of(summary, {})
+    seen = [CONTRADICTION] if written is not None and written.contradictions else []
+    return tuple(flag for flag in dict.fromkeys([*seen, *draft.flags, *found]) if flag != NOT_JUDGED)
 
 
 def _notes(draft: Draft, answer: Written | WriterUnavailable | None) -> tuple[Note, ...]:

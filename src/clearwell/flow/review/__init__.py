@@ -2,8 +2,8 @@
 
 In order: ``beside`` (what a reviewer is shown, with ``diff``), ``desk`` (where one person at a time decides),
 ``standing`` (what may be decided), ``decide`` with one file for each decision (``promoting``, ``rejecting``,
-``merging``, ``snoozing``; ``recording`` keeps them), ``undo``, ``retract``, ``gauges``; ``Reviewing`` is the one
-facade over them.
+``merging``, ``snoozing``; ``recording`` keeps them), ``undo`` with ``holding`` (which memories hold), ``retract``,
+``gauges``; ``Reviewing`` is the one facade over them, with the ``verbs`` for single insights.
 """
 
 from clearwell.flow.review.beside import Showing

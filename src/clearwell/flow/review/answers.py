@@ -22,6 +22,7 @@ def decided_of(stored: Json) -> Decided:
         already=bool(stored.get("already")),
         undone=Action(str(stored["undone"])) if stored.get("undone") else None,
         memories=tuple(UUID(str(one)) for one in memories) if isinstance(memories, list) else (),
+        withdrawn=_id(stored.get("withdrawn")),
         insight=_standing(stored.get("insight")),
     )
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.hidden import flags_of
+from clearwell.flow.lifting import NEAR_REJECTED
 from clearwell.flow.normal import SENTENCES
 from clearwell.flow.review.diff import diff
 from clearwell.flow.review.standing import read
@@ -23,12 +24,14 @@ from clearwell.records import (
     PromotionState,
     Rejection,
     Vector,
+    Writer,
 )
 from clearwell.settings import Settings
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
-SINGLE_AUTHOR = "single_author"
-NEAREST = 5
+SINGLE_AUTHOR, NOT_JUDGED = "single_author", "self_consistency_not_checked"
+NEAREST, NEAR_FROM = 5, 0.2
+"""How many memories are shown, and from which calibrated similarity what says something else is near at all."""
 MOST_SENTENCES = 8
 _WEIGHT = {Relation.CONFLICT: 2, Relation.SAME: 1, Relation.DIFFERENT: 0}
 
@@ -58,20 +61,21 @@ class Showing:
         texts = _statements(insight.summary)
         vectors = await self._vectors(texts)
         decisions = tuple(await self._reviewed.decisions(group_id, insight_id=insight_id))
+        rejected = None if vectors is None else await self._rejected(group_id, vectors[0])
         return Dossier(
             insight=insight,
             verdicts={row.capture.id: row.verdicts for row in rows if row is not None},
             beside=() if vectors is None else await self._beside(insight, texts, vectors),
-            rejected=None if vectors is None else await self._rejected(group_id, vectors[0]),
+            rejected=rejected,
             decisions=decisions,
-            flags=_flags(insight),
+            flags=_flags(insight, near_rejected=NEAR_REJECTED in insight.flags if vectors is None else bool(rejected)),
             degraded=("embedder",) if vectors is None else (),
             promotion=await self._promotion(insight, decisions),
         )
 
     async def _promotion(self, insight: Insight, decisions: Sequence[Decision]) -> PromotionState | None:
         """What its promotion has led to so far: the memory may still wait for the model, or be withdrawn."""
-        if insight.state is not InsightState.PROMOTED:
+        if insight.state not in (InsightState.PROMOTED, InsightState.PROMOTING):
             return None
         undone = {one.undoes for one in decisions}
         made = [
@@ -97,6 +101,8 @@ class Showing:
         for text, memories in zip(texts, found, strict=True):
             for one in memories:
                 compared = self._compared(text, one)
+                if compared.relation is Relation.DIFFERENT and compared.similarity < NEAR_FROM:
+                    continue
                 known = best.get(one.memory.id)
                 if known is None or _rank(compared) > _rank(known[1]):
                     best[one.memory.id] = (one, compared)
@@ -124,7 +130,7 @@ class Showing:
             relation=_relation(compared, insight, memory.occurred_at or memory.created_at),
             reason=compared.reason,
             params=dict(compared.params),
-            diff=diff(memory.content, insight.summary),
+            diff=diff(memory.content, _words(insight, memory.content)),
         )
 
     async def _rejected(self, group_id: str, vector: Vector) -> Rejection | None:
@@ -144,6 +150,13 @@ def _statements(summary: str) -> list[str]:
     return [summary, *(sentences[:MOST_SENTENCES] if len(sentences) > 1 else [])]
 
 
+def _words(insight: Insight, known: str) -> str:
+    """The insight's words for a diff: that its sentences are quoted is no difference."""
+    if insight.written_by is not Writer.EXTRACTIVE or "“" in known:
+        return insight.summary
+    return "\n".join(line.removeprefix("“").removesuffix("”") for line in insight.summary.splitlines())
+
+
 def _rank(compared: Comparison) -> tuple[int, float]:
     return _WEIGHT[compared.relation], compared.similarity
 
@@ -160,9 +173,13 @@ def _relation(compared: Comparison, insight: Insight, known_since: datetime) -> 
             return NEAR
 
 
-def _flags(insight: Insight) -> tuple[str, ...]:
-    """Its own, those of its sources and of its words, and whether only one agent says so."""
-    own = [*insight.flags, *flags_of(insight.summary, {})]
-    sources = [flag for one in insight.sources for flag in one.flags]
+def _flags(insight: Insight, *, near_rejected: bool) -> tuple[str, ...]:
+    """Its own, those of its sources and of its words, whether only one agent says so, and whether such was rejected.
+
+    That nobody judged a source is said of that source: it is so of every one where there is no judge.
+    """
+    kept = [flag for flag in insight.flags if flag != NEAR_REJECTED]
+    own = [*kept, *([NEAR_REJECTED] if near_rejected else []), *flags_of(insight.summary, {})]
+    sources = [flag for one in insight.sources for flag in one.flags if flag != NOT_JUDGED]
     alone = [SINGLE_AUTHOR] if len({one.agent_id for one in insight.sources}) == 1 else []
     return tuple(dict.fromkeys([*own, *alone, *sources]))

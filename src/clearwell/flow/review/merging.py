@@ -12,7 +12,7 @@ from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.standing import at_desk, changed, require_open, support_of
 from clearwell.flow.review.wanted import Step, Wanted
 from clearwell.ports import Clock, Desk
-from clearwell.records import Action, Decided, Insight, InsightState, Principal, Standing, Writer
+from clearwell.records import Action, Before, Decided, Insight, InsightState, Principal, Standing, Writer
 from clearwell.settings import Settings
 
 MOST_MERGED = 50
@@ -30,7 +30,7 @@ class Merging:
             raise InvalidInput("merge_with_whom", field="with", limit=MOST_MERGED)
         text = wanted.text
         if text is not None:
-            text = limits.require_text(text, "text", max_bytes=self._settings.max_content_bytes)
+            text = limits.require_readable(text, "text", max_bytes=self._settings.max_content_bytes)
 
         async def step(desk: Desk) -> Decided:
             now = self._clock.now()
@@ -53,6 +53,7 @@ class Merging:
                 text_before=found.summary,
                 text_after=after.summary,
                 writer_before=found.written_by,
+                before=Before(flags=found.flags, contradictions=found.contradictions, support=found.support),
             )
             return Decided(status="merged", id=found.id, decision_id=decision.id, insight=Standing.of(after))
 
@@ -66,12 +67,13 @@ async def _open_other(desk: Desk, group_id: str, other: UUID, now: datetime) -> 
 
 
 def _united(united: Insight, first: Insight, others: Sequence[Insight], *, text: str | None, now: datetime) -> Insight:
-    """The first with the sources and flags of all. Other words have no vector yet."""
+    """The first with the sources, flags and contradictions of all. Other words have no vector yet."""
     summary = text or _texts(first, others)
     writer = first.written_by if text is None else Writer.PERSON
     flags = tuple(dict.fromkeys(flag for one in (first, *others) for flag in one.flags))
     after = changed(united, now, InsightState.PENDING, summary=summary, written_by=writer)
-    after = replace(after, support=support_of(united), flags=flags)
+    contradictions = {(one.of, one.against, one.layer): one for each in (first, *others) for one in each.contradictions}
+    after = replace(after, support=support_of(united), flags=flags, contradictions=tuple(contradictions.values()))
     return after if summary == first.summary else replace(after, embedding=None, embedding_model=None)
 
 

@@ -1,11 +1,13 @@
 """An insight becomes knowledge, in its own words or in a person's."""
 
+from dataclasses import replace
+
 from clearwell.errors import ClearwellError, Conflict
 from clearwell.flow import limits
-from clearwell.flow.normal import normalised
 from clearwell.flow.policies import said_by
+from clearwell.flow.promotable import as_it_is, says_the_same
 from clearwell.flow.promoter import Plan, Promoter, Wording
-from clearwell.flow.review.standing import at_desk, changed, read, require_open, state_word
+from clearwell.flow.review.standing import at_desk, changed, current, read, require_open, state_word
 from clearwell.flow.review.wanted import Moved, Step, Wanted
 from clearwell.ports import Clock, Desk, ReviewStore
 from clearwell.records import Decided, Insight, InsightState, NewMemory, Origin, Principal, Promoted, Standing
@@ -23,15 +25,18 @@ class PromotingInsights:
         insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
         text = insight.summary
         if wanted.text is not None:
-            text = limits.require_text(wanted.text, "text", max_bytes=self._settings.max_content_bytes)
+            text = limits.require_readable(wanted.text, "text", max_bytes=self._settings.max_content_bytes)
         (plan,) = await self._promoter.planned(group_id, [_memory(insight, text, wanted)])
 
         async def step(desk: Desk) -> Decided:
             now = self._clock.now()
             found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
             if found.state is InsightState.PROMOTED:
-                return await _promoted_before(desk, found, plan, edited=wanted.text is not None)
-            await require_open(desk, found)
+                before = await _promoted_before(desk, found, plan)
+                if wanted.supersedes in (None, before.id):
+                    return before
+            else:
+                await require_open(desk, found)
             if wanted.text is None and found.summary != insight.summary:
                 raise Moved(found.id)
             edited = text != found.summary
@@ -41,6 +46,8 @@ class PromotingInsights:
             (result,) = await self._promoter.write(desk, group_id, [plan], by=by, wording=wording)
             if isinstance(result, ClearwellError):
                 raise result
+            if not result.recorded:
+                return _promoted(result, found, plan)
             after = changed(found, now, InsightState.PROMOTED)
             await desk.change(after)
             await desk.judge([one.log_id for one in found.sources], by=found.id)
@@ -63,8 +70,8 @@ def _memory(insight: Insight, text: str, wanted: Wanted) -> NewMemory:
     )
 
 
-async def _promoted_before(desk: Desk, insight: Insight, plan: Plan, *, edited: bool) -> Decided:
-    """The same decision again is the same answer. Another text is another decision: undo first."""
+async def _promoted_before(desk: Desk, insight: Insight, plan: Plan) -> Decided:
+    """The same decision again is the same answer. Other words or readers are another decision: undo first."""
     last = await desk.standing(insight.id)
     if last is None or last.memory_id is None:
         await require_open(desk, insight)
@@ -72,8 +79,9 @@ async def _promoted_before(desk: Desk, insight: Insight, plan: Plan, *, edited: 
     state = (await desk.promotions([last.memory_id])).get(last.memory_id)
     if state is None or state.state == "withdrawn":
         raise Conflict("promoted_withdrawn", current={"memory_id": str(last.memory_id)}, id=insight.id)
-    if edited and normalised(plan.text.content) != normalised(state.promotion.text.content):
-        await require_open(desk, insight)
+    if not says_the_same(state, plan.text):
+        there = {**await current(desk, insight), **as_it_is(state)}
+        raise Conflict("insight_promoted_otherwise", current=there, id=insight.id, memory=last.memory_id)
     return Decided(
         status="promoting" if state.waiting else "promoted",
         id=last.memory_id,
@@ -81,7 +89,7 @@ async def _promoted_before(desk: Desk, insight: Insight, plan: Plan, *, edited: 
         promotion_id=state.promotion.id,
         chunks=state.chunks,
         already=True,
-        insight=Standing.of(insight),
+        insight=_standing(insight, waiting=state.waiting),
     )
 
 
@@ -95,5 +103,11 @@ def _promoted(result: Promoted, after: Insight, plan: Plan) -> Decided:
         superseded=None if superseded == result.id else superseded,
         chunks=result.chunks,
         already=result.already,
-        insight=Standing.of(after),
+        insight=_standing(after, waiting=result.waiting),
     )
+
+
+def _standing(insight: Insight, *, waiting: bool) -> Standing:
+    """As it is read: promoting while its memory is still to come."""
+    standing = Standing.of(insight)
+    return replace(standing, state=InsightState.PROMOTING) if waiting else standing

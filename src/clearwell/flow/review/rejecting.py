@@ -3,11 +3,10 @@
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow import limits
 from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import normalised, values_of
+from clearwell.flow.normal import as_summary, normalised, values_of
 from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.standing import at_desk, changed, read, require_open
 from clearwell.flow.review.wanted import Moved, Step, Wanted
-from clearwell.flow.tombstones import REASON_BYTES
 from clearwell.ports import Clock, Desk, Embedder, Ids, ReviewStore
 from clearwell.records import (
     Action,
@@ -20,9 +19,6 @@ from clearwell.records import (
     TombstoneKind,
     Vector,
 )
-
-QUOTED = "insight\x1f"
-"""No normalised text has this character: what begins so is no value that anybody can say."""
 
 
 class Rejecting:
@@ -43,7 +39,7 @@ class Rejecting:
         self._ids = ids
 
     async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
-        reason = limits.require_text(wanted.reason or "", "reason", max_bytes=REASON_BYTES)
+        reason = limits.require_a_reason(wanted.reason)
         insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
         digest = await self._knowledge.digest(group_id, _rejected_value(insight))
         vector = await self._vector_of(insight)
@@ -65,17 +61,19 @@ class Rejecting:
                 made_at=now,
             )
             made = await desk.reject(tombstone, digest, embedding=vector, model=self._embedder.model)
+            standing = None if made is not None else await desk.tombstone([digest])
+            tombstone_id = made if standing is None else standing.id
             after = changed(found, now, InsightState.REJECTED)
             await desk.change(after)
             await desk.judge([one.log_id for one in found.sources], by=found.id)
             decision = await self._recording.on_insight(
-                desk, Action.REJECT, found, by, now, reason=reason, tombstone_id=made
+                desk, Action.REJECT, found, by, now, reason=reason, tombstone_id=tombstone_id, already=made is None
             )
             return Decided(
                 status="rejected",
                 id=found.id,
                 decision_id=decision.id,
-                tombstone_id=made,
+                tombstone_id=tombstone_id,
                 insight=Standing.of(after),
             )
 
@@ -105,8 +103,8 @@ async def _rejected_before(desk: Desk, insight: Insight) -> Decided:
 
 
 def _rejected_value(insight: Insight) -> str:
-    """What a tombstone stands for: the summary. Where it only quotes a source its frame sets it apart from the source,
-    which is not rejected and may be said again; text like it is still flagged, by its vector."""
+    """What a tombstone stands for: the summary. Where it only quotes a source it is refused as a summary alone: nobody
+    promotes it, but the source is not rejected and may be said again. Text like it is flagged either way."""
     value = normalised(insight.summary)
     said = {one for source in insight.sources for one in values_of(source.content)}
-    return f"{QUOTED}{value}" if value in said else value
+    return as_summary(value) if value in said else value

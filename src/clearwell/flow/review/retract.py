@@ -9,14 +9,14 @@ from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.audit import Audited
 from clearwell.ports import Clock, Desk, Ids, RestsOn, ReviewStore
-from clearwell.records import Action, Decided, Decision, Principal, PromotionState
+from clearwell.records import Action, Decided, Decision, Principal, Resting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """What would be withdrawn. The token stands for exactly these memories."""
 
-    memories: tuple[PromotionState, ...]
+    memories: tuple[Resting, ...]
     token: str
 
 
@@ -34,13 +34,13 @@ class Retracting:
         limits.require_id(what.session_id, "session_id")
         limits.require_id(what.agent_id, "agent_id")
         found = tuple(await self._reviewed.resting_on(group_id, what))
-        return Listed(memories=found, token=token_of([one.promotion.memory_id for one in found]))
+        return Listed(memories=found, token=token_of([one.memory_id for one in found]))
 
     async def retract(
         self, desk: Desk, group_id: str, listed: Listed, *, token: str, reason: str | None, by: Principal
     ) -> Decided:
         """Withdraw what was listed. Where the list is another one by now nothing is done."""
-        ids = tuple(sorted(one.promotion.memory_id for one in listed.memories))
+        ids = tuple(sorted(one.memory_id for one in listed.memories))
         states = await desk.promotions(ids)
         if token != listed.token or any(states[one].state == "withdrawn" for one in ids):
             raise Conflict("retract_changed", current={"token": listed.token, "memories": len(ids)})

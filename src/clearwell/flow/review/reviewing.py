@@ -6,6 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
+from clearwell.flow import limits
 from clearwell.flow.access import require_in_group
 from clearwell.flow.gate import Gate
 from clearwell.flow.hidden import escaped
@@ -19,6 +20,7 @@ from clearwell.flow.review.desk import AtDesk
 from clearwell.flow.review.retract import Listed, Retracting
 from clearwell.flow.review.standing import awake
 from clearwell.flow.review.undo import Undoing
+from clearwell.flow.review.verbs import Verbs
 from clearwell.flow.review.wanted import Wanted
 from clearwell.ports import (
     Clock,
@@ -51,7 +53,7 @@ LONGEST_ID = 100
 """How much of what is no id is said back."""
 
 
-class Reviewing:
+class Reviewing(Verbs):
     def __init__(
         self,
         *,
@@ -127,11 +129,10 @@ class Reviewing:
         """One decision. What a promotion made can be retrieved when this returns, unless it says ``promoting``."""
         await self._gate.person(by, group_id, f"{wanted.action} insight {wanted.id}")
         if wanted.action is Action.UNDO:
+            reason = limits.require_reason(wanted.reason)
 
             async def step(desk: Desk) -> Decided:
-                return await self._undoing.last(
-                    desk, group_id, wanted.id, by=by, version=wanted.version, reason=wanted.reason
-                )
+                return await self._undoing.last(desk, group_id, wanted.id, by=by, version=wanted.version, reason=reason)
 
             return await self._desk.take(group_id, Action.UNDO, step, request=request)
         prepare = partial(self._deciding.prepared, group_id, wanted, by=by)
@@ -152,13 +153,15 @@ class Reviewing:
         *,
         by: Principal,
         reason: str | None = None,
+        only: Action | None = None,
         request: IdempotencyKey | None = None,
     ) -> Decided:
-        """Take back any decision by its id."""
+        """Take back any decision by its id; with ``only`` one of that kind, and no other."""
         await self._gate.person(by, group_id, f"undo decision {decision_id}")
+        why = limits.require_reason(reason)
 
         async def step(desk: Desk) -> Decided:
-            return await self._undoing.one(desk, group_id, decision_id, by=by, reason=reason)
+            return await self._undoing.one(desk, group_id, decision_id, by=by, reason=why, only=only)
 
         return await self._desk.take(group_id, Action.UNDO, step, request=request)
 
@@ -262,10 +265,11 @@ class Reviewing:
     ) -> Decided:
         """Withdraw what was listed, in one step."""
         await self._gate.person(by, group_id, "retract by origin")
+        why = limits.require_reason(reason)
 
         async def step(desk: Desk) -> Decided:
             listed = await self._retracting.listed(group_id, what)
-            return await self._retracting.retract(desk, group_id, listed, token=token, reason=reason, by=by)
+            return await self._retracting.retract(desk, group_id, listed, token=token, reason=why, by=by)
 
         return await self._desk.take(group_id, Action.RETRACT, step, request=request)
 

@@ -20,7 +20,7 @@ class Snoozing:
         self._clock = clock
 
     async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
-        until = self._until(wanted)
+        until, reason = self._until(wanted), limits.require_reason(wanted.reason)
 
         async def step(desk: Desk) -> Decided:
             now = self._clock.now()
@@ -28,15 +28,15 @@ class Snoozing:
             await require_open(desk, found)
             after = changed(found, now, InsightState.SNOOZED, snoozed_until=until)
             await desk.change(after)
-            decision = await self._recording.on_insight(
-                desk, Action.SNOOZE, found, by, now, until=until, reason=wanted.reason
-            )
+            decision = await self._recording.on_insight(desk, Action.SNOOZE, found, by, now, until=until, reason=reason)
             return Decided(status="snoozed", id=found.id, decision_id=decision.id, insight=Standing.of(after))
 
         return step
 
     def _until(self, wanted: Wanted) -> datetime:
         now = self._clock.now()
+        if wanted.until is not None and wanted.days is not None:
+            raise InvalidInput("snooze_twice", field="until", other="days")
         until = limits.require_moment(wanted.until, "until")
         if until is None:
             days = USUAL_DAYS if wanted.days is None else wanted.days

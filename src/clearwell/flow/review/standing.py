@@ -7,7 +7,7 @@ from uuid import UUID
 from clearwell.errors import Conflict, NotFound
 from clearwell.messages import Word
 from clearwell.ports import Desk, ReviewStore
-from clearwell.records import Insight, InsightState, Standing, Support
+from clearwell.records import Action, Insight, InsightState, Standing, Support
 
 OPEN = (InsightState.PENDING, InsightState.SNOOZED)
 
@@ -76,6 +76,22 @@ def changed(insight: Insight, now: datetime, state: InsightState, **more: object
     """The next version of an insight."""
     fields = {"snoozed_until": None, "merged_into": None, **more}
     return replace(insight, state=state, version=insight.version + 1, changed_at=now, **fields)  # type: ignore[arg-type]
+
+
+async def as_decided(desk: Desk, insight: Insight, now: datetime) -> Insight:
+    """The next version of an insight, in the state that the last decision which stands gave it."""
+    last = await desk.standing(insight.id)
+    match None if last is None else last.action:
+        case Action.PROMOTE:
+            return changed(insight, now, InsightState.PROMOTED)
+        case Action.REJECT:
+            return changed(insight, now, InsightState.REJECTED)
+        case Action.SNOOZE if last is not None and last.until is not None and last.until > now:
+            return changed(insight, now, InsightState.SNOOZED, snoozed_until=last.until)
+        case Action.MERGE if last is not None and insight.id in last.others:
+            return changed(insight, now, InsightState.MERGED, merged_into=last.insight_id)
+        case _:
+            return changed(insight, now, InsightState.PENDING)
 
 
 def support_of(insight: Insight) -> Support:

@@ -1,14 +1,17 @@
 """Every decision can be taken back, by a new one. What it changed is as before; what happened stays on record."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.flow.audit import Audited
+from clearwell.flow.lifting import Lifting
 from clearwell.flow.promoter import Promoter
-from clearwell.flow.review.standing import at_desk, changed, current, support_of
+from clearwell.flow.review.holding import Holding
+from clearwell.flow.review.standing import as_decided, at_desk, current, support_of
+from clearwell.messages import Word
 from clearwell.ports import Clock, Desk, Ids
 from clearwell.records import (
     Action,
@@ -21,9 +24,18 @@ from clearwell.records import (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reverted:
+    """What an undo did to memories."""
+
+    withdrawn: UUID | None = None
+    back: Sequence[UUID] = ()
+
+
 class Undoing:
-    def __init__(self, promoter: Promoter, clock: Clock, ids: Ids) -> None:
-        self._promoter = promoter
+    def __init__(self, promoter: Promoter, lifting: Lifting, clock: Clock, ids: Ids) -> None:
+        self._lifting = lifting
+        self._holding = Holding(promoter)
         self._clock = clock
         self._ids = ids
         self._audited = Audited(clock, ids)
@@ -38,11 +50,22 @@ class Undoing:
             raise Conflict("undo_nothing", current=await current(desk, insight), id=insight_id)
         return await self._undone(desk, decision, by=by, reason=reason)
 
-    async def one(self, desk: Desk, group_id: str, decision_id: UUID, *, by: Principal, reason: str | None) -> Decided:
-        """Take back one decision, whatever it was about."""
+    async def one(
+        self,
+        desk: Desk,
+        group_id: str,
+        decision_id: UUID,
+        *,
+        by: Principal,
+        reason: str | None,
+        only: Action | None = None,
+    ) -> Decided:
+        """Take back one decision, whatever it was about; with ``only`` it must be one of that kind."""
         decision = await desk.decision(decision_id)
         if decision is None:
             raise NotFound("decision_not_found", id=decision_id, group=group_id)
+        if only not in (None, decision.action):
+            raise Conflict("undo_of_another_kind", id=decision_id, was=Word(f"cli_action_{decision.action}"))
         if decision.action is Action.UNDO:
             raise Conflict("undo_of_undo", id=decision_id)
         if await desk.is_undone(decision_id):
@@ -65,13 +88,15 @@ class Undoing:
             tombstone_id=decision.tombstone_id,
             supersedes=decision.supersedes,
             others=decision.others,
+            origin_id=decision.origin_id,
             undoes=decision.id,
             reason=reason,
         )
         detail = {"decision": str(undo.id), "was": decision.action.value}
         about = f"decision {decision.id}"
         await desk.record(undo, self._audited.event("undo", about, undo.group_id, by=by.name, at=now, **detail))
-        after = await self._reverted(desk, decision, insight, by, now)
+        reverted = await self._reverted(desk, decision, by, now)
+        after = None if insight is None else await self._insight_after(desk, decision, insight, now)
         return Decided(
             status="undone",
             id=decision.insight_id or decision.memory_id or decision.id,
@@ -79,7 +104,8 @@ class Undoing:
             promotion_id=decision.promotion_id,
             tombstone_id=decision.tombstone_id,
             undone=decision.action,
-            memories=decision.others if decision.action is Action.RETRACT else (),
+            memories=tuple(reverted.back),
+            withdrawn=reverted.withdrawn,
             insight=None if after is None else Standing.of(after),
         )
 
@@ -107,64 +133,77 @@ class Undoing:
                 later=later.id,
             )
 
-    async def _reverted(
-        self, desk: Desk, decision: Decision, insight: Insight | None, by: Principal, now: datetime
-    ) -> Insight | None:
+    async def _reverted(self, desk: Desk, decision: Decision, by: Principal, now: datetime) -> _Reverted:
         match decision.action:
             case Action.PROMOTE:
-                await self._take_back_memory(desk, decision, now)
-                if decision.insight_id is None and decision.promotion_id is not None:
-                    await desk.free(by=decision.promotion_id)
+                return await self._take_back_memory(desk, decision, now)
             case Action.REJECT if decision.tombstone_id is not None:
-                await desk.lift(decision.tombstone_id, by=by.name, at=now)
+                if not await _is_still_rejected(desk, decision.tombstone_id):
+                    await self._lifting.lift(desk, decision.tombstone_id, by=by.name, at=now)
             case Action.RETRACT:
-                await self._bring_back(desk, decision.others)
+                return _Reverted(back=await self._holding.bring_back(desk, decision.others, now=now))
             case _:
                 pass
-        if insight is None:
-            return None
-        if decision.action is Action.MERGE:
-            return await self._separated(desk, decision, insight, now)
-        await desk.free(by=insight.id)
-        after = changed(insight, now, InsightState.PENDING)
-        await desk.change(after)
-        return after
+        return _Reverted()
 
-    async def _take_back_memory(self, desk: Desk, decision: Decision, now: datetime) -> None:
+    async def _take_back_memory(self, desk: Desk, decision: Decision, now: datetime) -> _Reverted:
         """The memory goes, unless another decision still holds it; what it superseded comes back."""
-        if decision.memory_id is not None and not await self._held(desk, decision.memory_id, decision):
-            await desk.withdraw([decision.memory_id], at=now)
-        if decision.supersedes is not None:
-            await self._bring_back(desk, [decision.supersedes])
+        await _free_output(desk, decision)
+        if decision.memory_id is None:
+            return _Reverted()
+        gone = await self._holding.let_go(desk, decision.memory_id, now=now)
+        replaced = [] if decision.supersedes is None else [decision.supersedes]
+        back = await self._holding.bring_back(desk, replaced, now=now)
+        if gone:
+            back += await self._holding.bring_back_alike(desk, decision.memory_id, now=now)
+        return _Reverted(withdrawn=decision.memory_id if gone else None, back=back)
 
-    async def _held(self, desk: Desk, memory_id: UUID, undone: Decision | None = None) -> bool:
-        """Whether a decision stands that this is knowledge. One from before decisions were recorded stands too."""
-        found = await desk.promoted_by(memory_id)
-        if all(decision.already for decision, _ in found):
-            return True
-        return any(not gone and (undone is None or decision.id != undone.id) for decision, gone in found)
-
-    async def _bring_back(self, desk: Desk, memory_ids: Sequence[UUID]) -> None:
-        """What nobody took back otherwise. A value that was refused in the meantime does not come back."""
-        states = await desk.promotions(memory_ids)
-        for memory_id, state in states.items():
-            digests = await self._promoter.digests(state.promotion.group_id, state.promotion.text.content)
-            tombstone = await desk.tombstone(digests)
-            if tombstone is not None:
-                raise Conflict("undo_tombstoned", id=memory_id, reason=tombstone.reason)
-        held = [one for one in memory_ids if one in states and await self._held(desk, one)]
-        if held:
-            await desk.restore(held)
-
-    async def _separated(self, desk: Desk, decision: Decision, insight: Insight, now: datetime) -> Insight:
-        await desk.separate(insight.id, decision.others)
-        for one in (await desk.insights(decision.others)).values():
-            await desk.change(changed(one, now, InsightState.PENDING))
-        alone = (await desk.insights([insight.id]))[insight.id]
-        text = decision.text_before or alone.summary
-        after = changed(alone, now, InsightState.PENDING, summary=text, support=support_of(alone))
-        after = replace(after, written_by=decision.writer_before or alone.written_by)
-        if text != alone.summary:
-            after = replace(after, embedding=None, embedding_model=None)
+    async def _insight_after(self, desk: Desk, decision: Decision, insight: Insight, now: datetime) -> Insight:
+        if decision.action is Action.MERGE:
+            return await _separated(desk, decision, insight, now)
+        after = await as_decided(desk, insight, now)
+        if after.state not in (InsightState.PROMOTED, InsightState.REJECTED):
+            await desk.free(by=insight.id)
         await desk.change(after)
         return after
+
+
+async def _is_still_rejected(desk: Desk, tombstone_id: UUID) -> bool:
+    """Whether somebody else's rejection keeps the value out: of another insight, or by hand."""
+    found = await desk.rejected_by(tombstone_id)
+    return all(decision.already for decision, _ in found) or any(not undone for _, undone in found)
+
+
+async def _free_output(desk: Desk, decision: Decision) -> None:
+    """An output that was promoted is free again, unless somebody else's decision on it stands."""
+    if decision.insight_id is not None or decision.promotion_id is None:
+        return
+    for mark in (decision.id, decision.promotion_id):
+        await desk.free(by=mark)
+    if decision.origin_id is None or decision.memory_id is None:
+        return
+    for other, undone in await desk.promoted_by(decision.memory_id):
+        if other.origin_id == decision.origin_id and not undone:
+            await desk.judge([decision.origin_id], by=other.id)
+            return
+
+
+async def _separated(desk: Desk, decision: Decision, insight: Insight, now: datetime) -> Insight:
+    await desk.separate(insight.id, decision.others)
+    for one in (await desk.insights(decision.others)).values():
+        await desk.change(await as_decided(desk, one, now))
+    alone = (await desk.insights([insight.id]))[insight.id]
+    text = decision.text_before or alone.summary
+    after = replace(
+        await as_decided(desk, alone, now),
+        summary=text,
+        written_by=decision.writer_before or alone.written_by,
+        support=support_of(alone),
+    )
+    if decision.before is not None:
+        before = decision.before
+        after = replace(after, support=before.support, flags=before.flags, contradictions=before.contradictions)
+    if text != alone.summary:
+        after = replace(after, embedding=None, embedding_model=None)
+    await desk.change(after)
+    return after

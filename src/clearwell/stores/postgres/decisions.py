@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import StillRunning
-from clearwell.ports import Claim, Clock, Desk, Lexicon, Waiting
+from clearwell.ports import TOMBSTONED, Claim, Clock, Desk, Lexicon, Waiting
 from clearwell.records import (
     AuditEvent,
     Decision,
@@ -69,13 +69,29 @@ class PostgresDecisions:
         rows = await self._database.run(Role.WORKER, one.group_id, query("waiting_promotion"), _waiting_params(one))
         return promotion_state_of(rows[0]).promotion if rows else None
 
-    async def carry_out(self, one: Waiting, chunks: Sequence[Memory], *, event: AuditEvent) -> bool:
+    async def carry_out(
+        self, one: Waiting, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+    ) -> bool:
+        params = _waiting_params(one)
         async with self._database.transaction(Role.WORKER, one.group_id) as transaction:
+            _, still, refused = await transaction.run(
+                [
+                    (query("alone_in_longterm"), params),
+                    (query("waiting_promotion"), params),
+                    (query("standing_tombstones"), {"group_id": one.group_id, "digests": list(digests)}),
+                ]
+            )
+            if not still or refused:
+                return False
+            replaced, _ = await transaction.run(
+                [
+                    (query("supersede_by_waiting"), {**params, "at": event.at}),
+                    (query("drop_replaced_work"), params),
+                ]
+            )
+            await reword(transaction, self._lexicon, one.group_id, replaced, by=-1)
             words = Words(self._lexicon, one.group_id, chunks)
             ends = await transaction.run(words.asked())
-            (still,) = await transaction.run([(query("waiting_promotion"), _waiting_params(one))])
-            if not still:
-                return False
             promotion = promotion_state_of(still[0]).promotion
             await transaction.run(
                 [
@@ -83,17 +99,16 @@ class PostgresDecisions:
                     *((query("add_memory"), memory_params(chunk) | more) for chunk, more in words.placed(ends)),
                     *words.changed(),
                     (query("add_event"), event_params(event)),
-                    (query("end_promotion_work"), _waiting_params(one)),
+                    (query("end_promotion_work"), params),
                 ]
             )
             return True
 
-    async def postpone(self, one: Waiting, *, problem: str, wait: timedelta | None = None) -> None:
+    async def postpone(self, one: Waiting, *, problem: str) -> None:
         params = {
             **_waiting_params(one),
             "problem": problem,
             "now": self._clock.now(),
-            "wait": wait,
             "first": FIRST,
             "longest": LONGEST,
         }
@@ -140,15 +155,24 @@ class PostgresDesk:
         (rows,) = await self._run((query("superseding_decision"), self._of_group(id=memory_id)))
         return decision_of(rows[0]) if rows else None
 
+    async def retracted_by(self, memory_id: UUID) -> Decision | None:
+        (rows,) = await self._run((query("retracting_decision"), self._of_group(id=memory_id)))
+        return decision_of(rows[0]) if rows else None
+
     async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         params = {"group_id": self._group_id, "digests": list(digests)}
         (rows,) = await self._run((query("standing_tombstones"), params))
         return tombstone_of(rows[0]) if rows else None
 
     async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        params = {"group_id": self._group_id, "fingerprint": fingerprint, "origin_id": text.origin_id}
+        params = self._of_group(fingerprint=fingerprint, origin_id=text.origin_id)
         (rows,) = await self._run((query("same_promotion"), params))
         return promotion_state_of(rows[0]) if rows else None
+
+    async def alike(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+        params = self._of_group(fingerprint=fingerprint, origin_id=text.origin_id)
+        (rows,) = await self._run((query("alike_promotions"), params))
+        return [promotion_state_of(row) for row in rows]
 
     async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
         params = {"group_id": self._group_id, "memory_ids": list(memory_ids)}
@@ -176,8 +200,10 @@ class PostgresDesk:
         chunks, _ = await self._run((query("withdraw"), params), (query("drop_promotion_work"), params))
         await reword(self._transaction, self._lexicon, self._group_id, chunks, by=-1)
 
-    async def restore(self, memory_ids: Sequence[UUID]) -> None:
-        (chunks,) = await self._run((query("restore"), self._of_group(ids=list(memory_ids))))
+    async def restore(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+        params = self._of_group(ids=list(memory_ids), at=at)
+        statements: list[Statement] = [(query(name), params) for name in ("keep_gaps", "restore", "wait_again")]
+        _, chunks, _ = await self._run(*statements)
         await reword(self._transaction, self._lexicon, self._group_id, chunks, by=1)
 
     async def change(self, insight: Insight) -> None:
@@ -212,8 +238,25 @@ class PostgresDesk:
         (added,) = await self._run((query("add_tombstone"), params))
         return tombstone.id if added[0]["rowcount"] else None
 
-    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> None:
-        await self._run((query("lift_tombstone"), self._of_group(id=tombstone_id, by=by, at=at)))
+    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+        (lifted,) = await self._run((query("lift_tombstone"), self._of_group(id=tombstone_id, by=by, at=at)))
+        return bool(lifted[0]["rowcount"])
+
+    async def rejected_by(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
+        (rows,) = await self._run((query("rejects_of"), self._of_group(id=tombstone_id)))
+        return [(decision_of(row), row["undone"]) for row in rows]
+
+    async def near_rejected(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        params = self._of_group(embedding=to_column(embedding), model=model)
+        (rows,) = await self._run((query("nearest_tombstone"), params))
+        return (tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None
+
+    async def flagged(self, flag: str) -> Sequence[Insight]:
+        (rows,) = await self._run((query("flagged_insights"), self._of_group(flag=flag)))
+        return list((await self.insights([row["id"] for row in rows])).values())
+
+    async def hurry(self, *, at: datetime) -> None:
+        await self._run((query("hurry_promotions"), self._of_group(problem=TOMBSTONED, at=at)))
 
     async def record(self, decision: Decision | None, event: AuditEvent) -> None:
         statements: list[Statement] = [(query("add_event"), event_params(event))]

@@ -81,7 +81,7 @@ class PostgresDigestRuns:
         return [
             Schedule(
                 group_id=row["group_id"],
-                since=row["first_settled_at"],
+                since=row["since"],
                 cron=row["digest_cron"],
                 zone=row["digest_zone"],
             )

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.records import (
     Admission,
+    Before,
     Contradiction,
     Insight,
     InsightSource,
@@ -30,7 +31,6 @@ def new_insight_params(insight: Insight, place: int) -> Mapping[str, Any]:
         **_params(insight),
         "digest_id": insight.digest_id,
         "position": place,
-        "contradictions": Jsonb([_contradiction_json(one) for one in insight.contradictions]),
         "score": insight.score,
         "at": insight.created_at,
         "sentences": Jsonb([_sentence_json(one) for one in insight.sentences]),
@@ -56,6 +56,7 @@ def _params(insight: Insight) -> dict[str, Any]:
         "summary": insight.summary,
         "written_by": insight.written_by,
         "flags": list(insight.flags),
+        "contradictions": Jsonb([_contradiction_json(one) for one in insight.contradictions]),
         "support": Jsonb(asdict(insight.support)),
         "model": insight.embedding_model,
         "embedding": None if insight.embedding is None else to_column(insight.embedding),
@@ -66,6 +67,22 @@ def insights_of(rows: Sequence[DictRow], sources: Sequence[DictRow]) -> list[Ins
     """With their sources, which come in the order of their insights."""
     by_insight = {key: list(found) for key, found in groupby(sources, key=lambda row: row["insight_id"])}
     return [_insight_of(row, [_source_of(one) for one in by_insight.get(row["id"], ())]) for row in rows]
+
+
+def before_json(before: Before) -> dict[str, Any]:
+    return {
+        "flags": list(before.flags),
+        "contradictions": [_contradiction_json(one) for one in before.contradictions],
+        "support": asdict(before.support),
+    }
+
+
+def before_of(stored: Mapping[str, Any]) -> Before:
+    return Before(
+        flags=tuple(stored["flags"]),
+        contradictions=tuple(_contradiction_of(one) for one in stored["contradictions"]),
+        support=Support(**stored["support"]),
+    )
 
 
 def _insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:

@@ -28,6 +28,9 @@ class PostgresDigestMaterial:
         rows = await self._run(where.group_id, "count_digest_candidates", most_considered=where.most_considered)
         return int(rows[0]["rows"])
 
+    async def holds_rows(self, group_id: str) -> bool:
+        return bool((await self._run(group_id, "group_holds_rows"))[0]["held"])
+
     async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
         params = {
             "group_id": where.group_id,

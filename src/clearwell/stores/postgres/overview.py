@@ -89,6 +89,17 @@ class Judged:
     given_up: GivenUp | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingPromotions:
+    """Promotions whose chunks are still to be made for one reason, and the one decided first."""
+
+    problem: str | None
+    rows: int
+    oldest: datetime
+    group_id: str
+    memory_id: UUID
+
+
 class Overview:
     """One read-only connection with the login of the database's address."""
 
@@ -148,6 +159,16 @@ class Overview:
     async def judged_in(self, group_id: str, *, since: datetime) -> Judged:
         async with self._as(Role.REVIEWER, group_id):
             return await self._judged({"since": since, "group_id": group_id})
+
+    async def waiting(self) -> list[WaitingPromotions]:
+        return await self._waiting({"group_id": None})
+
+    async def waiting_in(self, group_id: str) -> list[WaitingPromotions]:
+        async with self._as(Role.REVIEWER, group_id):
+            return await self._waiting({"group_id": group_id})
+
+    async def _waiting(self, params: Params) -> list[WaitingPromotions]:
+        return [WaitingPromotions(**row) for row in await self._rows("overview_waiting", params)]
 
     async def memories_in(self, group_id: str) -> dict[str, int]:
         """How many memories a group has, by the model of their vectors."""

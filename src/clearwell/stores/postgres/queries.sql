@@ -320,7 +320,9 @@ ORDER BY l.rank DESC, m.id, m.chunk_no
         AND (%(everything)s OR (
             (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
             AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
-            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s)
+            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s AND NOT EXISTS (
+                SELECT FROM memory_gaps g WHERE g.group_id = m.group_id AND g.memory_id = m.id
+                    AND g.withdrawn_at <= %(as_of)s AND g.restored_at > %(as_of)s))
             AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
             AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
             AND NOT EXISTS (
@@ -622,6 +624,14 @@ WHERE a.state = 'refused' AND a.settled_at >= %(since)s AND v.at >= %(since)s AN
     AND (%(group_id)s::text IS NULL OR a.group_id = %(group_id)s)
 ORDER BY a.settled_at DESC LIMIT 1
 
+-- name: overview_waiting
+-- Promotions that wait, by why, with the one that was decided first.
+SELECT DISTINCT ON (w.problem) w.problem, count(*) OVER (PARTITION BY w.problem) AS rows, p.decided_at AS oldest,
+    p.group_id, p.memory_id
+FROM promotion_work w JOIN promotions p ON p.group_id = w.group_id AND p.id = w.promotion_id
+WHERE %(group_id)s::text IS NULL OR w.group_id = %(group_id)s
+ORDER BY w.problem, p.decided_at, p.id
+
 -- name: overview_group_memories
 SELECT embedding_model, count(DISTINCT id) AS memories FROM memories
 WHERE group_id = %(group_id)s AND valid_to IS NULL GROUP BY embedding_model
@@ -705,7 +715,7 @@ SELECT i.id, i.group_id, i.digest_id, i.version, i.state, i.summary, i.written_b
 FROM insights i WHERE i.group_id = %(group_id)s AND i.digest_id = %(digest_id)s ORDER BY i.position
 
 -- name: digest_schedules
-SELECT w.group_id, w.first_settled_at, g.digest_cron, g.digest_zone
+SELECT w.group_id, greatest(w.first_settled_at, g.scheduled_at) AS since, g.digest_cron, g.digest_zone
 FROM working_groups w LEFT JOIN groups g ON g.group_id = w.group_id
 WHERE w.first_settled_at IS NOT NULL ORDER BY w.group_id
 
@@ -757,16 +767,28 @@ WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND shown_in IS NULL
 SELECT count(*) AS rows FROM admissions
 WHERE group_id = %(group_id)s AND state = 'pending' AND judge_tries = 0
 
+-- name: group_holds_rows
+SELECT EXISTS (SELECT FROM admissions WHERE group_id = %(group_id)s) AS held
+
+-- part: undigested_rows
+-- Row by row along the key, whatever the statistics say: OFFSET 0 keeps each look-up apart, where the planner, told of
+-- one row in a group that has thousands by now, would compare each row with all of them.
+FROM admissions a
+LEFT JOIN LATERAL (SELECT shown_in, judged_by, considered FROM digest_marks
+    WHERE group_id = %(group_id)s AND log_id = a.log_id OFFSET 0) d ON true
+
+-- part: undigested
+d.shown_in IS NULL AND d.judged_by IS NULL AND coalesce(d.considered, 0) < %(most_considered)s
+
 -- name: count_digest_candidates
-SELECT count(*) AS rows FROM admissions a
-LEFT JOIN digest_marks d ON d.group_id = a.group_id AND d.log_id = a.log_id
-WHERE a.group_id = %(group_id)s AND a.state <> 'pending'
-    AND (d.log_id IS NULL OR (d.shown_in IS NULL AND d.judged_by IS NULL AND d.considered < %(most_considered)s))
+SELECT count(*) AS rows
+-- include: undigested_rows
+WHERE a.group_id = %(group_id)s AND a.state <> 'pending' AND
+-- include: undigested
 
 -- name: plan_by_id
 -- A page is read along the index and stops when it is full: sorting all that is left for each page costs a hundredfold.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-    set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
     set_config('enable_sort', 'off', true)
 
 -- name: digest_candidates
@@ -774,15 +796,16 @@ SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan'
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
     a.state, a.flags, coalesce(d.considered, 0) AS considered, v.embedding
-FROM admissions a
-JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
-LEFT JOIN digest_marks d ON d.group_id = a.group_id AND d.log_id = a.log_id
-LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_id AND v.model = %(model)s
-WHERE a.group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR a.log_id > %(after)s) AND a.state <> 'pending'
+-- include: undigested_rows
+CROSS JOIN LATERAL (SELECT id, content, agent_id, session_id, node_id, node_type, occurred_at, raw_metadata
+    FROM quarantine_logs WHERE group_id = %(group_id)s AND id = a.log_id OFFSET 0) q
+LEFT JOIN LATERAL (SELECT embedding FROM quarantine_vectors
+    WHERE group_id = %(group_id)s AND log_id = a.log_id AND model = %(model)s OFFSET 0) v ON true
+WHERE a.group_id = %(group_id)s AND a.log_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000') AND a.state <> 'pending' AND
+-- include: undigested
     AND q.node_type <> ALL(%(without_types)s)
-    AND (d.log_id IS NULL OR (d.shown_in IS NULL AND d.judged_by IS NULL AND d.considered < %(most_considered)s))
-    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = a.group_id AND e.log_id = a.log_id
-        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail')
+    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s AND e.log_id = a.log_id
+        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0)
 ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: add_quarantine_vectors
@@ -819,9 +842,13 @@ WHERE %(among)s::text[] IS NULL OR group_id = ANY(%(among)s) ORDER BY group_id C
 
 -- name: change_group
 -- Only what is named in "changed" is changed.
-INSERT INTO groups (group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at)
-VALUES (%(group_id)s, %(system_prompt)s, %(digest_cron)s, %(digest_zone)s, %(at)s, %(at)s)
+INSERT INTO groups (group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at, scheduled_at)
+VALUES (%(group_id)s, %(system_prompt)s, %(digest_cron)s, %(digest_zone)s, %(at)s, %(at)s,
+    CASE WHEN coalesce(%(digest_cron)s, %(digest_zone)s) IS NOT NULL THEN %(at)s::timestamptz END)
 ON CONFLICT (group_id) DO UPDATE SET updated_at = excluded.updated_at,
+    scheduled_at = CASE WHEN 'digest_cron' = ANY(%(changed)s) AND excluded.digest_cron IS DISTINCT FROM groups.digest_cron
+        OR 'digest_zone' = ANY(%(changed)s) AND excluded.digest_zone IS DISTINCT FROM groups.digest_zone
+        THEN excluded.updated_at ELSE groups.scheduled_at END,
     system_prompt = CASE WHEN 'system_prompt' = ANY(%(changed)s) THEN excluded.system_prompt
         ELSE groups.system_prompt END,
     digest_cron = CASE WHEN 'digest_cron' = ANY(%(changed)s) THEN excluded.digest_cron ELSE groups.digest_cron END,
@@ -856,6 +883,17 @@ UPDATE memories SET valid_to = %(at)s
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
 RETURNING id, chunk_no, session_id, agent_id, author, content, position
 
+-- name: keep_gaps
+-- In which time memories that are to come back did not hold.
+INSERT INTO memory_gaps (group_id, memory_id, withdrawn_at, restored_at)
+SELECT group_id, id, min(valid_to), %(at)s::timestamptz FROM memories
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to <= %(at)s GROUP BY group_id, id
+ON CONFLICT (group_id, memory_id, withdrawn_at) DO NOTHING
+
+-- name: supersede_by_waiting
+-- What the decisions for a waiting promotion replace, withdrawn in the transaction that writes its chunks.
+SELECT id, chunk_no, session_id, agent_id, author, content, position FROM clearwell_supersede(%(promotion_id)s, %(at)s)
+
 -- name: restore
 UPDATE memories SET valid_to = NULL
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NOT NULL
@@ -868,6 +906,23 @@ INSERT INTO promotion_work (group_id, promotion_id, next_try_at) VALUES (%(group
 DELETE FROM promotion_work w USING promotions p
 WHERE w.group_id = %(group_id)s AND p.group_id = w.group_id AND p.id = w.promotion_id AND p.memory_id = ANY(%(ids)s)
 
+-- name: drop_replaced_work
+-- What a waiting promotion replaces and that waits too will not be made.
+DELETE FROM promotion_work w USING promotions old, promotions p, decisions d
+WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
+    AND d.group_id = p.group_id AND d.memory_id = p.memory_id AND d.action = 'promote' AND d.supersedes <> p.memory_id
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+    AND old.group_id = d.group_id AND old.memory_id = d.supersedes
+    AND w.group_id = old.group_id AND w.promotion_id = old.id
+
+-- name: wait_again
+-- Promotions that were withdrawn before their chunks were made wait for these again.
+INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
+SELECT p.group_id, p.id, %(at)s::timestamptz FROM promotions p
+WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
+    AND NOT EXISTS (SELECT FROM memories m WHERE m.group_id = p.group_id AND m.promotion_id = p.id)
+ON CONFLICT (group_id, promotion_id) DO NOTHING
+
 -- name: end_promotion_work
 DELETE FROM promotion_work WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
 
@@ -877,8 +932,11 @@ SELECT group_id, promotion_id FROM promotion_work WHERE next_try_at <= %(now)s O
 
 -- name: postpone_promotion
 UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,
-    next_try_at = %(now)s + coalesce(%(wait)s::interval, least(%(longest)s, %(first)s * 2 ^ least(attempts, 10)))
+    next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
+
+-- name: hurry_promotions
+UPDATE promotion_work SET next_try_at = %(at)s WHERE group_id = %(group_id)s AND problem = %(problem)s
 
 -- part: promotion_columns
 SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
@@ -905,30 +963,53 @@ FROM promotions p
 -- include: promotion_fate
 WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL
 
--- name: same_promotion
--- The same thing, or one from the same origin, that still holds.
-WITH alike AS MATERIALIZED (
-    SELECT * FROM promotions WHERE group_id = %(group_id)s
-        AND (fingerprint = %(fingerprint)s OR origin_id = %(origin_id)s::uuid)
+-- part: alike
+-- The same thing by what it says, or one from the same origin: made from it, or found made when it was promoted.
+WITH found AS MATERIALIZED (
+    SELECT id, bool_or(own) AS own FROM (
+        SELECT id, false AS own FROM promotions
+        WHERE group_id = %(group_id)s AND fingerprint = %(fingerprint)s
+        UNION ALL
+        SELECT id, true FROM promotions WHERE group_id = %(group_id)s AND origin_id = %(origin_id)s::uuid
+        UNION ALL
+        SELECT d.promotion_id, true FROM decisions d
+        WHERE d.group_id = %(group_id)s AND d.origin_id = %(origin_id)s::uuid AND d.action = 'promote'
+            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+    ) AS one GROUP BY id
 )
+
+-- name: same_promotion
+-- include: alike
 -- include: promotion_columns
-FROM alike p
+FROM found f JOIN promotions p ON p.group_id = %(group_id)s AND p.id = f.id
 -- include: promotion_fate
 WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
-ORDER BY p.id LIMIT 1
+ORDER BY f.own DESC, p.id LIMIT 1
+
+-- name: alike_promotions
+-- include: alike
+-- include: promotion_columns
+FROM found f JOIN promotions p ON p.group_id = %(group_id)s AND p.id = f.id
+-- include: promotion_fate
+ORDER BY p.id
 
 -- name: insights
 -- Insights of a group, or those with these ids: the newest digest first, each in the order of its ranks, what is like
--- something rejected last. A snoozed one whose time has come is pending.
+-- something rejected last. A snoozed one whose time has come is pending, one whose memory is still to come promoting.
 -- include: insight_columns
+    , w.waiting
 FROM insights i
+CROSS JOIN LATERAL (SELECT i.state = 'promoted' AND EXISTS (SELECT FROM decisions d
+    JOIN promotion_work w ON w.group_id = d.group_id AND w.promotion_id = d.promotion_id
+    WHERE d.group_id = i.group_id AND d.insight_id = i.id AND d.action = 'promote') AS waiting) AS w
 LEFT JOIN insights b ON b.group_id = i.group_id AND b.id = %(before)s::uuid
 WHERE i.group_id = %(group_id)s
     AND (%(ids)s::uuid[] IS NULL OR i.id = ANY(%(ids)s))
     AND (%(before)s::uuid IS NULL OR i.digest_id < b.digest_id OR (i.digest_id = b.digest_id
         AND ('near_rejected' = ANY(i.flags), i.position, i.id) > ('near_rejected' = ANY(b.flags), b.position, b.id)))
     AND (%(state)s::text IS NULL
-        OR CASE WHEN i.state = 'snoozed' AND i.snoozed_until <= %(now)s THEN 'pending' ELSE i.state END = %(state)s)
+        OR CASE WHEN i.state = 'snoozed' AND i.snoozed_until <= %(now)s THEN 'pending'
+            WHEN w.waiting THEN 'promoting' ELSE i.state END = %(state)s)
 ORDER BY i.digest_id DESC, 'near_rejected' = ANY(i.flags), i.position, i.id LIMIT %(limit)s
 
 -- name: insight_sources
@@ -946,9 +1027,12 @@ ORDER BY s.insight_id, s.merged_from NULLS FIRST, s.position, s.log_id
 
 -- name: change_insight
 UPDATE insights SET version = %(version)s, state = %(state)s, summary = %(summary)s, written_by = %(written_by)s,
-    flags = %(flags)s, support = %(support)s, model = %(model)s, embedding = %(embedding)s,
+    flags = %(flags)s, contradictions = %(contradictions)s, support = %(support)s, model = %(model)s, embedding = %(embedding)s,
     snoozed_until = %(snoozed_until)s, merged_into = %(merged_into)s, changed_at = %(changed_at)s
 WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: flagged_insights
+SELECT id FROM insights WHERE group_id = %(group_id)s AND %(flag)s = ANY(flags)
 
 -- name: unite_sources
 INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, merged_from)
@@ -970,15 +1054,16 @@ ON CONFLICT (group_id, log_id) DO UPDATE SET judged_by = excluded.judged_by WHER
 UPDATE digest_marks SET judged_by = NULL WHERE group_id = %(group_id)s AND judged_by = %(by)s
 
 -- name: add_decision
-INSERT INTO decisions (group_id, id, action, insight_id, promotion_id, memory_id, tombstone_id, supersedes, others,
-    undoes, already, until, reason, text_before, text_after, writer_before, decided_by, decided_at)
+INSERT INTO decisions (group_id, id, action, insight_id, promotion_id, memory_id, tombstone_id, supersedes, origin_id,
+    others, undoes, already, until, reason, text_before, text_after, writer_before, before, decided_by, decided_at)
 VALUES (%(group_id)s, %(id)s, %(action)s, %(insight_id)s, %(promotion_id)s, %(memory_id)s, %(tombstone_id)s,
-    %(supersedes)s, %(others)s, %(undoes)s, %(already)s, %(until)s, %(reason)s, %(text_before)s, %(text_after)s,
-    %(writer_before)s, %(by)s, %(at)s)
+    %(supersedes)s, %(origin_id)s, %(others)s, %(undoes)s, %(already)s, %(until)s, %(reason)s, %(text_before)s,
+    %(text_after)s, %(writer_before)s, %(before)s, %(by)s, %(at)s)
 
 -- part: decision_columns
-SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes, d.others,
-    d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before, d.decided_by, d.decided_at
+SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes,
+    d.origin_id, d.others, d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before,
+    d.before, d.decided_by, d.decided_at
 
 -- name: decisions
 -- include: decision_columns
@@ -1019,6 +1104,14 @@ WHERE d.group_id = %(group_id)s AND d.supersedes = %(id)s AND d.action = 'promot
     AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 ORDER BY d.id DESC LIMIT 1
 
+-- name: retracting_decision
+-- The last retraction of a memory that is not undone.
+-- include: decision_columns
+FROM decisions d
+WHERE d.group_id = %(group_id)s AND d.others @> ARRAY[%(id)s::uuid] AND d.action = 'retract'
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+ORDER BY d.id DESC LIMIT 1
+
 -- name: is_undone
 SELECT id FROM decisions WHERE group_id = %(group_id)s AND undoes = %(id)s
 
@@ -1046,8 +1139,13 @@ SELECT group_id FROM promotions WHERE memory_id = %(id)s
 SELECT DISTINCT insight_id FROM insight_sources WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
 
 -- name: merged_insights
--- The insights that went into these.
-SELECT id FROM insights WHERE group_id = %(group_id)s AND merged_into = ANY(%(ids)s)
+-- The insights that went into these, and those that had gone into them.
+WITH RECURSIVE merged AS (
+    SELECT id FROM insights WHERE group_id = %(group_id)s AND merged_into = ANY(%(ids)s)
+    UNION
+    SELECT i.id FROM merged m JOIN insights i ON i.group_id = %(group_id)s AND i.merged_into = m.id
+)
+SELECT id FROM merged WHERE id <> ALL(%(ids)s)
 
 -- name: rows_by_id
 -- include: whole_rows
@@ -1057,13 +1155,29 @@ WHERE q.group_id = %(group_id)s AND q.id = ANY(%(ids)s) ORDER BY q.id
 SELECT entry_id, layer FROM sightings WHERE group_id = %(group_id)s AND log_id = %(id)s ORDER BY entry_id
 
 -- name: memories_on_rows
--- The memories whose promotion came from these rows, or from an insight that rests on one of them.
+-- The memories whose promotion came from these rows, or from an insight that rests on one of them, or that were found
+-- made when one of them was promoted.
 SELECT DISTINCT p.memory_id FROM promotions p
 WHERE p.group_id = %(group_id)s AND p.origin_id = ANY(%(ids)s)
 UNION
 SELECT DISTINCT d.memory_id FROM insight_sources s JOIN decisions d ON d.group_id = s.group_id
     AND d.insight_id = s.insight_id AND d.action = 'promote'
 WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND d.memory_id IS NOT NULL
+UNION
+SELECT DISTINCT d.memory_id FROM decisions d
+WHERE d.group_id = %(group_id)s AND d.origin_id = ANY(%(ids)s) AND d.action = 'promote' AND d.memory_id IS NOT NULL
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+
+-- name: rows_under
+-- The outputs that memories rest on: what they were made from, and what decisions that stand promoted them from.
+SELECT p.memory_id, p.origin_id AS log_id FROM promotions p
+WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s) AND p.origin IN ('working', 'quarantine')
+UNION
+SELECT d.memory_id, coalesce(s.log_id, d.origin_id) FROM decisions d
+LEFT JOIN insight_sources s ON s.group_id = d.group_id AND s.insight_id = d.insight_id
+WHERE d.group_id = %(group_id)s AND d.memory_id = ANY(%(ids)s) AND d.action = 'promote'
+    AND coalesce(s.log_id, d.origin_id) IS NOT NULL
+    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 
 -- name: rows_of
 -- The rows that are meant by one source, session or agent.
@@ -1133,11 +1247,16 @@ FROM (
         AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 ) AS j
 
+-- name: numbers_accepted
+SELECT NULL AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
+    count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
+-- include: judged
+
 -- name: numbers_by_agent
 SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
 -- include: judged
-JOIN quarantine_logs q ON q.group_id = %(group_id)s AND q.id = j.log_id
+CROSS JOIN LATERAL (SELECT agent_id FROM quarantine_logs WHERE group_id = %(group_id)s AND id = j.log_id OFFSET 0) q
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
 -- name: numbers_by_check
@@ -1145,7 +1264,8 @@ GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
 -- include: judged
-JOIN ingress_verdicts v ON v.group_id = %(group_id)s AND v.log_id = j.log_id
+CROSS JOIN LATERAL (SELECT "check", outcome FROM ingress_verdicts
+    WHERE group_id = %(group_id)s AND log_id = j.log_id OFFSET 0) v
 GROUP BY 1 ORDER BY 1
 
 -- name: groups_under_review
@@ -1186,3 +1306,9 @@ WHERE m.group_id = %(group_id)s AND m.id = t.id AND m.chunk_no = t.chunk_no
 -- include: decision_columns
     , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
 FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = %(id)s AND d.action = 'promote' ORDER BY d.id
+
+-- name: rejects_of
+-- Every decision that made a tombstone or found it made, and whether it is undone.
+-- include: decision_columns
+    , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
+FROM decisions d WHERE d.group_id = %(group_id)s AND d.tombstone_id = %(id)s AND d.action = 'reject' ORDER BY d.id

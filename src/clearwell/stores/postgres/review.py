@@ -1,6 +1,8 @@
 """What reviewers read: insights, decisions, provenance both ways, calibration and numbers."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +21,9 @@ from clearwell.records import (
     PromotionState,
     Provenance,
     QuarantineRow,
+    Resting,
     ReviewNumbers,
+    resting,
 )
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
@@ -62,7 +66,11 @@ class PostgresReview:
     async def _insights(self, group_id: str, place: Mapping[str, Any], limit: int) -> list[Insight]:
         rows = await self._run(group_id, "insights", **place, limit=limit)
         sources = await self._run(group_id, "insight_sources", ids=[row["id"] for row in rows], chars=None)
-        return insights_of(rows, sources)
+        read = insights_of(rows, sources)
+        return [
+            replace(one, state=InsightState.PROMOTING) if row["waiting"] else one
+            for one, row in zip(read, rows, strict=True)
+        ]
 
     async def decisions(
         self, group_id: str, *, insight_id: UUID | None = None, before: UUID | None = None, limit: int = 50
@@ -88,7 +96,8 @@ class PostgresReview:
             for one in promotions
             if one.promotion.text.origin in (Origin.WORKING, Origin.QUARANTINE) and one.promotion.text.origin_id
         ]
-        rows = await self._rows(group_id, list(dict.fromkeys([*direct, *raw])))
+        found_made = [one.origin_id for one in decisions if one.memory_id == memory_id and one.origin_id]
+        rows = await self._rows(group_id, list(dict.fromkeys([*direct, *found_made, *raw])))
         return Provenance(
             promotions=tuple(promotions), decisions=tuple(decisions), insights=tuple(insights), rows=tuple(rows)
         )
@@ -113,14 +122,16 @@ class PostgresReview:
             sightings_of=tuple((row["entry_id"], Layer(row["layer"])) for row in seen),
         )
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[PromotionState]:
+    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
         named = {"session_id": what.session_id, "agent_id": what.agent_id}
-        rows = await self._run(group_id, "rows_of", source=what.source, **named)
-        on_rows = await self._run(group_id, "memories_on_rows", ids=[row["id"] for row in rows])
-        by_name = await self._run(group_id, "memories_of", **named)
-        ids = {row["memory_id"] for row in (*on_rows, *by_name)}
-        found = await self.promotions(group_id, sorted(ids))
-        return [one for one in found if one.state != "withdrawn"]
+        meant = {row["id"] for row in await self._run(group_id, "rows_of", source=what.source, **named)}
+        on_rows = await self._run(group_id, "memories_on_rows", ids=list(meant))
+        by_name = {row["memory_id"] for row in await self._run(group_id, "memories_of", **named)}
+        found = await self.promotions(group_id, sorted(by_name | {row["memory_id"] for row in on_rows}))
+        under: defaultdict[UUID, set[UUID]] = defaultdict(set)
+        for row in await self._run(group_id, "rows_under", ids=[one.promotion.memory_id for one in found]):
+            under[row["memory_id"]].add(row["log_id"])
+        return resting(found, under, meant, by_name)
 
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
         rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
@@ -142,9 +153,9 @@ class PostgresReview:
         return [_calibration_of(row) for row in await self._run(group_id, "calibration")]
 
     async def numbers(self, group_id: str) -> ReviewNumbers:
-        names = ("insights", "lag", "by_agent", "by_check", "memories", "digests")
+        names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")
         statements: list[Statement] = [(query(f"numbers_{name}"), {"group_id": group_id}) for name in names]
-        insights, lag, by_agent, by_check, memories, digests = await self._database.run_all(
+        insights, lag, accepted, by_agent, by_check, memories, digests = await self._database.run_all(
             Role.REVIEWER, group_id, statements
         )
         return ReviewNumbers(
@@ -154,6 +165,7 @@ class PostgresReview:
             lag_sum=lag[0]["total"],
             lag_count=lag[0]["count"],
             oldest_pending_at=next((row["oldest"] for row in insights if row["state"] == "pending"), None),
+            accepted=AcceptRate(**accepted[0]),
             by_agent=[AcceptRate(**row) for row in by_agent],
             by_check=[AcceptRate(**row) for row in by_check],
             memories=memories[0]["memories"],

@@ -3,8 +3,10 @@
 from typing import Any
 
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from clearwell.records import Action, Decision, NewMemory, Origin, Promotion, PromotionState, Writer
+from clearwell.stores.postgres.insights import before_json, before_of
 
 
 def decision_of(row: DictRow) -> Decision:
@@ -19,6 +21,7 @@ def decision_of(row: DictRow) -> Decision:
         memory_id=row["memory_id"],
         tombstone_id=row["tombstone_id"],
         supersedes=row["supersedes"],
+        origin_id=row["origin_id"],
         others=tuple(row["others"]),
         undoes=row["undoes"],
         already=row["already"],
@@ -27,6 +30,7 @@ def decision_of(row: DictRow) -> Decision:
         text_before=row["text_before"],
         text_after=row["text_after"],
         writer_before=None if row["writer_before"] is None else Writer(row["writer_before"]),
+        before=None if row["before"] is None else before_of(row["before"]),
     )
 
 
@@ -40,6 +44,7 @@ def decision_params(decision: Decision) -> dict[str, Any]:
         "memory_id": decision.memory_id,
         "tombstone_id": decision.tombstone_id,
         "supersedes": decision.supersedes,
+        "origin_id": decision.origin_id,
         "others": list(decision.others),
         "undoes": decision.undoes,
         "already": decision.already,
@@ -48,6 +53,7 @@ def decision_params(decision: Decision) -> dict[str, Any]:
         "text_before": decision.text_before,
         "text_after": decision.text_after,
         "writer_before": decision.writer_before,
+        "before": None if decision.before is None else Jsonb(before_json(decision.before)),
         "by": decision.by,
         "at": decision.at,
     }

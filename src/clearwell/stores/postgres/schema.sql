@@ -503,6 +503,114 @@ BEGIN
     END;
 END
 $$;
+CREATE TABLE public.decisions (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    action text NOT NULL,
+    insight_id uuid,
+    promotion_id uuid,
+    memory_id uuid,
+    tombstone_id uuid,
+    supersedes uuid,
+    others uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    undoes uuid,
+    already boolean DEFAULT false NOT NULL,
+    until timestamp with time zone,
+    reason text,
+    text_before text,
+    text_after text,
+    writer_before text,
+    decided_by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    origin_id uuid,
+    before jsonb,
+    CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
+    CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
+    CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
+);
+ALTER TABLE ONLY public.decisions FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.memories (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    chunk_no integer NOT NULL,
+    promotion_id uuid NOT NULL,
+    scope text NOT NULL,
+    agent_id text,
+    content text NOT NULL,
+    embedding public.halfvec NOT NULL,
+    embedding_model text NOT NULL,
+    session_id text,
+    author text,
+    occurred_at timestamp with time zone,
+    metadata jsonb NOT NULL,
+    promoted_at timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    "position" integer,
+    lexemes public.sparsevec(1048576) DEFAULT '{}/1048576'::public.sparsevec NOT NULL,
+    tokenizer_version smallint DEFAULT 0 NOT NULL,
+    asks boolean GENERATED ALWAYS AS (("right"(rtrim(content, ' 	
+"'')]*_”’」』）'::text), 1) = ANY (ARRAY['?'::text, '？'::text]))) STORED NOT NULL,
+    CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
+    CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
+)
+WITH (toast_tuple_target='8160');
+ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY public.memories ALTER COLUMN lexemes SET STORAGE MAIN;
+ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.promotion_work (
+    group_id text NOT NULL,
+    promotion_id uuid NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_try_at timestamp with time zone NOT NULL,
+    problem text
+);
+ALTER TABLE ONLY public.promotion_work FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.promotions (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    scope text NOT NULL,
+    agent_id text,
+    origin text NOT NULL,
+    origin_id uuid,
+    content text NOT NULL,
+    session_id text,
+    author text,
+    occurred_at timestamp with time zone,
+    metadata jsonb NOT NULL,
+    supersedes uuid,
+    decided_by text NOT NULL,
+    decided_at timestamp with time zone NOT NULL,
+    fingerprint bytea,
+    CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
+    CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
+    CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
+    CONSTRAINT promotions_origin_check CHECK ((origin = ANY (ARRAY['typed'::text, 'working'::text, 'quarantine'::text, 'insight'::text]))),
+    CONSTRAINT promotions_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
+);
+ALTER TABLE ONLY public.promotions FORCE ROW LEVEL SECURITY;
+CREATE FUNCTION public.clearwell_supersede(waiting uuid, at timestamp with time zone) RETURNS TABLE(id uuid, chunk_no integer, session_id text, agent_id text, author text, content text, "position" integer)
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE public.memories m SET valid_to = clearwell_supersede.at
+    FROM ( SELECT DISTINCT d.group_id,
+             d.supersedes AS id
+            FROM ((public.promotion_work w
+              JOIN public.promotions p ON (((p.group_id = w.group_id) AND (p.id = w.promotion_id))))
+              JOIN public.decisions d ON (((d.group_id = p.group_id) AND (d.memory_id = p.memory_id) AND (d.action = 'promote'::text))))
+           WHERE ((w.group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)) AND (w.promotion_id = clearwell_supersede.waiting) AND (d.supersedes <> p.memory_id) AND (NOT (EXISTS ( SELECT
+                    FROM public.decisions u
+                   WHERE ((u.group_id = d.group_id) AND (u.undoes = d.id))))))) replaced
+   WHERE ((m.group_id = replaced.group_id) AND (m.id = replaced.id) AND (m.valid_to IS NULL))
+   RETURNING m.id,
+     m.chunk_no,
+     m.session_id,
+     m.agent_id,
+     m.author,
+     m.content,
+     m."position";
+END;
 CREATE FUNCTION public.clearwell_worded(terms integer[]) RETURNS SETOF tid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 2000
     SET search_path TO 'pg_catalog'
@@ -594,30 +702,6 @@ CREATE TABLE public.audit_events (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.audit_events FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.decisions (
-    group_id text NOT NULL,
-    id uuid NOT NULL,
-    action text NOT NULL,
-    insight_id uuid,
-    promotion_id uuid,
-    memory_id uuid,
-    tombstone_id uuid,
-    supersedes uuid,
-    others uuid[] DEFAULT '{}'::uuid[] NOT NULL,
-    undoes uuid,
-    already boolean DEFAULT false NOT NULL,
-    until timestamp with time zone,
-    reason text,
-    text_before text,
-    text_after text,
-    writer_before text,
-    decided_by text NOT NULL,
-    decided_at timestamp with time zone NOT NULL,
-    CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
-    CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
-    CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
-);
-ALTER TABLE ONLY public.decisions FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.digest_marks (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -688,6 +772,7 @@ CREATE TABLE public.groups (
     updated_at timestamp with time zone NOT NULL,
     digest_cron text,
     digest_zone text,
+    scheduled_at timestamp with time zone,
     CONSTRAINT groups_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
 );
 ALTER TABLE ONLY public.groups FORCE ROW LEVEL SECURITY;
@@ -766,34 +851,14 @@ CREATE TABLE public.insights (
     CONSTRAINT insights_written_by_check CHECK ((written_by = ANY (ARRAY['extractive'::text, 'model'::text, 'person'::text])))
 );
 ALTER TABLE ONLY public.insights FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.memories (
+CREATE TABLE public.memory_gaps (
     group_id text NOT NULL,
-    id uuid NOT NULL,
-    chunk_no integer NOT NULL,
-    promotion_id uuid NOT NULL,
-    scope text NOT NULL,
-    agent_id text,
-    content text NOT NULL,
-    embedding public.halfvec NOT NULL,
-    embedding_model text NOT NULL,
-    session_id text,
-    author text,
-    occurred_at timestamp with time zone,
-    metadata jsonb NOT NULL,
-    promoted_at timestamp with time zone NOT NULL,
-    valid_to timestamp with time zone,
-    "position" integer,
-    lexemes public.sparsevec(1048576) DEFAULT '{}/1048576'::public.sparsevec NOT NULL,
-    tokenizer_version smallint DEFAULT 0 NOT NULL,
-    asks boolean GENERATED ALWAYS AS (("right"(rtrim(content, ' 	
-"'')]*_”’」』）'::text), 1) = ANY (ARRAY['?'::text, '？'::text]))) STORED NOT NULL,
-    CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
-    CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
-)
-WITH (toast_tuple_target='8160');
-ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE MAIN;
-ALTER TABLE ONLY public.memories ALTER COLUMN lexemes SET STORAGE MAIN;
-ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
+    memory_id uuid NOT NULL,
+    withdrawn_at timestamp with time zone NOT NULL,
+    restored_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_gaps_check CHECK ((withdrawn_at <= restored_at))
+);
+ALTER TABLE ONLY public.memory_gaps FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.memory_uses (
     group_id text NOT NULL,
     memory_id uuid NOT NULL,
@@ -801,38 +866,6 @@ CREATE TABLE public.memory_uses (
     last_used_at timestamp with time zone NOT NULL
 );
 ALTER TABLE ONLY public.memory_uses FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.promotion_work (
-    group_id text NOT NULL,
-    promotion_id uuid NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_try_at timestamp with time zone NOT NULL,
-    problem text
-);
-ALTER TABLE ONLY public.promotion_work FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.promotions (
-    group_id text NOT NULL,
-    id uuid NOT NULL,
-    memory_id uuid NOT NULL,
-    scope text NOT NULL,
-    agent_id text,
-    origin text NOT NULL,
-    origin_id uuid,
-    content text NOT NULL,
-    session_id text,
-    author text,
-    occurred_at timestamp with time zone,
-    metadata jsonb NOT NULL,
-    supersedes uuid,
-    decided_by text NOT NULL,
-    decided_at timestamp with time zone NOT NULL,
-    fingerprint bytea,
-    CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
-    CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
-    CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
-    CONSTRAINT promotions_origin_check CHECK ((origin = ANY (ARRAY['typed'::text, 'working'::text, 'quarantine'::text, 'insight'::text]))),
-    CONSTRAINT promotions_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
-);
-ALTER TABLE ONLY public.promotions FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.quarantine_logs (
     group_id text NOT NULL,
     id uuid NOT NULL,
@@ -974,6 +1007,8 @@ ALTER TABLE ONLY public.insights
     ADD CONSTRAINT insights_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (group_id, id, chunk_no);
+ALTER TABLE ONLY public.memory_gaps
+    ADD CONSTRAINT memory_gaps_pkey PRIMARY KEY (group_id, memory_id, withdrawn_at);
 ALTER TABLE ONLY public.memory_uses
     ADD CONSTRAINT memory_uses_pkey PRIMARY KEY (group_id, memory_id);
 ALTER TABLE ONLY public.promotion_work
@@ -1009,7 +1044,10 @@ CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id
 CREATE INDEX decisions_id ON public.decisions USING btree (id);
 CREATE INDEX decisions_insight ON public.decisions USING btree (group_id, insight_id) WHERE (insight_id IS NOT NULL);
 CREATE INDEX decisions_memory ON public.decisions USING btree (group_id, memory_id) WHERE (memory_id IS NOT NULL);
+CREATE INDEX decisions_origin ON public.decisions USING btree (group_id, origin_id) WHERE (origin_id IS NOT NULL);
 CREATE INDEX decisions_others ON public.decisions USING gin (others);
+CREATE INDEX decisions_supersedes ON public.decisions USING btree (group_id, supersedes) WHERE (supersedes IS NOT NULL);
+CREATE INDEX decisions_tombstone ON public.decisions USING btree (group_id, tombstone_id) WHERE (tombstone_id IS NOT NULL);
 CREATE UNIQUE INDEX decisions_undone ON public.decisions USING btree (group_id, undoes) WHERE (undoes IS NOT NULL);
 CREATE INDEX digests_id ON public.digests USING btree (id);
 CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
@@ -1088,6 +1126,7 @@ ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_gaps ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_uses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
 CREATE POLICY operator_finds_group ON public.decisions FOR SELECT TO clearwell_operator USING (true);
@@ -1112,6 +1151,7 @@ CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(cur
 CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insights USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.memory_gaps USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memory_uses USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotion_work USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -1191,6 +1231,43 @@ GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
+GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.decisions TO clearwell_operator;
+GRANT SELECT(id) ON TABLE public.decisions TO clearwell_operator;
+GRANT SELECT ON TABLE public.memories TO clearwell_agent;
+GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
+GRANT SELECT(ctid) ON TABLE public.memories TO clearwell_finder;
+GRANT SELECT(group_id) ON TABLE public.memories TO clearwell_finder;
+GRANT UPDATE(embedding) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(embedding_model) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_worker;
+GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_reviewer;
+GRANT UPDATE(problem) ON TABLE public.promotion_work TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
+GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_operator;
+GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
+GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
+GRANT SELECT(memory_id) ON TABLE public.promotions TO clearwell_operator;
+GRANT SELECT(origin_id) ON TABLE public.promotions TO clearwell_agent;
+REVOKE ALL ON FUNCTION public.clearwell_supersede(waiting uuid, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_supersede(waiting uuid, at timestamp with time zone) TO clearwell_worker;
 REVOKE ALL ON FUNCTION public.clearwell_worded(terms integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_agent;
 GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_reviewer;
@@ -1219,10 +1296,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
-GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
-GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
-GRANT SELECT(group_id) ON TABLE public.decisions TO clearwell_operator;
-GRANT SELECT(id) ON TABLE public.decisions TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
@@ -1263,6 +1336,7 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
 GRANT SELECT(group_id) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT(digest_cron) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT(digest_zone) ON TABLE public.groups TO clearwell_worker;
+GRANT SELECT(scheduled_at) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_reviewer;
@@ -1293,39 +1367,12 @@ GRANT UPDATE(embedding) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
-GRANT SELECT ON TABLE public.memories TO clearwell_agent;
-GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
-GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
-GRANT SELECT(ctid) ON TABLE public.memories TO clearwell_finder;
-GRANT SELECT(group_id) ON TABLE public.memories TO clearwell_finder;
-GRANT UPDATE(embedding) ON TABLE public.memories TO clearwell_worker;
-GRANT UPDATE(embedding_model) ON TABLE public.memories TO clearwell_worker;
-GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
-GRANT UPDATE("position") ON TABLE public.memories TO clearwell_reviewer;
-GRANT UPDATE("position") ON TABLE public.memories TO clearwell_worker;
-GRANT UPDATE("position") ON TABLE public.memories TO clearwell_eraser;
-GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_reviewer;
-GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_worker;
-GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_eraser;
-GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
-GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
-GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
-GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT ON TABLE public.memory_gaps TO clearwell_agent;
+GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;
 GRANT SELECT ON TABLE public.memory_uses TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memory_uses TO clearwell_worker;
 GRANT UPDATE(last_used_at) ON TABLE public.memory_uses TO clearwell_worker;
-GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
-GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
-GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
-GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_worker;
-GRANT UPDATE(problem) ON TABLE public.promotion_work TO clearwell_worker;
-GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
-GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
-GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_operator;
-GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
-GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
-GRANT SELECT(memory_id) ON TABLE public.promotions TO clearwell_operator;
-GRANT SELECT(origin_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from psycopg.rows import DictRow
 
@@ -56,14 +55,6 @@ class PostgresTombstones:
         statements = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
         added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
         return bool(added[0]["rowcount"])
-
-    async def lift(self, group_id: str, tombstone_id: UUID, *, event: AuditEvent) -> bool:
-        async with self._database.transaction(Role.REVIEWER, group_id) as transaction:
-            params = {"group_id": group_id, "id": tombstone_id, "by": event.actor, "at": event.at}
-            (lifted,) = await transaction.run([(query("lift_tombstone"), params)])
-            if lifted[0]["rowcount"]:
-                await transaction.run([(query("add_event"), event_params(event))])
-            return bool(lifted[0]["rowcount"])
 
     async def all(self, group_id: str) -> Sequence[Tombstone]:
         rows = await self._database.run(Role.REVIEWER, group_id, query("list_tombstones"), {"group_id": group_id})

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
 from clearwell.adapters.http.bodies import fitted, given
-from clearwell.adapters.http.callers import Caller, group_in, group_of, running
+from clearwell.adapters.http.callers import Caller, group_in, group_of, names, running
 from clearwell.adapters.http.inputs import RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.schemas.review import DecidedAnswer, DecidedManyAnswer, DossierAnswer, InsightsAnswer
@@ -53,7 +53,7 @@ async def shown(
 ) -> Response:
     group_id = await group_of(request, caller, "insight", insight_id, parameters.named_group)
     found = await running(request).review.insight(group_id, insight_id, by=caller)
-    return answers.answer(review_answers.dossier(found, language_of(request)))
+    return answers.answer(review_answers.dossier(found, language_of(request), await names(request)))
 
 
 @router.post(
@@ -112,7 +112,8 @@ decision(
     "reject",
     inputs.RejectInput,
     summary="Reject an insight",
-    description="Its sources are judged, and its words do not come back; the sources themselves may.",
+    description="Its sources are judged, and its words are not promoted until that is undone or the tombstone lifted; "
+    "the sources may be said again.",
 )
 decision(
     "merge",

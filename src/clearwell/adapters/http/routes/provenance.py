@@ -1,5 +1,6 @@
 """Where knowledge comes from and what rests on it; promotion straight from the tiers below; decisions and numbers."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from starlette.responses import Response
 from clearwell.adapters.http import answers, openapi, review_answers
 from clearwell.adapters.http import review_inputs as inputs
 from clearwell.adapters.http.bodies import given
-from clearwell.adapters.http.callers import Caller, group_in, group_of, running
+from clearwell.adapters.http.callers import Caller, group_in, group_of, names, running
 from clearwell.adapters.http.inputs import GroupParameters, RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.schemas.memory import PromotedAnswer
@@ -28,10 +29,10 @@ REFUSALS = (*openapi.WRITES, 404)
     summary="Promote an output straight from quarantine",
     description=f"With its session, agent and time. group_id may be left out. {PERSON}",
     responses=openapi.responses({200: ("Stored as verified memory.", [PromotedAnswer])}, REFUSALS),
-    openapi_extra=openapi.body(inputs.PromoteInput, examples={"one": {"group_id": "grp-123"}}),
+    openapi_extra=openapi.body(inputs.PromoteOutputInput, examples=inputs.EXAMPLES["promote_output"]),
 )
 async def promote_row(request: Request, caller: Caller, log_id: Id) -> Response:
-    wanted, key = await given(request, caller, inputs.PromoteInput, may_be_empty=True)
+    wanted, key = await given(request, caller, inputs.PromoteOutputInput, may_be_empty=True)
     group_id = await group_of(request, caller, "row", log_id, wanted.named_group)
     made = await running(request).review.promote_row(group_id, log_id, wanted.record(), by=caller, request=key)
     return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
@@ -59,10 +60,10 @@ async def promote_outputs(request: Request, caller: Caller) -> Response:
     summary="Promote a live entry of working memory",
     description=f"With its session, agent and time. {PERSON}",
     responses=openapi.responses({200: ("Stored as verified memory.", [PromotedAnswer])}, REFUSALS),
-    openapi_extra=openapi.body(inputs.PromoteInput, examples=inputs.EXAMPLES["promote"]),
+    openapi_extra=openapi.body(inputs.PromoteOutputInput, examples=inputs.EXAMPLES["promote_output"]),
 )
 async def promote_entry(request: Request, caller: Caller, group_id: str, entry_id: Id) -> Response:
-    wanted, key = await given(request, caller, inputs.PromoteInput, may_be_empty=True)
+    wanted, key = await given(request, caller, inputs.PromoteOutputInput, may_be_empty=True)
     made = await running(request).review.promote_entry(group_id, entry_id, wanted.record(), by=caller, request=key)
     return answers.answer(answers.promotion(made, "promoted"), headers=answers.replay_mark([made]))
 
@@ -78,7 +79,9 @@ async def origin(
 ) -> Response:
     group_id = await group_of(request, caller, "memory", memory_id, parameters.named_group)
     found = await running(request).review.origin(group_id, memory_id, by=caller)
-    return answers.answer({"id": memory_id, **review_answers.provenance(found, language_of(request))})
+    return answers.answer(
+        {"id": memory_id, **review_answers.provenance(found, language_of(request), await names(request))}
+    )
 
 
 @router.get(
@@ -92,7 +95,9 @@ async def influence(
 ) -> Response:
     group_id = await group_of(request, caller, "row", log_id, parameters.named_group)
     found = await running(request).review.influence(group_id, log_id, by=caller)
-    return answers.answer({"id": log_id, **review_answers.provenance(found, language_of(request))})
+    return answers.answer(
+        {"id": log_id, **review_answers.provenance(found, language_of(request), await names(request))}
+    )
 
 
 @router.post(
@@ -108,7 +113,8 @@ async def retract(request: Request, caller: Caller) -> Response:
     wanted, key = await given(request, caller, inputs.RetractInput)
     review, group_id = running(request).review, group_in(wanted, caller)
     if wanted.token is None:
-        return answers.answer(review_answers.listed(await review.list_resting_on(group_id, wanted.what(), by=caller)))
+        listed = await review.list_resting_on(group_id, wanted.what(), by=caller)
+        return answers.answer(review_answers.listed(listed, language_of(request), await names(request)))
     done = await review.retract(
         group_id, wanted.what(), token=wanted.token, reason=wanted.reason, by=caller, request=key
     )
@@ -128,7 +134,7 @@ async def decisions(
     found = await running(request).review.decisions(
         group_in(parameters, caller), by=caller, before=parameters.before, limit=limit + 1
     )
-    return answers.page("decisions", found, limit, review_answers.decision)
+    return answers.page("decisions", found, limit, partial(review_answers.decision, names=await names(request)))
 
 
 @router.post(

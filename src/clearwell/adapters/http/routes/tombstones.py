@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http import answers, openapi
 from clearwell.adapters.http.bodies import given
-from clearwell.adapters.http.callers import Caller, group_in, group_of_row, running
+from clearwell.adapters.http.callers import Caller, group_in, group_of_row, names, running
 from clearwell.adapters.http.inputs import GroupParameters, RowInput, TombstoneInput
 from clearwell.adapters.http.schemas.quarantine import IdAnswer, TombstonesAnswer
 
@@ -25,7 +25,8 @@ EXAMPLES = {"one": {"group_id": "grp-123", "value": "服务器的管理口令是
 )
 async def tombstones(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
     found = await running(request).memory.tombstones(group_in(parameters, caller), by=caller)
-    return answers.answer({"tombstones": [answers.tombstone(one) for one in found]})
+    known = await names(request)
+    return answers.answer({"tombstones": [answers.tombstone(one, known) for one in found]})
 
 
 @router.post(

@@ -17,7 +17,8 @@ class PromotionAnswer(BaseModel):
     id: UUID
     memory_id: UUID
     state: str = Field(examples=["verified", "promoting", "withdrawn"])
-    problem: str | None
+    problem: str | None = Field(description="why it is not verified yet")
+    problem_code: str | None
     content: str
     content_shown: str
     agent_id: str | None
@@ -28,6 +29,7 @@ class PromotionAnswer(BaseModel):
     origin_id: UUID | None
     supersedes: UUID | None
     decided_by: str
+    decided_by_name: str
     decided_at: datetime
     valid_to: datetime | None
     chunks: int
@@ -48,11 +50,22 @@ class ProvenanceAnswer(BaseModel):
     sightings_of: list[SightingOfAnswer]
 
 
+class RestsOnAnswer(BaseModel):
+    meant: int = Field(description="how many of the outputs of that source, session or agent")
+    others: int = Field(description="how many other outputs; the memory is withdrawn all the same")
+
+
+class RestingAnswer(PromotionAnswer):
+    """A memory that would be withdrawn, and on how many outputs it rests."""
+
+    rests_on: RestsOnAnswer
+
+
 class ListedAnswer(BaseModel):
     """What would be withdrawn, and the token to do it."""
 
     status: str = Field(examples=["listed"])
-    memories: list[PromotionAnswer]
+    memories: list[RestingAnswer]
     token: str
 
 

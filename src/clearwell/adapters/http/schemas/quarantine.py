@@ -130,8 +130,10 @@ class TombstoneAnswer(BaseModel):
     kind: TombstoneKind
     reason: str
     made_by: str
+    made_by_name: str
     made_at: datetime
     lifted_by: str | None
+    lifted_by_name: str | None
     lifted_at: datetime | None
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from clearwell.adapters.http.schemas.digests import ContradictionAnswer, SupportAnswer
+from clearwell.adapters.http.schemas.digests import ContradictionAnswer, NoteAnswer, SentenceAnswer, SupportAnswer
 from clearwell.adapters.http.schemas.memory import PromotedAnswer
 from clearwell.adapters.http.schemas.problems import Problem
 from clearwell.adapters.http.schemas.quarantine import FlagAnswer, VerdictAnswer
@@ -35,7 +35,10 @@ class DecidedAnswer(BaseModel):
     superseded: UUID | None = None
     chunks: int | None = None
     undone: Action | None = None
-    memories: list[UUID] | None = Field(None, description="what was retracted, or brought back")
+    memories: list[UUID] | None = Field(None, description="what was retracted, or what an undo brought back")
+    withdrawn: UUID | None = Field(
+        None, description="the memory that an undo took away; without it another decision still holds it"
+    )
     insight: StandingAnswer | None = None
 
 
@@ -80,6 +83,8 @@ class InsightAnswer(BaseModel):
     summary: str
     summary_shown: str = Field(description="the summary with every hidden character written out")
     written_by: Writer
+    sentences: list[SentenceAnswer] = Field(description="what of the summary cites which sources")
+    notes: list[NoteAnswer] = Field(description="what is to be said of how it came to be")
     sources: list[SourceAnswer]
     contradictions: list[ContradictionAnswer]
     flags: list[str]
@@ -132,6 +137,7 @@ class RejectedAnswer(BaseModel):
 
     at: datetime
     by: str
+    by_name: str
     reason: str
     similarity: float
     text: str
@@ -144,6 +150,7 @@ class DecisionAnswer(BaseModel):
     group_id: str
     action: Action
     by: str
+    by_name: str = Field(description="what the key is called by which it was decided")
     at: datetime
     insight_id: UUID | None
     promotion_id: UUID | None
@@ -166,6 +173,7 @@ class FollowedAnswer(BaseModel):
     memory_id: UUID
     state: str = Field(examples=["verified", "promoting", "withdrawn"])
     problem: str | None = Field(description="why it is not verified yet")
+    problem_code: str | None
     chunks: int
 
 

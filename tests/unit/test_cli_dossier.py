@@ -1,0 +1,94 @@
+"""What a reviewer reads of an insight: which sources its sentences cite, what is to be said of it, what is near it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from clearwell.adapters.cli.dossier import dossier_json, show_dossier, show_insights
+from clearwell.adapters.cli.insights import show_insight
+from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.http.review_answers import dossier as answered
+from clearwell.errors import WriterUnavailable
+from clearwell.records import Dossier
+from tests.path import PERSON, Path
+from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made
+
+
+async def first(path: Path) -> Dossier:
+    await keep(path, *agreed(GATEWAY))
+    (insight, *_) = (await made(path)).insights
+    return await path.review.insight("g", insight.id, by=PERSON)
+
+
+async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.CaptureFixture[str]) -> None:
+    found = await first(Path(writer=ScriptedWriter(["The gateway must be scaled up."])))
+    terminal = Terminal("en")
+    show_dossier(found, terminal, {})
+    shown = capsys.readouterr().out
+    assert "    “The gateway must be scaled up.” cites sources: 1\n" in shown
+    assert "      → in the model's words: it" in shown
+    show_insight(1, found.insight, terminal)
+    again = capsys.readouterr().out
+    assert "“The gateway must be scaled up.” cites sources: 1" in again
+    assert "      1. a" in again
+    told = dossier_json(found, terminal)
+    assert isinstance(told, dict)
+    source = str(found.insight.sources[0].log_id)
+    assert told["sentences"] == [{"text": "The gateway must be scaled up.", "sources": [source]}]
+
+
+async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    down = WriterUnavailable("writer_unreachable", where="api", said="refused")
+    found = await first(Path(writer=ScriptedWriter([down])))
+    show_dossier(found, Terminal("en"), {})
+    shown = capsys.readouterr().out
+    assert "could not be reached (refused)" in shown
+    assert "not judged" not in shown.partition("Sources:")[0]
+    answer = json.loads(json.dumps(answered(found, "en", {}), default=str))
+    assert [note["code"] for note in answer["notes"]] == ["insight_quoted_instead"]
+    assert answer["sentences"][0]["text"] == GATEWAY
+
+
+async def test_chinese_pages_are_set_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
+    found = await first(Path(writer=ScriptedWriter(["支付网关必须扩容。"])))
+    show_dossier(found, Terminal("zh"), {})
+    shown = capsys.readouterr().out
+    assert f"待定：洞察 {found.insight.id}，版本 1" in shown
+    assert ": " not in shown
+
+
+async def test_what_a_person_rewrote_cites_nothing() -> None:
+    found = await first(Path(writer=ScriptedWriter(["The gateway must be scaled up."])))
+    assert [one.text for one in found.insight.cited] == ["The gateway must be scaled up."]
+    assert replace(found.insight, summary="It must grow.").cited == ()
+
+
+async def test_a_contradiction_that_only_the_model_saw_is_flagged() -> None:
+    writer = ScriptedWriter(["The gateway must be scaled up."], torn=True)
+    found = await first(Path(writer=writer))
+    assert [one.reason for one in found.insight.contradictions] == ["contradiction_by_model"]
+    assert "contradiction" in found.insight.flags
+
+
+async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_difference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path()
+    await path.memory.promote("g", "Lunch is at noon.", by=PERSON)
+    await path.memory.promote("g", GATEWAY.replace("five", "six"), by=PERSON)
+    found = await first(path)
+    assert [one.relation for one in found.beside] == ["contradicts"]
+    show_dossier(found, Terminal("en"), {})
+    shown = capsys.readouterr().out
+    assert "[-six-]{+five+}" in shown
+    assert "{+“+}" not in shown
+
+
+async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    found = await first(Path())
+    support = replace(found.insight.support, rows=len(found.insight.sources) - 1)
+    show_insights([replace(found.insight, support=support)], Terminal("en"))
+    shown = capsys.readouterr().out
+    assert f"outputs: {support.rows}, agents: " in shown
+    assert " · against it: 1 · " in shown

@@ -1,0 +1,39 @@
+"""The bar of a digest that is being made, on terminals of every width."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from clearwell.adapters.cli.digests import bar_columns, beside_bar
+
+NOTES = (
+    "Embedding outputs that have no vector yet: 37 of 100.",
+    "正在为尚无向量的输出计算向量：37 / 100。",
+    "[red]x[/red]",
+)
+
+
+def drawn(note: str, width: int) -> str:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+    bar = Progress(*bar_columns(), console=console)
+    bar.add_task(beside_bar(note, width), total=100, completed=37)
+    with console.capture() as capture:
+        console.print(bar.get_renderable())
+    return capture.get()
+
+
+@pytest.mark.parametrize("note", NOTES)
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_bar_and_percentage_stand_beside_a_note_on_one_line(note: str, width: int) -> None:
+    (line,) = drawn(note, width).splitlines()
+    assert line.startswith("━" * 7)
+    assert " 37% " in line
+    assert "progress.percentage" not in line
+    assert note[:6] in line
+
+
+def test_a_note_is_no_markup_and_whole_where_it_fits() -> None:
+    for note in NOTES:
+        assert note in drawn(note, 120)

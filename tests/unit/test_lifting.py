@@ -1,0 +1,104 @@
+"""What a tombstone holds back, and what is free when it is lifted."""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.errors import Conflict
+from clearwell.records import Action
+from tests.path import LONG, OTHER, PERSON, Path
+from tests.unit.test_review import Weak, decide, insight, offered, verified
+
+
+async def held_back(path: Path, model: Weak) -> UUID:
+    """A promotion that waits, and a rejection of its value that came after it; the rejected insight."""
+    one = await offered(path, LONG)
+    model.down = True
+    assert (await path.memory.promote("g", LONG, by=PERSON)).waiting
+    await decide(path, Action.REJECT, one, reason="made up")
+    model.down = False
+    assert (await path.carrying_out.due(), verified(path)) == (0, [])
+    return one
+
+
+async def test_a_promotion_that_met_a_tombstone_is_carried_out_when_that_is_lifted() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    one = await held_back(path, model)
+    (waiting,) = path.ledger.delays.values()
+    assert waiting.problem == "promotion_tombstoned"
+    assert waiting.until - path.clock.now() <= timedelta(minutes=5), "looked at again, whatever lifts it"
+    await decide(path, Action.UNDO, one)
+    assert (await path.carrying_out.due(), verified(path)) == (1, [LONG])
+
+
+async def test_so_it_is_when_the_tombstone_itself_is_lifted() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    await held_back(path, model)
+    (stone,) = await path.memory.tombstones("g", by=PERSON)
+    await path.memory.lift_tombstone("g", stone.id, by=PERSON)
+    assert (await path.carrying_out.due(), verified(path)) == (1, [LONG])
+    assert [event.action for event in path.decisions.events].count("lift tombstone") == 1
+
+
+async def test_a_value_is_rejected_without_the_model() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    model.down = True
+    await path.memory.add_tombstone("g", LONG, reason="made up", by=PERSON)
+    model.down = False
+    with pytest.raises(Conflict):
+        await path.memory.promote("g", LONG, by=PERSON)
+
+
+async def test_a_value_that_two_insights_were_rejected_for_stays_out_until_both_are_undone() -> None:
+    path = Path()
+    one, two = await offered(path, LONG), await offered(path, LONG)
+    first = await decide(path, Action.REJECT, one, reason="made up")
+    second = await decide(path, Action.REJECT, two, reason="again")
+    assert first.tombstone_id == second.tombstone_id
+    await decide(path, Action.UNDO, one)
+    with pytest.raises(Conflict):
+        await path.memory.promote("g", LONG, by=PERSON)
+    await decide(path, Action.UNDO, two)
+    assert (await path.memory.promote("g", LONG, by=PERSON)).chunks == 1
+
+
+async def test_a_value_that_was_rejected_by_hand_stays_out_when_a_rejection_is_undone() -> None:
+    path = Path()
+    one = await offered(path, LONG)
+    await path.memory.add_tombstone("g", LONG, reason="no", by=PERSON)
+    await decide(path, Action.REJECT, one, reason="made up")
+    await decide(path, Action.UNDO, one)
+    with pytest.raises(Conflict):
+        await path.memory.promote("g", LONG, by=PERSON)
+
+
+async def test_what_is_like_a_rejected_value_says_so_only_while_that_stands() -> None:
+    path = Path()
+    one, like, other = [await offered(path, text) for text in (LONG, f"{LONG} Really.", OTHER)]
+    for text, flagged in ((f"{LONG} Really.", like), (OTHER, other)):
+        (vector,) = await path.embedder.embed([text])
+        path.ledger.put(
+            replace(
+                await insight(path, flagged),
+                flags=("near_rejected", "contradiction"),
+                embedding=vector,
+                embedding_model=path.embedder.model,
+            )
+        )
+    await path.memory.add_tombstone("g", OTHER, reason="no", by=PERSON)
+    await decide(path, Action.REJECT, one, reason="made up")
+    shown = await path.review.insight("g", like, by=PERSON)
+    assert (shown.rejected is not None, "near_rejected" in shown.flags) == (True, True)
+    await decide(path, Action.UNDO, one)
+    shown = await path.review.insight("g", like, by=PERSON)
+    assert (shown.rejected, "near_rejected" in shown.flags) == (None, False)
+    assert [(await insight(path, each)).flags for each in (like, other)] == [
+        ("contradiction",),
+        ("near_rejected", "contradiction"),
+    ]
+    assert (await insight(path, like)).version == 1, "nobody decided on it"

@@ -1,0 +1,59 @@
+"""The library's review: each decision by its name is the one that ``decide`` makes."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.adapters.http.bodies import fitted
+from clearwell.adapters.http.review_inputs import DecisionInput
+from clearwell.errors import Conflict, InvalidInput
+from clearwell.records import Action, InsightState
+from tests.path import LONG, OTHER, PERSON, Path, said
+from tests.unit.test_review import insight, offered, verified
+
+
+async def state(path: Path, insight_id: UUID) -> InsightState:
+    return (await insight(path, insight_id)).state
+
+
+async def test_one_insight_is_promoted_in_other_words_and_taken_back() -> None:
+    path = Path()
+    review, one = path.memory.review, await offered(path, LONG, said(LONG))
+    done = await review.promote("g", one, by=PERSON, text=OTHER, version=1)
+    assert verified(path) == [OTHER]
+    assert [row.capture.content for row in (await review.origin("g", done.id, by=PERSON)).rows] == [LONG]
+    undone = await review.undo_last("g", one, by=PERSON, reason="too early")
+    assert (undone.undone, verified(path)) == (Action.PROMOTE, [])
+    with pytest.raises(Conflict, match="version"):
+        await review.reject("g", one, by=PERSON, reason="no", version=1)
+
+
+async def test_insights_are_merged_snoozed_and_rejected() -> None:
+    path = Path()
+    review = path.memory.review
+    first, second, third = [await offered(path, text) for text in (LONG, OTHER, "Something else that was said.")]
+    await review.merge("g", first, [second], by=PERSON, text="Both of them.")
+    assert ((await insight(path, first)).summary, await state(path, second)) == ("Both of them.", InsightState.MERGED)
+    later = path.clock.now() + timedelta(days=2)
+    await review.snooze("g", first, by=PERSON, until=later)
+    assert (await insight(path, first)).snoozed_until == later
+    await review.reject("g", third, by=PERSON, reason="outdated")
+    assert await state(path, third) is InsightState.REJECTED
+
+
+async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit() -> None:
+    path = Path()
+    review, one = path.memory.review, await offered(path, LONG)
+    with pytest.raises(InvalidInput, match="until and days both say until when"):
+        await review.snooze("g", one, by=PERSON, days=3, until=path.clock.now() + timedelta(days=2))
+    with pytest.raises(InvalidInput, match="Say it in fewer words"):
+        await review.reject("g", one, by=PERSON, reason="x" * 5000)
+
+
+def test_an_action_that_is_none_is_told_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        fitted(DecisionInput, {"id": str(UUID(int=1)), "action": "retract"})
+    told = caught.value.text("en")
+    assert "promote, reject, merge, snooze or undo" in told
+    assert fitted(DecisionInput, {"id": str(UUID(int=1)), "action": "undo"}).wanted().action is Action.UNDO

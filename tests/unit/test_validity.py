@@ -1,0 +1,242 @@
+"""When a memory holds: never two for one, never none in between, and later it can be told what held when."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from clearwell.errors import Conflict
+from clearwell.flow.options import RetrieveOptions
+from clearwell.ports import RestsOn
+from clearwell.records import Action, NewMemory, Principal, Promoted
+from tests.path import LONG, OTHER, PERSON, Path, said
+from tests.unit.test_review import THIRD, Weak, decide, offered, verified
+
+STEP = timedelta(minutes=10)
+
+
+async def verified_at(path: Path, at: datetime) -> set[str]:
+    found = await path.memory.retrieve("payment backups billed", "g", by=PERSON, options=RetrieveOptions(as_of=at))
+    return {item.content for item in found.items}
+
+
+def later(path: Path) -> datetime:
+    """A moment of its own, and time before and after it."""
+    path.clock.forward(STEP)
+    now = path.clock.now()
+    path.clock.forward(STEP)
+    return now
+
+
+async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    model.down = True
+    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    assert (new.waiting, verified(path)) == (True, [LONG])
+    between = later(path)
+    model.down = False
+    assert (await path.carrying_out.due(), verified(path)) == (1, [OTHER])
+    after = later(path)
+    assert (await verified_at(path, between), await verified_at(path, after)) == ({LONG}, {OTHER})
+    assert new.decision_id is not None
+    await path.review.undo("g", new.decision_id, by=PERSON)
+    assert verified(path) == [LONG]
+
+
+async def test_a_waiting_replacement_that_is_undone_changes_nothing() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    one = await offered(path, OTHER)
+    model.down = True
+    assert (await decide(path, Action.PROMOTE, one, supersedes=old.id)).status == "promoting"
+    await decide(path, Action.UNDO, one)
+    model.down = False
+    path.clock.forward(STEP)
+    assert (await path.carrying_out.due(), verified(path)) == (0, [LONG])
+
+
+async def test_only_one_may_wait_to_replace_a_memory() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    model.down = True
+    first = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    assert (await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)).already
+    with pytest.raises(Conflict) as refused:
+        await path.memory.promote("g", THIRD, by=PERSON, supersedes=old.id)
+    assert refused.value.code == "supersedes_waiting"
+    assert refused.value.current["memory_id"] == str(first.id)
+
+
+async def test_as_of_tells_what_was_verified_then_also_where_that_was_undone() -> None:
+    path = Path()
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    first = later(path)
+    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    replaced = later(path)
+    assert new.decision_id is not None
+    await path.review.undo("g", new.decision_id, by=PERSON)
+    undone = later(path)
+    again = await path.memory.promote("g", THIRD, by=PERSON, supersedes=old.id)
+    second = later(path)
+    assert again.decision_id is not None
+    await path.review.undo("g", again.decision_id, by=PERSON)
+    last = later(path)
+    told = [await verified_at(path, moment) for moment in (first, replaced, undone, second, last)]
+    assert told == [{LONG}, {OTHER}, {LONG}, {THIRD}, {LONG}]
+
+
+async def test_what_waits_and_is_replaced_or_withdrawn_waits_again_after_the_undo() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    model.down = True
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    path.ledger.delays[old.promotion_id] = replace(path.ledger.delays[old.promotion_id], until=path.clock.now() + STEP)
+    model.down = False
+    assert (await path.carrying_out.due(), verified(path)) == (1, [OTHER])
+    path.clock.forward(2 * STEP)
+    assert (await path.carrying_out.due(), verified(path)) == (0, [OTHER])
+    undone = await path.review.undo("g", decision_of(new.decision_id), by=PERSON)
+    assert (undone.memories, verified(path)) == ((old.id,), [])
+    assert (await path.carrying_out.due(), verified(path)) == (1, [LONG])
+
+
+async def test_a_retraction_of_what_waits_is_undone_too() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
+    model.down = True
+    await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    retraction = await retracted(path)
+    model.down = False
+    assert await path.carrying_out.due() == 0
+    await path.review.undo("g", retraction, by=PERSON)
+    assert (await path.carrying_out.due(), verified(path)) == (1, [LONG])
+
+
+async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:
+    path = Path()
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    texts = [NewMemory(content=text, supersedes=old.id) for text in (OTHER, THIRD, OTHER)]
+    results = await path.promoting.promote("g", [*texts, NewMemory(content=OTHER, supersedes=UUID(int=1))], by=PERSON)
+    assert [getattr(one, "code", None) for one in results] == [None, "supersedes_withdrawn", None, "memory_not_found"]
+    assert (results[0], verified(path)) == (replace(results[2], already=False, recorded=True), [OTHER])  # type: ignore[type-var]
+
+
+async def promoted_row(path: Path, text: str = LONG) -> tuple[UUID, Promoted]:
+    row = (await path.memory.capture(said(text), by=PERSON, wait=True)).id
+    return row, await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+
+
+async def retracted(path: Path) -> UUID:
+    listed = await path.review.list_resting_on("g", RestsOn(session_id="s1"), by=PERSON)
+    done = await path.review.retract("g", RestsOn(session_id="s1"), token=listed.token, by=PERSON)
+    return decision_of(done.decision_id)
+
+
+def decision_of(given: UUID | None) -> UUID:
+    assert given is not None
+    return given
+
+
+async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_undo() -> None:
+    path = Path()
+    row, first = await promoted_row(path)
+    retraction = await retracted(path)
+    second = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    undone = await path.review.undo("g", retraction, by=PERSON)
+    assert (undone.memories, verified(path)) == ((), [LONG])
+    gone = await path.review.undo("g", decision_of(second.decision_id), by=PERSON)
+    assert (gone.withdrawn, gone.memories, verified(path)) == (second.id, (first.id,), [LONG])
+    await path.review.undo("g", decision_of(first.decision_id), by=PERSON)
+    assert verified(path) == []
+
+
+async def test_what_was_replaced_and_promoted_again_is_one_memory_after_the_undo() -> None:
+    path = Path()
+    old = await path.memory.promote("g", LONG, by=PERSON)
+    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    again = await path.memory.promote("g", LONG, by=PERSON)
+    assert sorted(verified(path)) == sorted([LONG, OTHER])
+    await path.review.undo("g", decision_of(new.decision_id), by=PERSON)
+    assert verified(path) == [LONG]
+    back = await path.review.undo("g", decision_of(again.decision_id), by=PERSON)
+    assert (back.memories, verified(path)) == ((old.id,), [LONG])
+
+
+async def test_what_is_still_retracted_does_not_come_back_for_another_reason() -> None:
+    path = Path()
+    row, _ = await promoted_row(path)
+    await retracted(path)
+    second = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    gone = await path.review.undo("g", decision_of(second.decision_id), by=PERSON)
+    assert (gone.memories, verified(path)) == ((), [])
+
+
+async def test_what_was_retracted_while_its_replacement_waited_stays_replaced() -> None:
+    model = Weak()
+    path = Path(embedder=model)
+    _, old = await promoted_row(path)
+    model.down = True
+    await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    retraction = await retracted(path)
+    model.down = False
+    assert await path.carrying_out.due() == 1
+    assert (await path.review.undo("g", retraction, by=PERSON)).memories == ()
+    assert verified(path) == [OTHER]
+
+
+async def test_each_persons_and_each_origins_promotion_holds_by_itself() -> None:
+    path = Path()
+    bob = Principal.local("bob")
+    row, first = await promoted_row(path)
+    typed = await path.memory.promote("g", LONG, by=PERSON)
+    bobs = await path.review.promote_row("g", row, NewMemory(content=""), by=bob)
+    made = (first, typed, bobs)
+    assert len({one.id for one in made}) == 1
+    assert [one.already for one in made] == [False, True, True]
+    assert len({one.decision_id for one in made}) == 3
+    for number, one in enumerate(made):
+        mark = path.ledger.mark("g", row).judged_by
+        assert (mark is not None, verified(path)) == (number < 3, [LONG])
+        undone = await path.review.undo("g", decision_of(one.decision_id), by=PERSON)
+        assert undone.withdrawn == (one.id if number == 2 else None)
+    assert (verified(path), path.ledger.mark("g", row).judged_by) == ([], None)
+
+
+async def test_who_says_the_same_again_has_decided_it_before() -> None:
+    path = Path()
+    row, first = await promoted_row(path)
+    again = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    typed = [await path.memory.promote("g", LONG, by=PERSON) for _ in range(2)]
+    assert (again.decision_id, again.already) == (first.decision_id, True)
+    assert typed[0].decision_id == typed[1].decision_id
+    assert len(path.ledger.decisions("g")) == sum(path.tally.decisions.values()) == 2
+
+
+async def test_an_output_whose_words_were_known_leads_to_the_memory_and_back() -> None:
+    path = Path()
+    typed = await path.memory.promote("g", LONG, by=PERSON)
+    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
+    assert (await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)).id == typed.id
+    origin = await path.review.origin("g", typed.id, by=PERSON)
+    assert [one.capture.id for one in origin.rows] == [row]
+    influence = await path.review.influence("g", row, by=PERSON)
+    assert [one.promotion.memory_id for one in influence.promotions] == [typed.id]
+
+
+async def test_only_what_comes_back_is_told_to_come_back() -> None:
+    path = Path()
+    made = [await promoted_row(path, text) for text in (LONG, OTHER)]
+    retraction = await retracted(path)
+    await path.review.undo("g", decision_of(made[0][1].decision_id), by=PERSON)
+    with pytest.raises(Conflict) as refused:
+        await path.review.undo("g", decision_of(made[1][1].decision_id), by=PERSON, only=Action.RETRACT)
+    assert refused.value.code == "undo_of_another_kind"
+    undone = await path.review.undo("g", retraction, by=PERSON, only=Action.RETRACT)
+    assert (undone.memories, verified(path)) == ((made[1][1].id,), [OTHER])
