@@ -19,7 +19,7 @@ from uuid import UUID
 from bench import span
 from bench.month import FLOOD, STYLES, Planted, month
 from bench.sameness import row
-from clearwell.flow.digest import CONTRADICTION, Draft, draft
+from clearwell.flow.digest import CONTRADICTION, Draft, draft, own_words
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Vector
 
@@ -53,9 +53,18 @@ class Outcome:
 
 
 async def embedded(embedder: OfflineEmbedder, planted: Sequence[Planted], cache: dict[str, Vector]) -> list[Planted]:
-    missing = sorted({one.row.content for one in planted} - cache.keys())
+    """As the job does it: whole texts first, then what they say without refrains."""
+    whole = await _with_vectors(embedder, planted, [one.row.content for one in planted], cache)
+    said = own_words([one.row for one in whole], embedder.similarity)
+    return await _with_vectors(embedder, whole, [said.get(one.row.log_id, one.row.content) for one in whole], cache)
+
+
+async def _with_vectors(
+    embedder: OfflineEmbedder, planted: Sequence[Planted], texts: Sequence[str], cache: dict[str, Vector]
+) -> list[Planted]:
+    missing = sorted(set(texts) - cache.keys())
     cache.update(zip(missing, await embedder.embed(missing), strict=True))
-    return [replace(one, row=replace(one.row, embedding=cache[one.row.content])) for one in planted]
+    return [replace(one, row=replace(one.row, embedding=cache[text])) for one, text in zip(planted, texts, strict=True)]
 
 
 def digested(planted: Sequence[Planted], embedder: OfflineEmbedder) -> Outcome:

@@ -407,3 +407,29 @@ async def test_waiting_is_told_only_where_there_is_something_to_wait_for(monkeyp
     await made(path)
     assert "digest_stage_settling" not in told
     assert "digest_stage_reading" in told
+
+
+async def test_rows_are_compared_without_refrains_and_with_them_where_the_model_is_down() -> None:
+    class Listening(FailingEmbedder):
+        heard: list[str]
+
+        async def embed(self, texts: Sequence[str]) -> list[Vector]:
+            found = await super().embed(texts)
+            self.heard.extend(texts)
+            return found
+
+    for down in (False, True):
+        embedder = Listening()
+        embedder.heard = []
+        path = Path(embedder=embedder)
+        matters = (GATEWAY, BACKUPS, "Invoices carry yesterday's date, Sydney customers complain about wrong totals.")
+        for matter in matters:
+            await keep(path, says(f"Before I forget: {matter}", "a1"), says(matter, "a2"))
+        embedder.heard.clear()
+        asked, _ = await path.memory.request_digest("g", by=PERSON)
+        embedder.down = down
+        await path.digesting.run("g", asked)
+        digest = await path.memory.digest(asked, by=PERSON)
+        assert set(embedder.heard) >= (set() if down else set(matters))
+        assert len(digest.insights) == len(matters)
+        assert not any("forget" in one.summary for one in digest.insights)

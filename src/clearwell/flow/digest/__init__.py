@@ -11,6 +11,9 @@
         limits: DraftLimits = DraftLimits(),
     ) -> Drafts
 
+Whoever has a model at hand embeds ``own_words`` first: rows whose vector is of their words without refrains cluster
+better.
+
 ``Drafts.drafts`` are in order of rank; each ``Draft`` has ``sources`` (candidates, most central first), ``quotes`` and
 ``summary`` (extractive), ``contradictions``, ``flags``, ``support``, ``score``, ``nearest`` (ids of verified memories
 with similarity), ``near_rejected`` (reason, at) and ``embedding``. ``Drafts.report`` is JSON. The order of the
@@ -33,6 +36,7 @@ from clearwell.flow.digest.drafts import (
     Quote,
     RejectedText,
 )
+from clearwell.flow.digest.texts import own_words
 
 __all__ = [
     "CONFLICTS_WITH_VERIFIED",
@@ -49,4 +53,5 @@ __all__ = [
     "Quote",
     "RejectedText",
     "draft",
+    "own_words",
 ]

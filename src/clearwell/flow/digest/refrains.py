@@ -20,12 +20,16 @@ UNLIKE: Final = 0.45
 """Average similarity of these texts, below which they are of different matters."""
 LONGEST: Final = 120
 _NESTED: Final = 3
-_PART: Final = re.compile(r"(?<=[。！？；：，\n])\s*|(?<=[.!?;:,])\s+|\s+(?=[(（])")
+_PART: Final = re.compile(r"(?<=[。！？；：，\n])\s*|(?<=[.!?;:,])\s+|\s+(?=[(（])|(?<=[—–])\s*|(?<=\s-)\s+")
+_WORD: Final = re.compile(r"[a-z0-9_]+(?:[-_.:/'’][a-z0-9_]+)*|[\u3400-\u9fff]+", re.IGNORECASE)
+_DAY: Final = re.compile(r"(?:周|星期|礼拜)[一二三四五六日天]|(?i:mon|tues|wednes|thurs|fri|satur|sun)day")
+_AROUND: Final = (2, 3)
+"""Characters with which a Chinese clause begins and ends, by which it is known: a name may stand between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refrains:
-    """Lead-ins and closing words, by their letters."""
+    """Lead-ins and closing words, by their shape."""
 
     leads: frozenset[str]
     tails: frozenset[str]
@@ -35,8 +39,8 @@ class Refrains:
         parts = _parts(content)
         start, end = 0, len(parts)
         for _ in range(_NESTED):
-            start += end - start > 1 and _letters(content[slice(*parts[start])]) in self.leads
-            end -= end - start > 1 and _letters(content[slice(*parts[end - 1])]) in self.tails
+            start += end - start > 1 and _shape(content[slice(*parts[start])]) in self.leads
+            end -= end - start > 1 and _shape(content[slice(*parts[end - 1])]) in self.tails
         return content[parts[start][0] : parts[end - 1][1]].strip() if parts else content
 
 
@@ -48,9 +52,9 @@ def refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[flo
         parts = _parts(content)
         for at in range(min(_NESTED, len(parts) - 1)):
             rest = _letters(content[parts[at + 1][0] :])
-            leads[_letters(content[slice(*parts[at])])].setdefault(rest, place)
+            leads[_shape(content[slice(*parts[at])])].setdefault(rest, place)
         for at in range(max(1, len(parts) - _NESTED), len(parts)):
-            tails[_letters(content[slice(*parts[at])])].setdefault(_letters(content[: parts[at][0]]), place)
+            tails[_shape(content[slice(*parts[at])])].setdefault(_letters(content[: parts[at][0]]), place)
 
     def found(company: dict[str, dict[str, int]]) -> frozenset[str]:
         return frozenset(
@@ -70,6 +74,21 @@ def _parts(content: str) -> list[tuple[int, int]]:
 
 def _letters(words: str) -> str:
     return "".join(char for char in words.casefold() if char.isalnum())
+
+
+def _shape(words: str) -> str:
+    """A clause without what changes in it from one time to another: names, numbers, days."""
+    shape = [_slot(found.group(), first=at == 0) for at, found in enumerate(_WORD.finditer(_DAY.sub(" 0 ", words)))]
+    return " ".join(shape)
+
+
+def _slot(word: str, *, first: bool) -> str:
+    if any(char.isdigit() for char in word):
+        return "0"
+    if not word.isascii():
+        begin, end = _AROUND
+        return word if len(word) <= begin + end else f"{word[:begin]}~{word[-end:]}"
+    return "@" if word[0].isupper() and not first and len(word) > 1 else word.casefold()
 
 
 def _unlike(places: Iterable[int], meaning: Vector, similarity: Callable[[float], float]) -> bool:

@@ -62,6 +62,16 @@ def distinct(candidates: Sequence[DigestCandidate], similarity: Callable[[float]
     ]
 
 
+def own_words(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> dict[UUID, str]:
+    """What those rows say that have a refrain: their vectors are of more than that."""
+    return {
+        row.log_id: text.said[row.log_id]
+        for text in distinct(candidates, similarity)
+        for row in text.rows
+        if text.said[row.log_id] != row.content.strip()
+    }
+
+
 def _vector(rows: Sequence[DigestCandidate]) -> Vector | None:
     return next((row.embedding for row in rows if row.embedding is not None), None)
 

@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+import structlog
+
 from clearwell.errors import EmbedderUnavailable
+from clearwell.flow.digest import own_words
 from clearwell.flow.digesting.progress import Progress
 from clearwell.flow.known import Knowledge
 from clearwell.flow.policies import POLICIES, policy_of
@@ -13,8 +16,11 @@ from clearwell.ports import CandidateFilter, DigestMaterial, Embedder
 from clearwell.records import DigestCandidate, Vector
 from clearwell.settings import Settings
 
+log = structlog.get_logger(__name__)
 PAGE = 500
 EMBED_BATCH = 64
+MOST_AGAIN = 5000
+"""Texts that are embedded once more without their refrains: as many as take half a minute."""
 KEPT_CHARS = 4000
 """So much of a text takes part: insights are about what is said first, and memory is bounded."""
 LOOKS, LOOK_SECONDS, PATIENCE = 150, 0.2, 25
@@ -56,6 +62,27 @@ class Reading:
             if not last_try or all(one.embedding is None for one in found):
                 raise
             return Gathered(candidates=found, unsettled=unsettled, problem=error)
+
+    async def in_own_words(
+        self, candidates: Sequence[DigestCandidate], progress: Progress
+    ) -> Sequence[DigestCandidate]:
+        """The candidates, with the vector of what they say where that is less than what they hold."""
+        said = await asyncio.to_thread(own_words, candidates, self._embedder.similarity)
+        texts = sorted(set(said.values()))[:MOST_AGAIN]
+        vectors: dict[str, Vector] = {}
+        try:
+            for start in range(0, len(texts), EMBED_BATCH):
+                await progress.tell("digest_stage_embedding", start, len(texts))
+                batch = texts[start : start + EMBED_BATCH]
+                vectors |= zip(batch, await self._embedder.embed(batch), strict=True)
+        except EmbedderUnavailable as error:
+            # The vectors of the whole texts are there and nearly as good.
+            log.warning("outputs are compared with their refrains", rows=len(said), reason=error.code)
+            return candidates
+        return [
+            replace(one, embedding=vectors[said[one.log_id]]) if said.get(one.log_id) in vectors else one
+            for one in candidates
+        ]
 
     async def refused(self, group_id: str, texts: Sequence[str]) -> list[bool]:
         """Which of these texts say a value that has a standing tombstone, now."""

@@ -66,8 +66,9 @@ class Digesting:
         progress = Progress(self._runs, run, self._clock)
         last_try = run.attempt >= self._settings.digest_attempts
         gathered = await self._reading.gather(run.group_id, progress, last_try=last_try)
-        await progress.tell("digest_stage_clustering", rows=len(gathered.candidates))
-        drafts = await self._drafts(run.group_id, gathered.candidates)
+        candidates = await self._reading.in_own_words(gathered.candidates, progress)
+        await progress.tell("digest_stage_clustering", rows=len(candidates))
+        drafts = await self._drafts(run.group_id, candidates)
         allowed = await self._without_refused(run.group_id, drafts.drafts)
         texts = await self._writing.write(run, allowed, progress, at=self._clock.now())
         await progress.tell("digest_stage_saving")
