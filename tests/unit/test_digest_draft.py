@@ -390,3 +390,20 @@ def test_what_is_told_of_other_things_is_left_out_of_a_cluster() -> None:
     (made,) = drafted([row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
     assert {source.content for source in made.sources} == {texts[0]}
     assert not made.contradictions
+
+
+def test_the_opposite_in_free_words_and_another_name_are_found() -> None:
+    assert opposed(
+        (
+            "Chat messages pass the word filter before they are translated.",
+            "The filter for bad words runs on chat messages before translation.",
+            "Chat messages are filtered only after the translation is made.",
+        )
+    )
+    assert opposed(
+        (
+            "The gearboxes get Castrane X320 at the next oil change.",
+            "Gearbox oil is Castrane X320 from now on, the drums are here.",
+            "At the coming oil change we fill Fuchsol 4420 into the gearboxes.",
+        )
+    )

@@ -45,6 +45,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("review", "merge"): (ID, ID[:-1] + "2", "-g", "g"),
     ("review", "snooze"): (ID, "-g", "g"),
     ("review", "undo"): (ID, "-g", "g"),
+    ("review", "decisions"): ("-g", "g"),
     ("tombstone", "add"): (OTHER, "-g", "g", "--reason", "x"),
     ("tombstone", "list"): ("-g", "g"),
     ("tombstone", "lift"): (ID, "-g", "g"),

@@ -57,7 +57,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
 
     listed = program.chinese().good("working", "list", "-g", "g").out
     assert "群组 g 的工作记忆：2 条，最多 50 条" in listed
-    assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符, 类似指令, 自称权威" in listed
+    assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符、类似指令、自称权威" in listed
     assert "已验证⟦U+200B⟧，" in listed
     assert "\u200b" not in listed
 

@@ -17,12 +17,14 @@ LEAST_SPEAKERS: Final = 2
 _CALENDAR: Final = "date"
 _PERSON: Final = "person"
 _PERSON_LATIN: Final = "person in Latin script"
+_NAMED: Final = "name in Latin script"
 _REASONS: Final[Mapping[str, str]] = {
     _CALENDAR: "conflict_date",
     "time": "conflict_time",
     "version": "conflict_version",
     _PERSON: "conflict_name",
     _PERSON_LATIN: "conflict_name",
+    _NAMED: "conflict_name",
 }
 
 
@@ -49,7 +51,7 @@ class _Said:
 
 def departures(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Departure]:
     """For each text that departs from the majority, the first text of the majority in the given order."""
-    said = [[*_values(features), *_persons(features)] for features in read]
+    said = [[*_values(features), *_persons(features), *_names(features)] for features in read]
     kinds = sorted({one.kind for some in said for one in some})
     return [found for kind in kinds for found in _of_kind(kind, said, speakers)]
 
@@ -124,6 +126,13 @@ def _persons(features: Features) -> Iterable[_Said]:
         elif at and _given(tokens[at - 1]) and _family(token) and tokens[at - 1].clause == token.clause:
             full = f"{tokens[at - 1].surface} {token.surface}"
             yield _Said(_PERSON_LATIN, f"{tokens[at - 1].key} {token.key}", full)
+
+
+def _names(features: Features) -> Iterable[_Said]:
+    """Products, places and the like, in Latin letters: in Chinese they are no other words than others."""
+    for token in features.tokens:
+        if token.kind is Kind.NAME and token.surface.isascii() and len(token.surface) > 1:
+            yield _Said(_NAMED, token.key, token.surface)
 
 
 def _family(token: Token) -> bool:

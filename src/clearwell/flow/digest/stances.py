@@ -23,6 +23,7 @@ from clearwell.flow.digest.opposing import (
     of_fact,
     of_work,
 )
+from clearwell.flow.digest.opposites import opposites
 from clearwell.flow.digest.subjects import strays
 from clearwell.flow.sameness import Comparison, Features, Relation, compare
 
@@ -192,7 +193,7 @@ def _has(features: Features, surface: str, origin: Features) -> bool:
 
 
 def _departing(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Opposed]:
-    return [_told(one) for one in departures(read, speakers)]
+    return [_told(one) for one in (*departures(read, speakers), *opposites(read, speakers))]
 
 
 def _told(one: Departure) -> Opposed:

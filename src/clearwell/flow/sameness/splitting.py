@@ -33,6 +33,10 @@ _SHORT_FORM: Final = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
 _HAN_NAMES: Final = frozenset({"nr", "nrt", "nrfg", "ns", "nt"})
+_NO_NAMES: Final = frozenset(
+    {"We", "He", "She", "They", "You", "It", "My", "Our", "His", "Her", "Their", "Your", "This", "That"}
+    | {"Anyone", "Everybody", "OK", "Ok"}
+)
 _OPENS_SENTENCE: Final = "opens"
 
 
@@ -134,7 +138,8 @@ def _latin(text: str, shown: str, start: int, capital: str, words: Lexicon) -> I
     for part in word.split("-"):
         if part:
             key = stem(part)
-            kind = Kind.NAME if capital == Kind.NAME and key not in words.stressed else Kind.WORD
+            named = capital == Kind.NAME and key not in words.stressed and not (part == "i" or shown in _NO_NAMES)
+            kind = Kind.NAME if named else Kind.WORD
             yield Token(key, shown[: len(part)] if "-" in word else shown, start, end, kind, tag=capital)
         if "-" in word:
             start, shown = start + len(part) + 1, shown[len(part) + 1 :]
