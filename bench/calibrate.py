@@ -38,8 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwell.flow.lexical import Bm25, asked
-from clearwell.models import Curve, OfflineEmbedder
+from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
+from clearwell.records import Curve
 
 HERE: Final = Path(__file__).parent
 CURVES: Final = HERE.parent / "src" / "clearwell" / "models" / "curves"

@@ -21,6 +21,7 @@ from clearwell.flow.promote import Promoting
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.recalling import Recalling
 from clearwell.flow.removing import Removing
 from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import Retrieving
@@ -77,7 +78,7 @@ class Path:
         self.longterm = MemoryLongTerm(Bm25())
         working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
         search = self.search or self.longterm
-        self.recalls, self.tombstones = MemoryRecalls(self.clock), MemoryTombstones()
+        self.recalls, self.tombstones = Recalling(MemoryRecalls(self.clock)), MemoryTombstones()
         self.tally = Tally()
         knowledge = Knowledge(working, search, self.quarantine, self.tombstones, self.recalls, self.embedder)
         self.admitting = Admitting(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearwell.models import Curve
 from clearwell.models.calibration import calibration_of
 from clearwell.models.offline import MODEL
+from clearwell.records import Curve
 
 SHIPPED = sorted(file.name.removesuffix(".toml") for file in files("clearwell.models").joinpath("curves").iterdir())
 

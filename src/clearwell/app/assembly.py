@@ -26,6 +26,7 @@ from clearwell.flow.promote import Promoting
 from clearwell.flow.promoter import Promoter
 from clearwell.flow.queue import AdmissionQueue
 from clearwell.flow.rebuild import Rebuilding
+from clearwell.flow.recalling import Recalling
 from clearwell.flow.removing import Removing
 from clearwell.flow.requeue import Requeueing
 from clearwell.flow.retrieve import Retrieving
@@ -96,7 +97,7 @@ def assemble(
         ),
     )
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
-    recalls = ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds))
+    recalls = Recalling(ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)))
     tombstones = PostgresTombstones(database)
     knowledge = Knowledge(working, compared, admissions, tombstones, recalls, embedder)
     tally = Tally()

@@ -18,8 +18,9 @@ looks at, who writes it), ``schedules``, ``review`` (what people decide), ``prom
 for the model).
 
 Out: ``options`` and ``filters`` (what may be asked), ``retrieve`` and ``searching`` (both tiers at once, in time),
-``lexical`` with ``terms``, ``stems`` and ``dates`` (its words), ``relevance``, ``context`` with ``budget`` and
-``tokens``, ``node`` with ``history``, ``fencing`` and ``cutting`` (memories in a prompt), ``uses`` (what was returned).
+``items`` (what is answered), ``lexical`` with ``terms``, ``stems`` and ``dates`` (its words), ``relevance``,
+``context`` with ``budget`` and ``tokens``, ``node`` with ``history``, ``fencing`` and ``cutting`` (memories in a
+prompt), ``recalling`` and ``uses`` (what was returned).
 
 Beside it: ``access``, ``gate`` and ``keyring`` (who may), ``once`` (a repeated request), ``audit``, ``tally``,
 ``profiles`` (what groups and agents are told), ``moving``, ``reembed`` and ``scale`` (from one model to another),

@@ -15,8 +15,9 @@ _left: set[asyncio.Task[Any]] = set()
 
 async def in_time(work: asyncio.Task[T], seconds: float) -> T:
     """The result of the work. Raises TimeoutError where there is none in time; the work goes on."""
-    done, _ = await asyncio.wait({work}, timeout=max(0.0, seconds))
-    if not done:
+    if not work.done():
+        await asyncio.wait({work}, timeout=max(0.0, seconds))
+    if not work.done():
         raise TimeoutError
     return work.result()
 

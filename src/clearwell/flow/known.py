@@ -15,7 +15,7 @@ from clearwell.ports import (
     AdmissionStore,
     Embedder,
     LongTermSearch,
-    RecallStore,
+    Recalled,
     SearchQuery,
     TombstoneStore,
     WorkingStore,
@@ -36,7 +36,7 @@ class Knowledge:
         longterm: LongTermSearch,
         admissions: AdmissionStore,
         tombstones: TombstoneStore,
-        recalls: RecallStore,
+        recalls: Recalled,
         embedder: Embedder,
     ) -> None:
         self._working = working

@@ -46,7 +46,7 @@ class RetrieveOptions:
     scope: Scope | None = None
 
     def for_agent(self, agent_id: str | None) -> "RetrieveOptions":
-        return replace(self, agent_id=agent_id)
+        return self if agent_id == self.agent_id else replace(self, agent_id=agent_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

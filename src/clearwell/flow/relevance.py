@@ -13,9 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import numpy as np
-
 from clearwell.ports import Embedder
+from clearwell.records import Curve
 
 MEANT: Final = 0.5
 """The relevance by its cosine alone that an unverified entry needs to go first."""
@@ -26,16 +25,17 @@ def relevance(embedder: Embedder, cosine: float | None, words: float) -> float |
     """0 to 1, on the scale that thresholds are set on. None where nothing is known."""
     if cosine is None:
         return of_words_alone(words) if words > 0 else None
-    by_words = of_words(words)
-    by_vector = embedder.relevance(cosine)
-    return by_vector + (1 - by_vector) * by_words**2
+    return _together(embedder.relevance(cosine), words)
 
 
 def unverified_relevance(embedder: Embedder, cosine: float | None, words: float, *, first: float) -> float | None:
     """The same for what nobody has verified: words alone do not lift it to ``first``, from where it goes before what is
     verified. Anybody can write a word down; that an entry means what was asked, the cosine has to say too."""
-    found = relevance(embedder, cosine, words)
-    by_vector = 0.0 if cosine is None else embedder.relevance(cosine)
+    if cosine is None:
+        found, by_vector = relevance(embedder, None, words), 0.0
+    else:
+        by_vector = embedder.relevance(cosine)
+        found = _together(by_vector, words)
     if found is None or found < first or by_vector >= MEANT:
         return found
     return max(by_vector, min(found, first - SHORT_OF))
@@ -43,17 +43,19 @@ def unverified_relevance(embedder: Embedder, cosine: float | None, words: float,
 
 def of_words_alone(share: float) -> float:
     """Where no cosine tells noise from an answer, few words are little, and not nothing."""
-    places, values = _curve()
-    return float(np.interp(share, [0.0, *places[1:]], values))
+    return _curves()[1](share)
 
 
 def of_words(share: float) -> float:
-    places, values = _curve()
-    return float(np.interp(share, places, values))
+    return _curves()[0](share)
+
+
+def _together(by_vector: float, words: float) -> float:
+    return by_vector + (1 - by_vector) * of_words(words) ** 2
 
 
 @cache
-def _curve() -> tuple[list[float], list[float]]:
+def _curves() -> tuple[Curve, Curve]:
     text = files("clearwell.flow").joinpath("words/relevance.toml").read_text(encoding="utf-8")
-    points = tomllib.loads(text)["words"]
-    return [place for place, _ in points], [value for _, value in points]
+    first, *others = ((place, value) for place, value in tomllib.loads(text)["words"])
+    return Curve((first, *others)), Curve(((0.0, first[1]), *others))

@@ -8,7 +8,7 @@ found what there is. After an embedder was late once, it is waited for only as l
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -17,6 +17,7 @@ from clearwell.flow.in_time import begun, in_time, leave
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
 from clearwell.records import Found, Vector
 
+Known: TypeAlias = asyncio.Future[Vector | None]
 log = structlog.get_logger(__name__)
 
 LATE: Final = 0.25
@@ -36,72 +37,72 @@ class Searching:
         self._budget = budget
         self._hurried_until = 0.0
 
-    async def vector(self, query: str, degraded: list[str]) -> Vector | None:
+    async def vector(self, query: str, known: Known, degraded: list[str]) -> None:
         """The query's vector alone, for entries of working memory."""
         work = begun(self._embedder.embed([query]), "embed")
         try:
-            return (await in_time(work, self._budget * LAST))[0]
+            known.set_result((await in_time(work, self._budget * LAST))[0])
         except (Unavailable, TimeoutError) as error:
             _note("embedder", error, degraded)
-            return None
+            known.set_result(None)
         finally:
             leave(work)
 
-    async def search(
-        self, query: str, wanted: SearchQuery, degraded: list[str]
-    ) -> tuple[Vector | None, Sequence[Found]]:
-        """The query's vector, where there is one in time, and what was found. What did not answer is ``degraded``."""
+    async def search(self, query: str, wanted: SearchQuery, known: Known, degraded: list[str]) -> Sequence[Found]:
+        """What was found. What did not answer is ``degraded``.
+
+        The query's vector is ``known`` when the search by it goes out; None, when it is waited for no longer.
+        """
         clock = asyncio.get_running_loop().time
         start = clock()
-        embedding, by_words = begun(self._embedder.embed([query]), "embed"), None
-        searches: list[asyncio.Task[list[Found]]] = []
-
-        def search(vector: Vector | None) -> asyncio.Task[list[Found]]:
-            searches.append(begun(self._longterm.search(replace(wanted, embedding=vector)), "search"))
-            return searches[-1]
 
         def left(share: float = 1.0) -> float:
-            return start + self._budget * share - clock()
+            return max(0.0, start + self._budget * share - clock())
 
+        by_vector, by_words = begun(self._by_vector(query, wanted, known), "search"), None
         try:
-            vector = await self._early(embedding, left(LATE))
-            if vector is None:
-                by_words = search(None)
-                vector = await self._late(embedding, left(LAST), degraded)
-            if vector is not None:
-                try:
-                    return vector, await in_time(search(vector), left())
-                except (Unavailable, TimeoutError) as error:
-                    if by_words is None or not _succeeded(by_words):
-                        _note("long_term_memory", error, degraded)
-                        return vector, ()
+            await asyncio.wait({by_vector}, timeout=left(LATE))
+            if not known.done():
+                by_words = begun(self._longterm.search(wanted), "search by words")
+                await self._late(by_vector, known, left(LAST), degraded)
+                if known.result() is None:
+                    return await self._kept(by_words, left(), degraded)
+            try:
+                return await in_time(by_vector, left())
+            except (Unavailable, TimeoutError) as error:
+                if by_words is not None and _succeeded(by_words):
                     _note("embedder", error, degraded)
-            return vector, await self._kept(by_words, left(), degraded)
+                    return by_words.result()
+                _note("long_term_memory", error, degraded)
+                return ()
         finally:
-            for work in (embedding, *searches):
-                leave(work)
+            leave(by_vector)
+            if by_words is not None:
+                leave(by_words)
 
-    async def _early(self, embedding: asyncio.Task[list[Vector]], seconds: float) -> Vector | None:
-        try:
-            return (await in_time(embedding, seconds))[0]
-        except (Unavailable, TimeoutError):
-            return None
+    async def _by_vector(self, query: str, wanted: SearchQuery, known: Known) -> list[Found]:
+        vector = (await self._embedder.embed([query]))[0]
+        known.set_result(vector)
+        return await self._longterm.search(replace(wanted, embedding=vector))
 
-    async def _late(self, embedding: asyncio.Task[list[Vector]], seconds: float, degraded: list[str]) -> Vector | None:
+    async def _late(
+        self, by_vector: asyncio.Task[list[Found]], known: Known, seconds: float, degraded: list[str]
+    ) -> None:
+        """Wait for a vector that is late: not long, where one was waited for in vain a moment ago."""
         now = asyncio.get_running_loop().time()
+        hurried = now < self._hurried_until
         try:
-            return (await in_time(embedding, 0.0 if now < self._hurried_until else seconds))[0]
+            await in_time(by_vector, 0.0 if hurried else seconds)
         except (Unavailable, TimeoutError) as error:
-            if isinstance(error, TimeoutError) and now >= self._hurried_until:
+            if known.done():
+                return
+            if isinstance(error, TimeoutError) and not hurried:
                 self._hurried_until = now + self._budget * REMEMBERED
+            leave(by_vector)
+            known.set_result(None)
             _note("embedder", error, degraded)
-            return None
 
-    async def _kept(
-        self, by_words: asyncio.Task[list[Found]] | None, seconds: float, degraded: list[str]
-    ) -> Sequence[Found]:
-        if by_words is None:
-            return ()
+    async def _kept(self, by_words: asyncio.Task[list[Found]], seconds: float, degraded: list[str]) -> Sequence[Found]:
         try:
             return await in_time(by_words, seconds)
         except (Unavailable, TimeoutError) as error:

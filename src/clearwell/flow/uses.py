@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from clearwell.ports import Clock, RecallStore, ReviewStore
+from clearwell.ports import Clock, Recalled, ReviewStore
 
 OVERLAP = timedelta(seconds=2)
 """Looked at once more: a recall is noted a moment after its time."""
 
 
 class Uses:
-    def __init__(self, recalls: RecallStore, reviewed: ReviewStore, clock: Clock) -> None:
+    def __init__(self, recalls: Recalled, reviewed: ReviewStore, clock: Clock) -> None:
         self._recalls = recalls
         self._reviewed = reviewed
         self._clock = clock

@@ -1,6 +1,6 @@
 """Embedding models, chat models and the judge. They know ports, records and errors, and nothing of the path."""
 
-from clearwell.models.calibration import Calibration, Curve
+from clearwell.models.calibration import Calibration
 from clearwell.models.chat import OpenAIChat
 from clearwell.models.judge import LLMJudge
 from clearwell.models.offline import MODEL as OFFLINE_MODEL
@@ -11,7 +11,6 @@ from clearwell.models.writer import LLMWriter
 __all__ = [
     "OFFLINE_MODEL",
     "Calibration",
-    "Curve",
     "LLMJudge",
     "LLMWriter",
     "OfflineEmbedder",

@@ -6,36 +6,15 @@ Each model has two curves. ``similarity`` reads text against text (the duplicate
 those of the bundled model are fitted by ``bench/calibrate.py``.
 """
 
-import math
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Final
 
-import numpy as np
+from clearwell.records import Curve
 
 GENERIC: Final = "generic"
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A monotone piecewise-linear curve through ``points`` (cosine, value), flat beyond both ends."""
-
-    points: tuple[tuple[float, float], ...]
-
-    def __post_init__(self) -> None:
-        steps = list(pairwise(self.points))
-        if not steps or any(left[0] >= right[0] or left[1] > right[1] for left, right in steps):
-            raise ValueError(f"points must rise from left to right: {self.points}")
-        if self.points[0][1] < 0 or self.points[-1][1] > 1:
-            raise ValueError(f"values must lie in 0..1: {self.points}")
-
-    def __call__(self, cosine: float) -> float:
-        if math.isnan(cosine):
-            return self.points[0][1]
-        return float(np.interp(cosine, [x for x, _ in self.points], [y for _, y in self.points]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from clearwell.ports.quarantine import (
     TombstoneStore,
 )
 from clearwell.ports.review import TOMBSTONED, DecisionStore, Desk, RestsOn, ReviewStore, Waiting
-from clearwell.ports.working import RecallStore, WorkingStore
+from clearwell.ports.working import Recalled, RecallStore, WorkingStore
 
 __all__ = [
     "TOMBSTONED",
@@ -76,6 +76,7 @@ __all__ = [
     "QuarantineFilter",
     "QuarantineStore",
     "RecallStore",
+    "Recalled",
     "RejectedVector",
     "RestsOn",
     "ReviewStore",

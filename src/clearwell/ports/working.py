@@ -40,10 +40,8 @@ class WorkingStore(Protocol):
     async def ping(self) -> None: ...
 
 
-class RecallStore(Protocol):
+class Recalled(Protocol):
     """What retrieval gave to whom in the last day, so that an echo of it can be told from evidence."""
-
-    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None: ...
 
     async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         """What was given to this agent, or to nobody in particular."""
@@ -52,3 +50,9 @@ class RecallStore(Protocol):
     async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
         """By group: what was given to anybody since then. Where very much was given, the newest of it."""
         ...
+
+
+class RecallStore(Recalled, Protocol):
+    """Where that is written."""
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None: ...

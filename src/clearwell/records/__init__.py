@@ -10,6 +10,7 @@ from clearwell.records.context import (
     Section,
     SectionReport,
 )
+from clearwell.records.curves import Curve
 from clearwell.records.digest import (
     Contradiction,
     Digest,
@@ -100,6 +101,7 @@ __all__ = [
     "ContextItem",
     "ContextReport",
     "Contradiction",
+    "Curve",
     "Decided",
     "Decision",
     "Digest",

@@ -212,5 +212,8 @@ async def test_without_postgresql_it_says_so_and_not_where_it_was(settings: Sett
 
 def rename_database(postgres_url: str, old: str, new: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
+        # A pool connects again at once, and a database that is in use cannot be renamed.
+        connection.execute(f'ALTER DATABASE "{old}" ALLOW_CONNECTIONS false')
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (old,))
         connection.execute(f'ALTER DATABASE "{old}" RENAME TO "{new}"')
+        connection.execute(f'ALTER DATABASE "{new}" ALLOW_CONNECTIONS true')

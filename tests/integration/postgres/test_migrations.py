@@ -133,6 +133,28 @@ async def test_groups_from_before_there_was_a_list_are_indexed_anew(empty_databa
         assert connection.execute(forced).fetchall() == [(True,)]
 
 
+async def test_what_was_undone_before_gaps_were_kept_is_told_from_the_decisions(empty_database_url: str) -> None:
+    await migrate(empty_database_url, up_to=15)
+    with psycopg.connect(empty_database_url, autocommit=True) as owner:
+        owner.execute("""INSERT INTO promotions (group_id, id, memory_id, scope, origin, origin_id, content, metadata,
+            decided_by, decided_at) SELECT 'g', gen_random_uuid(), gen_random_uuid(), 'group', 'quarantine',
+            gen_random_uuid(), 'x', '{}', 'ann', now()""")
+        owner.execute("""INSERT INTO decisions (group_id, id, action, promotion_id, memory_id, others, undoes,
+            decided_by, decided_at)
+            SELECT 'g', gen_random_uuid(), 'promote', id, memory_id, '{}', NULL::uuid, 'ann', decided_at FROM promotions
+            UNION ALL SELECT 'g', '00000000-0000-0000-0000-000000000001', 'retract', NULL, NULL, ARRAY[memory_id], NULL,
+                'ann', timestamptz '2026-01-01' FROM promotions
+            UNION ALL SELECT 'g', gen_random_uuid(), 'undo', NULL, NULL, ARRAY[memory_id],
+                '00000000-0000-0000-0000-000000000001', 'ann', timestamptz '2026-01-02' FROM promotions""")
+    await migrate(empty_database_url)
+    with psycopg.connect(empty_database_url) as owner:
+        gaps = owner.execute("""SELECT g.withdrawn_at = '2026-01-01', g.restored_at = '2026-01-02'
+            FROM memory_gaps g JOIN promotions p ON p.memory_id = g.memory_id""").fetchall()
+        outputs = owner.execute("""SELECT d.origin_id = p.origin_id FROM decisions d
+            JOIN promotions p ON p.id = d.promotion_id""").fetchall()
+    assert (gaps, outputs) == ([(True, True)], [(True,)])
+
+
 def test_the_queue_of_jobs_has_the_schema_of_the_procrastinate_that_is_installed() -> None:
     """Another version needs a migration of ours first: its own are not applied by anybody."""
     (ours,) = [one.sql for one in migrations() if one.name == "digest_jobs"]

@@ -56,13 +56,14 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
+    # What agents ask for comes first: the routes are tried one after the other.
     for module in (
         captures,
+        memory,
         ingress,
         insights,
         provenance,
         working,
-        memory,
         context,
         quarantine,
         tombstones,

@@ -85,8 +85,12 @@ class Database:
         """Several statements in one round trip and one transaction: all or nothing."""
         entry = [] if role is None else [(query("enter"), {"role": role, "group_id": group_id or ""})]
         with translated_errors():
-            async with self._pool.connection() as connection:
+            # Not as a context: that would commit, and the exchange has ended its transaction itself.
+            connection = await self._pool.getconn()
+            try:
                 answers = await self._exchange(connection).run([*entry, *statements])
+            finally:
+                await self._pool.putconn(connection)
         return answers[len(entry) :]
 
     def _exchange(self, connection: Connection) -> Exchange:

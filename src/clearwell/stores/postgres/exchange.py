@@ -85,4 +85,5 @@ class Exchange:
             return [{"rowcount": result.command_tuples or 0}]
         names = [(result.fname(number) or b"").decode() for number in range(result.nfields)]
         self._transformer.set_pgresult(result)
-        return self._transformer.load_rows(0, result.ntuples, lambda values: dict(zip(names, values, strict=True)))
+        rows: list[tuple[Any, ...]] = self._transformer.load_rows(0, result.ntuples, tuple)
+        return [dict(zip(names, values, strict=True)) for values in rows]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
+
 from clearwell.errors import ModelsMoved
 from clearwell.ports import SearchQuery
 from clearwell.records import Found, Memory
@@ -32,12 +34,13 @@ class PostgresLongTerm:
         wanted = query.limit + SPARE_CHUNKS
         while True:
             chunks = await self._nearest(query, wanted)
-            found = best_chunks(chunks, query.limit)
-            if len(found) == query.limit or len(chunks) < wanted:
+            best = best_chunks(chunks, query.limit)
+            if len(best) == query.limit or len(chunks) < wanted:
+                found = [found_of(row, query) for row in best]
                 return [one for one in found if query.embedding is not None or one.words > 0]
             wanted *= MORE
 
-    async def _nearest(self, wanted: SearchQuery, limit: int) -> list[Found]:
+    async def _nearest(self, wanted: SearchQuery, limit: int) -> list[DictRow]:
         params = {
             "group_id": wanted.group_id,
             "embedding": None if wanted.embedding is None else to_column(wanted.embedding),
@@ -48,7 +51,7 @@ class PostgresLongTerm:
         (planned,), rows = await self._database.run_all(self._role, wanted.group_id, self._statements(wanted, params))
         if wanted.move is not None and wanted.embedding is not None and planned["move"] != wanted.move:
             raise ModelsMoved("models_moved")
-        return [found_of(row, wanted) for row in rows]
+        return rows
 
     def _statements(self, wanted: SearchQuery, params: dict[str, Any]) -> list[Statement]:
         """How to plan, and the search: exact, or by the group's own index where it has one."""
@@ -70,8 +73,9 @@ class PostgresLongTerm:
         await self._database.ping()
 
 
-def best_chunks(chunks: Sequence[Found], limit: int) -> list[Found]:
+def best_chunks(chunks: Sequence[DictRow], limit: int) -> list[DictRow]:
     """The best chunk of each memory, in the order given."""
-    best = {chunk.memory.id: chunk for chunk in reversed(chunks)}
-    order = dict.fromkeys(chunk.memory.id for chunk in chunks)
-    return [best[memory_id] for memory_id in order][:limit]
+    best: dict[UUID, DictRow] = {}
+    for chunk in chunks:
+        best.setdefault(chunk["id"], chunk)
+    return list(best.values())[:limit]

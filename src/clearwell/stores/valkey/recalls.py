@@ -9,6 +9,7 @@ import redis.asyncio as redis
 from clearwell.ports import Clock
 from clearwell.stores.valkey.element import to_ms
 from clearwell.stores.valkey.errors import translated_errors
+from clearwell.stores.valkey.scripts import script
 
 KEYS = "recalled:"
 MOST = 500
@@ -20,17 +21,15 @@ class ValkeyRecalls:
         self._client = client
         self._clock = clock
         self._remember = remember
+        self._remember_ms = remember // timedelta(milliseconds=1)
+        self._note = client.register_script(script("note"))
 
     async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
         if not ids:
             return
-        key, now = KEYS + group_id, to_ms(self._clock.now())
+        given = [f"{one} {agent_id or ANYBODY}" for one in ids]
         with translated_errors():
-            async with self._client.pipeline(transaction=True) as pipeline:
-                pipeline.zadd(key, {f"{one} {agent_id or ANYBODY}": now for one in ids})
-                pipeline.zremrangebyrank(key, 0, -MOST - 1)
-                pipeline.pexpire(key, self._remember)
-                await pipeline.execute()
+            await self._note(keys=[KEYS + group_id], args=[to_ms(self._clock.now()), MOST, self._remember_ms, *given])
 
     async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)

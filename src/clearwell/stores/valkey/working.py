@@ -1,7 +1,6 @@
 """Working memory: one list per group, newest first, every change one atomic script."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from uuid import UUID
 
 import redis.asyncio as redis
@@ -12,6 +11,7 @@ from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.element import decode, encode, head, to_ms
 from clearwell.stores.valkey.errors import is_wrong_type, translated_errors
+from clearwell.stores.valkey.scripts import script
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
@@ -27,10 +27,10 @@ class ValkeyWorking:
         self._size = size
         self._content_bytes = content_bytes
         self._damaged: set[str] = set()
-        self._push = client.register_script(_script("push"))
-        self._remove = client.register_script(_script("remove"))
-        self._cleanup = client.register_script(_script("cleanup"))
-        self._replace = client.register_script(_script("replace"))
+        self._push = client.register_script(script("push"))
+        self._remove = client.register_script(script("remove"))
+        self._cleanup = client.register_script(script("cleanup"))
+        self._replace = client.register_script(script("replace"))
 
     async def push(self, entry: WorkingEntry) -> None:
         if entry.expires_at is None or entry.expires_at <= self._clock.now():
@@ -100,7 +100,3 @@ class ValkeyWorking:
 
     async def close(self) -> None:
         await self._client.aclose()
-
-
-def _script(name: str) -> str:
-    return files("clearwell.stores.valkey").joinpath(f"{name}.lua").read_text(encoding="utf-8")

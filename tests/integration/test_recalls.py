@@ -1,0 +1,49 @@
+"""What retrieval gave is remembered on a real server: at once, at the end, and not without limit."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from clearwell.app import Clearwell, SystemClock
+from clearwell.models import OfflineEmbedder
+from clearwell.records import CaptureReceipt, Outcome
+from clearwell.settings import Settings
+from clearwell.stores.valkey import ValkeyRecalls, open_client
+from clearwell.stores.valkey.recalls import KEYS, MOST
+from tests.conftest import opened
+from tests.path import AGENT, LONG, PERSON, said
+
+ECHO = f"As noted: {LONG}"
+
+
+def echoes(receipt: CaptureReceipt) -> bool:
+    return any(one.check == "echo" and one.outcome is Outcome.FAIL for one in receipt.verdicts)
+
+
+async def test_an_echo_right_after_retrieval_is_known(clearwell: Clearwell) -> None:
+    await clearwell.memory.promote("g", LONG, by=PERSON)
+    await clearwell.memory.retrieve("payment service", "g", by=AGENT)
+    assert echoes(await clearwell.memory.capture(said(ECHO), by=AGENT, wait=True))
+
+
+async def test_what_was_given_right_before_the_end_is_remembered(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    async with opened(settings, offline_embedder) as first:
+        await first.memory.promote("g", LONG, by=PERSON)
+        await first.memory.retrieve("payment service", "g", by=AGENT)
+    async with opened(settings, offline_embedder) as second:
+        assert echoes(await second.memory.capture(said(ECHO), by=AGENT, wait=True))
+
+
+async def test_the_newest_are_kept_and_for_a_time(redis_url: str) -> None:
+    client = open_client(redis_url, pool_max=2, timeout_seconds=5)
+    recalls = ValkeyRecalls(client, SystemClock(), remember=timedelta(hours=1))
+    await recalls.note("g", [], agent_id=None)
+    assert not await client.exists(KEYS + "g")
+    old, new = [UUID(int=number) for number in range(300)], [UUID(int=number) for number in range(300, 300 + MOST)]
+    await recalls.note("g", old, agent_id="a1")
+    await recalls.note("g", new, agent_id="a1")
+    assert len(await recalls.recalled("g", agent_id="a1")) == MOST
+    assert await recalls.recalled("g", agent_id="a1") >= set(new[-100:])
+    assert 0 < await client.pttl(KEYS + "g") <= timedelta(hours=1) // timedelta(milliseconds=1)
+    await client.aclose()

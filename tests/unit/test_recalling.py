@@ -1,0 +1,78 @@
+"""What retrieval gave is written together, a moment later, and is known at once."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from clearwell.errors import WorkingMemoryUnavailable
+from clearwell.flow.recalling import Recalling
+from clearwell.testing import ManualClock, MemoryRecalls
+from tests.path import AGENT, LONG, PERSON, Path, said
+from tests.waiting import until
+
+ONE, TWO, THREE = (UUID(int=number) for number in (1, 2, 3))
+
+
+class CountedRecalls(MemoryRecalls):
+    """Also remembers each time it was written to; while it is down, nothing can be."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.notes: list[tuple[str, tuple[UUID, ...], str | None]] = []
+        self.down_for = ""
+
+    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+        if group_id == self.down_for:
+            raise WorkingMemoryUnavailable("working_unavailable", problem="down")
+        self.notes.append((group_id, tuple(ids), agent_id))
+        await super().note(group_id, ids, agent_id=agent_id)
+
+
+async def test_what_is_given_in_a_moment_is_written_together() -> None:
+    store = CountedRecalls(ManualClock())
+    recalling = Recalling(store)
+    recalling.note("g", [ONE, TWO], agent_id="a1")
+    recalling.note("g", [TWO, THREE], agent_id="a1")
+    recalling.note("g", [ONE], agent_id=None)
+    recalling.note("h", [ONE], agent_id="a1")
+    await asyncio.sleep(0)
+    assert store.notes == []
+    await until(lambda: asyncio.sleep(0, result=len(store.notes) == 3))
+    assert store.notes == [("g", (ONE, TWO, THREE), "a1"), ("g", (ONE,), None), ("h", (ONE,), "a1")]
+
+
+async def test_whoever_reads_knows_what_is_not_yet_written() -> None:
+    clock = ManualClock()
+    recalling = Recalling(MemoryRecalls(clock))
+    recalling.note("g", [ONE], agent_id="a1")
+    assert await recalling.recalled("g", agent_id="a1") == {ONE}
+    recalling.note("g", [TWO], agent_id="a2")
+    assert await recalling.given_since(clock.now() - timedelta(seconds=1)) == {"g": {ONE, TWO}}
+
+
+async def test_at_the_end_nothing_is_left_unwritten() -> None:
+    store = CountedRecalls(ManualClock())
+    recalling = Recalling(store)
+    await recalling.noted()
+    recalling.note("g", [ONE], agent_id=None)
+    await recalling.noted()
+    assert store.notes == [("g", (ONE,), None)]
+
+
+async def test_what_cannot_be_written_keeps_nothing_else_from_it() -> None:
+    store = CountedRecalls(ManualClock())
+    store.down_for = "g"
+    recalling = Recalling(store)
+    recalling.note("g", [ONE], agent_id=None)
+    recalling.note("h", [TWO], agent_id=None)
+    await recalling.noted()
+    assert store.notes == [("h", (TWO,), None)]
+
+
+async def test_an_echo_right_after_retrieval_is_known() -> None:
+    path = Path()
+    await path.memory.promote("g", LONG, by=PERSON)
+    await path.memory.retrieve("payment service", "g", by=AGENT)
+    receipt = await path.memory.capture(said(f"As noted: {LONG}"), by=AGENT, wait=True)
+    assert [one.check for one in receipt.verdicts if one.outcome == "fail"] == ["echo"]

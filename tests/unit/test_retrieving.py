@@ -1,0 +1,76 @@
+"""In which order retrieval asks its parts, and what an embedder that is late still gives."""
+
+import asyncio
+from collections.abc import Sequence
+
+from clearwell.flow.lexical import Bm25
+from clearwell.flow.options import RetrieveOptions
+from clearwell.ports import SearchQuery
+from clearwell.records import Found, Source, Vector, WorkingEntry
+from clearwell.settings import Settings
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorking, WordEmbedder
+from tests.path import AGENT, LONG, Path, said
+
+EXPLAINED = RetrieveOptions(explain=True)
+
+
+class ToldWorking(MemoryWorking):
+    """Tells when it is read."""
+
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(ManualClock())
+        self._told = told
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        self._told.append("working memory")
+        return await super().entries(group_id)
+
+
+class ToldSearch(MemoryLongTerm):
+    """Tells when it is searched, and that a search by words alone has begun."""
+
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(Bm25())
+        self._told = told
+        self.by_words = asyncio.Event()
+
+    async def search(self, query: SearchQuery) -> list[Found]:
+        self._told.append("words" if query.embedding is None else "vector")
+        if query.embedding is None:
+            self.by_words.set()
+        return await super().search(query)
+
+
+class LateEmbedder(WordEmbedder):
+    """Answers only once a search by words alone has begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits_for: asyncio.Event | None = None
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.waits_for is not None:
+            await self.waits_for.wait()
+        return await super().embed(texts)
+
+
+async def test_the_search_is_begun_before_working_memory_is_read() -> None:
+    told: list[str] = []
+    path = Path(working=ToldWorking(told), search=ToldSearch(told))
+    await path.memory.retrieve(LONG, "g", by=AGENT)
+    assert told == ["vector", "working memory"]
+
+
+async def test_an_entry_is_scored_by_a_vector_that_came_late() -> None:
+    told: list[str] = []
+    search, embedder = ToldSearch(told), LateEmbedder()
+    path = Path(settings=Settings(retrieve_timeout_seconds=0.4), search=search, embedder=embedder)
+    await path.memory.capture(said(), by=AGENT, wait=True)
+    told.clear()
+    embedder.waits_for = search.by_words
+    found = await path.memory.retrieve(LONG, "g", by=AGENT, options=EXPLAINED)
+    assert (told, found.degraded) == (["words", "vector"], ())
+    (item,) = found.items
+    assert item.source is Source.HOT
+    assert item.explanation is not None
+    assert item.explanation.cosine is not None
