@@ -407,3 +407,18 @@ def test_the_opposite_in_free_words_and_another_name_are_found() -> None:
             "At the coming oil change we fill Fuchsol 4420 into the gearboxes.",
         )
     )
+
+
+def test_one_agent_who_contradicts_itself_is_no_dispute() -> None:
+    flood = [row(90 + at, "falcon", f"The Falcon tool saves {at + 2} hours a week, buy it.", "loud") for at in range(3)]
+    made = drafted([*everything(), *flood]).drafts
+    assert not any(source.agent_id == "loud" for one in made for source in one.sources)
+
+
+def test_who_is_only_near_a_flood_supports_nothing() -> None:
+    praise = ("by far", "clearly", "certainly", "really", "truly", "surely", "plainly", "simply")
+    flood = [row(100 + at, "falcon", f"The Falcon tool is {word} the best.", "loud") for at, word in enumerate(praise)]
+    near = row(130, "falcon", "Falcons nest on the roof of the office again.", "quiet")
+    same = row(131, "falcon", "The Falcon tool is clearly the best.", "quiet")
+    assert not any(one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, near]).drafts)
+    assert any(one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, same]).drafts)

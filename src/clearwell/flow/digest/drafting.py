@@ -74,8 +74,13 @@ def draft(
 
 
 def supported(one: Weighed) -> bool:
-    """Whether two speakers agree, or two disagree about something that is no mere series."""
-    return not one.stances.series and (one.agents > 1 or bool(one.stances.opposed))
+    """Whether two speakers agree, or two disagree about something that is no mere series.
+
+    Beside a flood it is not enough to be near: what somebody repeats again and again, another one has to say as well.
+    """
+    if one.stances.series or (one.standing.flooded and not one.stances.confirmed):
+        return False
+    return one.agents > 1 or bool(one.stances.opposed)
 
 
 def _examined(found: Sequence[Cluster], texts: Sequence[Text], scales: Scales) -> list[Weighed]:

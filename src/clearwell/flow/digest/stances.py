@@ -98,6 +98,7 @@ def stances(
     denying = denials(read, speakers, similarity, lambda one, other: frozenset({one, other}) in known)
     united = _united([*pairs.opposed, *departing, *map(_told, denying)])
     opposed = [one for one in united if groups[one.of] != groups[one.against] and _usual(one, read, speakers)]
+    opposed = [one for one in opposed if len(speakers[one.of] | speakers[one.against]) > 1]
     opposed = _of_one_subject(opposed, groups, read, speakers)
     sides = _Sides(opposed, groups, speakers)
     confirmed = sides.confirmed()
@@ -106,8 +107,7 @@ def stances(
         opposed = [
             one
             for one in opposed
-            if len(speakers[one.of] | speakers[one.against]) > 1
-            and (sides.borne_out(one) or denies_outright(one, read) or frozenset({one.of, one.against}) in agreed)
+            if sides.borne_out(one) or denies_outright(one, read) or frozenset({one.of, one.against}) in agreed
         ]
         sides = _Sides(opposed, groups, speakers)
     dissent = sides.smaller()

@@ -9,6 +9,9 @@ import numpy as np
 from clearwell.flow.digest.texts import Text, session, speaker
 from clearwell.records import DigestCandidate, Support, Vector
 
+FLOOD_ROWS: Final = 3
+FLOOD_SHARE: Final = 0.7
+"""Rows of one speaker, and their share of a cluster, from which it is a flood."""
 UNSTATED: Final = 0.5
 """The confidence of a row that states none."""
 
@@ -28,6 +31,12 @@ class Standing:
         """Whose rows are more than half of it."""
         total = sum(self.rows.values())
         return next((name for name, count in self.rows.items() if 2 * count > total), None)
+
+    @property
+    def flooded(self) -> bool:
+        """Whether one speaker said nearly all of it, many times."""
+        most = max(self.rows.values(), default=0)
+        return most >= FLOOD_ROWS and most >= FLOOD_SHARE * sum(self.rows.values())
 
 
 def standing(
