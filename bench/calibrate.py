@@ -37,7 +37,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 from clearwell.records import Curve

@@ -19,7 +19,7 @@ from uuid import UUID
 from bench import span
 from bench.month import FLOOD, STYLES, Planted, month
 from bench.sameness import row
-from clearwell.flow.digest import CONTRADICTION, Draft, draft, own_words
+from clearwell.flow.digest.drafting import CONTRADICTION, Draft, draft, own_words
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Vector
 

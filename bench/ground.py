@@ -15,7 +15,7 @@ from pgvector.psycopg import register_vector_async
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.app import Clearwell, SystemClock, open_clearwell
-from clearwell.flow.lexical import Bm25
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector, WorkingEntry
 from clearwell.servers import Servers, running_servers

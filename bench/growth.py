@@ -15,7 +15,7 @@ from bench.ground import FixedEmbedder, alike_vectors, analyze, bare_connection,
 from bench.plot import svg
 from bench.scale import BATCH, _lexicon_of_words, _memories
 from clearwell.app import Clearwell
-from clearwell.flow.lexical import asked
+from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
 from clearwell.stores.postgres import PostgresLongTerm

@@ -16,7 +16,7 @@ from bench.http import serving
 from bench.retrieval import ADVERSARIAL, AIMS, PERSON, SETS, Remembering, _load, folder, groups
 from clearwell.adapters.http.app import create_app
 from clearwell.app import Clearwell, open_clearwell
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.servers import running_servers
 from clearwell.settings import Settings
 

@@ -10,7 +10,7 @@ from pgvector import HalfVector
 from bench.blocks import Step, Times, interleaved, table
 from bench.ground import TEXT, FixedEmbedder, analyze, bare_connection, fill, ground, vectors
 from clearwell.app import Clearwell, SystemClock, TimeOrderedIds
-from clearwell.flow.capture import Capturing
+from clearwell.flow.capture.recorder import CaptureRecorder
 from clearwell.records import NewCapture, Principal
 from clearwell.stores.postgres import PostgresCaptures
 from clearwell.stores.postgres.captures import capture_params
@@ -31,8 +31,8 @@ async def measure() -> list[str]:
         ]
 
 
-def capturing(clearwell: Clearwell) -> Capturing:
-    return Capturing(PostgresCaptures(clearwell.database), SystemClock(), TimeOrderedIds(), clearwell.settings)
+def recorder(clearwell: Clearwell) -> CaptureRecorder:
+    return CaptureRecorder(PostgresCaptures(clearwell.database), SystemClock(), TimeOrderedIds(), clearwell.settings)
 
 
 def bare_insert() -> str:
@@ -49,7 +49,7 @@ def new() -> NewCapture:
 
 
 async def _captures(clearwell: Clearwell, url: str) -> list[str]:
-    bare, capture = await bare_connection(url), capturing(clearwell)
+    bare, capture = await bare_connection(url), recorder(clearwell)
 
     def params() -> Any:
         return capture_params(capture.accept(new(), by=PERSON), key=None, request=None, settled=False)
@@ -75,7 +75,7 @@ async def _captures(clearwell: Clearwell, url: str) -> list[str]:
 
 async def _concurrent(clearwell: Clearwell, url: str) -> list[str]:
     """Captures a second by one caller and by eight, for the floor (a connection each) and for us."""
-    capture = capturing(clearwell)
+    capture = recorder(clearwell)
     bare = [await bare_connection(url) for _ in range(CALLERS)]
 
     async def floor(caller: int) -> None:

@@ -14,15 +14,15 @@ import psycopg
 from bench.blocks import Step, interleaved, table
 from bench.ground import analyze, fill, ground
 from clearwell.app import Clearwell
-from clearwell.flow import ingress
-from clearwell.flow.echo import Unfenced
-from clearwell.flow.filter import Filter
-from clearwell.flow.hidden import flags_of
-from clearwell.flow.ingress import Candidate
-from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import undisguised
+from clearwell.flow.ingress import checks
+from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.echo import Unfenced
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
+from clearwell.text.hidden_text import flags_of
+from clearwell.text.normalisation import undisguised
 
 PERSON = Principal.local()
 SUBJECTS = "payments backups search login billing reporting inventory scheduling exports alerts quotas".split()
@@ -94,15 +94,15 @@ async def _cost(clearwell: Clearwell, embedder: OfflineEmbedder, dice: random.Ra
 
 
 async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callable[[], str]) -> dict[str, list[float]]:
-    knowledge: Knowledge = clearwell.admitting._knowledge
+    knowledge: Knowledge = clearwell.admitter._knowledge
     settings = clearwell.settings
     shares: dict[str, list[float]] = {}
     for _ in range(40):
-        capture = clearwell.memory._capturing.accept(said(text()), by=PERSON)
+        capture = clearwell.memory._recorder.accept(said(text()), by=PERSON)
         with _cpu(shares, "hidden text and fences"):
             flags = flags_of(capture.content, capture.metadata)
             candidate = Candidate(capture=capture, own=Unfenced(undisguised(capture.content)), flags=flags)
-        for name, check in ingress.TEXT_CHECKS.items():
+        for name, check in checks.TEXT_CHECKS.items():
             with _cpu(shares, name):
                 check(candidate, settings)
         with _cpu(shares, "embedding"):
@@ -110,11 +110,11 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
         candidate = replace(candidate, vector=vector)
         with _cpu(shares, "reading what the group knows"):
             known = await knowledge.known(candidate, await knowledge.entries("g"))
-        for name, compare in ingress.GROUP_CHECKS.items():
+        for name, compare in checks.GROUP_CHECKS.items():
             with _cpu(shares, name):
                 compare(candidate, known, settings)
         with _cpu(shares, "self_consistency"):
-            Filter(knowledge, embedder, settings, judged=False).conclude(candidate)
+            IngressPipeline(knowledge, embedder, settings, judged=False).conclude(candidate)
     return shares
 
 

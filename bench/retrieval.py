@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from clearwell.app import Clearwell, open_clearwell
-from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.flow.retrieval.retriever import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Fusion
 from clearwell.records import NewMemory, Principal, Vector
@@ -78,19 +78,19 @@ async def _measured(clearwell: Clearwell, title: str, name: str) -> list[str]:
     known = list(groups(name))
     for group in known:
         await _load(clearwell, group)
-    retrieving = clearwell.memory._retrieving
-    usual = retrieving._fusion
+    retriever = clearwell.memory._retriever
+    usual = retriever._fusion
     rows = {"all": await _recall(clearwell, known)}
     for part, less in _without(usual).items():
-        retrieving._fusion = less
+        retriever._fusion = less
         rows[f"without {part}"] = await _recall(clearwell, known)
-    settings, retrieving._fusion = retrieving._settings, usual
-    retrieving._settings = settings.model_copy(update={"fusion_dates": 0.0})
+    settings, retriever._fusion = retriever._settings, usual
+    retriever._settings = settings.model_copy(update={"fusion_dates": 0.0})
     rows["without dates of the query"] = await _recall(clearwell, known)
-    retrieving._settings = settings
-    retrieving._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
+    retriever._settings = settings
+    retriever._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
     rows["vectors alone"] = await _recall(clearwell, known)
-    retrieving._fusion = usual
+    retriever._fusion = usual
     five, ten = AIMS[title]
     told = await _relevance(clearwell, known)
     lines = [f"### {title}: must reach {five} at 5 and {ten} at 10", "", "| | r@1 | r@5 | r@10 |", "|---|---|---|---|"]

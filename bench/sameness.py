@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from clearwell.flow.sameness import Comparison, Features, Relation, compare, features
-from clearwell.flow.sameness.comparing import Limits, judge
+from clearwell.comparison import Comparison, Features, Relation, compare, features
+from clearwell.comparison.comparing import Limits, judge
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 

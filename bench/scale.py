@@ -11,7 +11,7 @@ from pgvector import HalfVector
 from bench.blocks import Step, interleaved, table
 from bench.ground import FixedEmbedder, analyze, bare_connection, ground, memory, promote, vectors
 from clearwell.app import Clearwell
-from clearwell.flow.lexical import asked
+from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import SearchQuery
 from clearwell.records import Memory, Promotion
 from clearwell.stores.postgres import PostgresLongTerm

@@ -28,7 +28,7 @@ from bench.ground import analyze, bare_connection, ground
 from bench.month import FLOOD, STYLES, Planted, month
 from bench.sameness import row
 from clearwell.app import Clearwell
-from clearwell.flow.digest.texts import unit
+from clearwell.flow.digest.drafting.texts import unit
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Digest, DigestStatus, Principal, Vector
 from clearwell.worker import digest_worker

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from clearwell.flow.tokens import EstimatedTokens
+from clearwell.flow.context.tokens import EstimatedTokens
 from clearwell.messages import catalogue
 
 ROOT: Final = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ def texts() -> Iterator[tuple[str, str]]:
             yield f"sentences {language}", "\n".join(sentences[start : start + SENTENCES])
     for kind, name in (("markdown en", "README.md"), ("markdown zh", "README.zh-CN.md")):
         yield from ((kind, part) for part in _parts(ROOT / name))
-    yield from (("code", part) for part in _parts(ROOT / "src/clearwell/flow/split.py"))
+    yield from (("code", part) for part in _parts(ROOT / "src/clearwell/text/splitter.py"))
 
 
 def _parts(path: Path) -> list[str]:

@@ -3,32 +3,32 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from clearwell.flow.admit import Admitting
-from clearwell.flow.audit import Audited
-from clearwell.flow.capture import Capturing
-from clearwell.flow.carry_out import CarryingOut
-from clearwell.flow.chunks import Chunking
-from clearwell.flow.context import ContextBuilder
-from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
-from clearwell.flow.gate import Gate
-from clearwell.flow.intake import Intake
-from clearwell.flow.known import Knowledge
-from clearwell.flow.lexical import Bm25
-from clearwell.flow.lifting import Lifting
-from clearwell.flow.node import MemoryRetrieving
-from clearwell.flow.profiles import Profiles
-from clearwell.flow.promote import Promoting
-from clearwell.flow.promoter import Promoter
-from clearwell.flow.queue import AdmissionQueue
-from clearwell.flow.rebuild import Rebuilding
-from clearwell.flow.recalling import Recalling
-from clearwell.flow.removing import Removing
-from clearwell.flow.requeue import Requeueing
-from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.access.gate import Gate
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.capture.intake import Intake
+from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.context.builder import ContextBuilder
+from clearwell.flow.context.retrieval_node import HistoryRetriever
+from clearwell.flow.context.tokens import EstimatedTokens
+from clearwell.flow.counters import Counters
+from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
+from clearwell.flow.groups import GroupProfiles
+from clearwell.flow.ingress.admission import Admitter
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.promotion.chunks import Chunker
+from clearwell.flow.promotion.lifting import TombstoneLifter
+from clearwell.flow.promotion.promoter import Promoter
+from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import AtDesk, Deciding, Retracting, Reviewing, Showing, Undoing
-from clearwell.flow.tally import Tally
-from clearwell.flow.tokens import EstimatedTokens
-from clearwell.flow.tombstones import Tombstoning
+from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
+from clearwell.flow.working.recalls import RecallLog
+from clearwell.flow.working.removal import EntryRemover
 from clearwell.ports import Embedder, InsightWriter, Judge, LongTermSearch, WorkingStore
 from clearwell.records import NewCapture, Principal, Right
 from clearwell.service import MemoryManager
@@ -78,32 +78,32 @@ class Path:
         self.longterm = MemoryLongTerm(Bm25())
         working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
         search = self.search or self.longterm
-        self.recalls, self.tombstones = Recalling(MemoryRecalls(self.clock)), MemoryTombstones()
-        self.tally = Tally()
+        self.recalls, self.tombstones = RecallLog(MemoryRecalls(self.clock)), MemoryTombstones()
+        self.counters = Counters()
         knowledge = Knowledge(working, search, self.quarantine, self.tombstones, self.recalls, self.embedder)
-        self.admitting = Admitting(
-            self.quarantine, working, knowledge, self.embedder, self.judge, self.tally, self.clock, self.settings
+        self.admitter = Admitter(
+            self.quarantine, working, knowledge, self.embedder, self.judge, self.counters, self.clock, self.settings
         )
-        self.rebuilding = Rebuilding(self.quarantine, working, knowledge, self.clock, self.settings)
-        self.queue = AdmissionQueue(self.admitting, batch=self.settings.admission_batch)
-        self.retrieving = Retrieving(working, search, self.recalls, self.embedder, self.clock, self.settings)
-        self.history = MemoryRetrieving(self.retrieving, self.clock, self.settings)
+        self.rebuilder = WorkingMemoryRebuilder(self.quarantine, working, knowledge, self.clock, self.settings)
+        self.queue = AdmissionQueue(self.admitter, batch=self.settings.admission_batch)
+        self.retriever = Retriever(working, search, self.recalls, self.embedder, self.clock, self.settings)
+        self.history = HistoryRetriever(self.retriever, self.clock, self.settings)
         self.ledger = MemoryLedger()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.digest_queue = MemoryDigestQueue()
-        reading = Reading(self.digests, knowledge, self.embedder, self.settings)
-        writing = Writing(self.writer, reading, self.embedder, self.ids)
-        self.digesting = Digesting(
+        reading = MaterialReader(self.digests, knowledge, self.embedder, self.settings)
+        writing = InsightComposer(self.writer, reading, self.embedder, self.ids)
+        self.runner = DigestRunner(
             self.digests, self.digests, reading, writing, self.embedder, self.clock, self.ids, self.settings
         )
-        self.scheduling = Scheduling(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
+        self.scheduler = DigestScheduler(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, self.clock)
         self.reviewed = MemoryReview(self.ledger, self.quarantine, self.longterm, self.digests)
         self.audit = MemoryAudit()
-        self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunking(self.embedder, self.settings)
+        self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunker(self.embedder, self.settings)
         self.promoter = Promoter(knowledge, self.chunking, self.clock, self.ids)
         self.promoting = Promoting(
-            self.gate, self.promoter, self.decisions, self.idempotency, self.tally, self.settings
+            self.gate, self.promoter, self.decisions, self.idempotency, self.counters, self.settings
         )
         self.review = Reviewing(
             gate=self.gate,
@@ -119,38 +119,40 @@ class Path:
                 self.ids,
                 self.settings,
             ),
-            undoing=Undoing(self.promoter, Lifting(self.embedder, self.settings), self.clock, self.ids),
+            undoing=Undoing(self.promoter, TombstoneLifter(self.embedder, self.settings), self.clock, self.ids),
             retracting=Retracting(self.reviewed, self.clock, self.ids),
             promoting=self.promoting,
-            desk=AtDesk(self.decisions, self.idempotency, self.tally),
+            desk=AtDesk(self.decisions, self.idempotency, self.counters),
             reviewed=self.reviewed,
             quarantine=self.quarantine,
             working=working,
             idempotency=self.idempotency,
             clock=self.clock,
         )
-        self.carrying_out = CarryingOut(self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids)
-        capturing, audited = (
-            Capturing(self.quarantine, self.clock, self.ids, self.settings),
-            Audited(self.clock, self.ids),
+        self.waiting_promotions = WaitingPromotions(
+            self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids
         )
-        removing = Removing(working, self.quarantine, audited)
+        recorder, audit_events = (
+            CaptureRecorder(self.quarantine, self.clock, self.ids, self.settings),
+            AuditEvents(self.clock, self.ids),
+        )
+        remover = EntryRemover(working, self.quarantine, audit_events)
         self.memory = MemoryManager(
-            capturing=capturing,
-            intake=Intake(capturing, self.queue, self.quarantine, self.settings),
-            admitting=self.admitting,
-            requeueing=Requeueing(self.quarantine, self.queue, self.idempotency, audited),
+            recorder=recorder,
+            intake=Intake(recorder, self.queue, self.quarantine, self.settings),
+            admitter=self.admitter,
+            requeuer=Requeuer(self.quarantine, self.queue, self.idempotency, audit_events),
             admissions=self.quarantine,
             quarantine=self.quarantine,
             working=working,
-            rebuilding=self.rebuilding,
-            removing=removing,
-            tombstoning=Tombstoning(
+            rebuilder=self.rebuilder,
+            remover=remover,
+            tombstones=TombstoneRegistry(
                 self.gate,
                 self.tombstones,
                 self.decisions,
                 knowledge,
-                removing,
+                remover,
                 self.idempotency,
                 self.embedder,
                 self.clock,
@@ -159,10 +161,10 @@ class Path:
             ),
             idempotency=self.idempotency,
             review=self.review,
-            retrieving=self.retrieving,
-            digests=DigestDesk(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
-            profiles=Profiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
-            contexts=ContextBuilder(self.groups, self.retrieving, EstimatedTokens(), self.settings),
+            retriever=self.retriever,
+            digests=DigestRequests(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
+            profiles=GroupProfiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
+            contexts=ContextBuilder(self.groups, self.retriever, EstimatedTokens(), self.settings),
             history=self.history,
             promoting=self.promoting,
             settings=self.settings,

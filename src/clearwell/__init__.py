@@ -6,11 +6,11 @@ becomes knowledge until a person promotes it.
 
 from clearwell.app import open_memory
 from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound, Unavailable
-from clearwell.flow.context import ContextBuilder, ContextRequest
-from clearwell.flow.node import MemoryRetrievalNode, NodeOptions
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.context.builder import ContextBuilder, ContextRequest
+from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
+from clearwell.flow.context.tokens import CountedBy
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.review import Wanted
-from clearwell.flow.tokens import CountedBy
 from clearwell.ports import RestsOn
 from clearwell.records import (
     Action,

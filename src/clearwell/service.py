@@ -10,23 +10,29 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access import agent_for, require_group_covered, require_in_group, require_reviewer, require_right
-from clearwell.flow.admit import Admitting, DryRun
-from clearwell.flow.capture import Capturing
-from clearwell.flow.context import ContextBuilder, ContextRequest
-from clearwell.flow.digesting import DigestDesk
-from clearwell.flow.intake import Intake
-from clearwell.flow.node import MemoryRetrievalNode, MemoryRetrieving, NodeOptions, OnEvent
-from clearwell.flow.once import once
-from clearwell.flow.profiles import Profiles
-from clearwell.flow.promote import Promoting
-from clearwell.flow.rebuild import Rebuilding
-from clearwell.flow.removing import Removing
-from clearwell.flow.requeue import Requeueing
-from clearwell.flow.retrieve import RetrieveOptions, Retrieving
+from clearwell.flow.access.permissions import (
+    agent_for,
+    require_group_covered,
+    require_in_group,
+    require_reviewer,
+    require_right,
+)
+from clearwell.flow.capture.intake import Intake
+from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.context.builder import ContextBuilder, ContextRequest
+from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
+from clearwell.flow.digest import DigestRequests
+from clearwell.flow.groups import GroupProfiles
+from clearwell.flow.idempotency import once
+from clearwell.flow.ingress.admission import Admitter, DryRun
+from clearwell.flow.ingress.redaction import told
+from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
 from clearwell.flow.review import Reviewing
-from clearwell.flow.telling import told
-from clearwell.flow.tombstones import Tombstoning
+from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
+from clearwell.flow.working.removal import EntryRemover
 from clearwell.messages import Language
 from clearwell.ports import (
     AdmissionStore,
@@ -72,41 +78,41 @@ class MemoryManager:
     def __init__(
         self,
         *,
-        capturing: Capturing,
+        recorder: CaptureRecorder,
         intake: Intake,
-        admitting: Admitting,
-        requeueing: Requeueing,
+        admitter: Admitter,
+        requeuer: Requeuer,
         admissions: AdmissionStore,
         quarantine: QuarantineStore,
         working: WorkingStore,
-        removing: Removing,
-        rebuilding: Rebuilding,
-        tombstoning: Tombstoning,
+        remover: EntryRemover,
+        rebuilder: WorkingMemoryRebuilder,
+        tombstones: TombstoneRegistry,
         idempotency: IdempotencyStore,
         promoting: Promoting,
-        digests: DigestDesk,
+        digests: DigestRequests,
         review: Reviewing,
-        retrieving: Retrieving,
-        profiles: Profiles,
+        retriever: Retriever,
+        profiles: GroupProfiles,
         contexts: ContextBuilder,
-        history: MemoryRetrieving,
+        history: HistoryRetriever,
         settings: Settings,
     ) -> None:
-        self._capturing = capturing
+        self._recorder = recorder
         self._intake = intake
-        self._admitting = admitting
-        self._requeueing = requeueing
+        self._admitter = admitter
+        self._requeuer = requeuer
         self._admissions = admissions
         self._quarantine = quarantine
         self._working = working
-        self._removing = removing
-        self._rebuilding = rebuilding
-        self._tombstoning = tombstoning
+        self._remover = remover
+        self._rebuilder = rebuilder
+        self._tombstone_registry = tombstones
         self._idempotency = idempotency
         self._promoting = promoting
         self._digests = digests
         self._review = review
-        self._retrieving = retrieving
+        self._retriever = retriever
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
@@ -153,7 +159,7 @@ class MemoryManager:
             occurred_at=occurred_at,
             metadata=metadata,
         )
-        (stored,) = await self._capturing.keep([self._capturing.accept(new, by=by)])
+        (stored,) = await self._recorder.keep([self._recorder.accept(new, by=by)])
         return stored.id
 
     # between tier 1 and tier 2
@@ -181,10 +187,10 @@ class MemoryManager:
     async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
         """What the filter would say of an output, without keeping anything."""
         require_right(by, Right.CAPTURE)
-        capture = self._capturing.accept(new, by=by)
+        capture = self._recorder.accept(new, by=by)
         if capture.group_id == UNASSIGNED:
             raise InvalidInput("group_missing", field="group_id")
-        said = await self._admitting.dry_run(capture)
+        said = await self._admitter.dry_run(capture)
         return replace(said, verdicts=told(said.verdicts, by))
 
     async def requeue(
@@ -200,7 +206,7 @@ class MemoryManager:
 
         Without ``settle`` this process leaves it to whoever sweeps.
         """
-        return await self._requeueing.row(group_id, log_id, by=by, request=request, settle=settle)
+        return await self._requeuer.row(group_id, log_id, by=by, request=request, settle=settle)
 
     async def requeue_refused(
         self,
@@ -212,7 +218,7 @@ class MemoryManager:
         settle: bool = True,
     ) -> Requeued:
         """Do so with the rows that one check refused, or that were refused for one reason, some at a time."""
-        return await self._requeueing.refused(group_id, refused_by, by=by, request=request, settle=settle)
+        return await self._requeuer.refused(group_id, refused_by, by=by, request=request, settle=settle)
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check ended how, by agent."""
@@ -223,17 +229,17 @@ class MemoryManager:
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
     ) -> UUID:
         """A person says that a value must not come back; the id of its tombstone."""
-        return await self._tombstoning.add(group_id, value, reason=reason, by=by, request=request)
+        return await self._tombstone_registry.add(group_id, value, reason=reason, by=by, request=request)
 
     async def lift_tombstone(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """Take a rejection back. What was forgotten stays forgotten."""
-        await self._tombstoning.lift(group_id, tombstone_id, by=by, request=request)
+        await self._tombstone_registry.lift(group_id, tombstone_id, by=by, request=request)
 
     async def tombstones(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
         """All tombstones of a group, the newest first."""
-        return await self._tombstoning.all(group_id, by=by)
+        return await self._tombstone_registry.all(group_id, by=by)
 
     # tier 2
 
@@ -249,7 +255,7 @@ class MemoryManager:
         require_reviewer(by, group_id)
 
         async def act() -> Json:
-            await self._removing.entry(group_id, entry_id, by=by)
+            await self._remover.entry(group_id, entry_id, by=by)
             return True
 
         await once(self._idempotency, request, act)
@@ -258,11 +264,11 @@ class MemoryManager:
         """Make working memory anew from quarantine; how many entries each group has now."""
         if group_id is not None:
             require_in_group(by, group_id, Right.ADMIN)
-            return {group_id: await self._rebuilding.group(group_id)}
+            return {group_id: await self._rebuilder.group(group_id)}
         require_right(by, Right.ADMIN)
         if by.groups is None:
-            return await self._rebuilding.all()
-        return {group: await self._rebuilding.group(group) for group in sorted(by.groups)}
+            return await self._rebuilder.all()
+        return {group: await self._rebuilder.group(group) for group in sorted(by.groups)}
 
     async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
         """Remove expired entries, of one group or of all that ``by`` covers; how many there were."""
@@ -321,7 +327,7 @@ class MemoryManager:
         require_in_group(by, group_id, Right.READ)
         limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
         agent_id = agent_for(by, limits.require_id(options.agent_id, "agent_id"))
-        return await self._retrieving.retrieve(query, group_id, options.for_agent(agent_id))
+        return await self._retriever.retrieve(query, group_id, options.for_agent(agent_id))
 
     async def build_context(
         self, group_id: str, request: ContextRequest, *, by: Principal, counter: TokenCounter | None = None

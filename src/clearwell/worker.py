@@ -9,7 +9,7 @@ import structlog
 
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
-from clearwell.flow.lexical import Bm25
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.records import Principal
 from clearwell.stores.postgres.words import groups_to_index, index_again
 
@@ -62,12 +62,12 @@ async def _sweep_round(clearwell: Clearwell, number: int) -> None:
     found = await sweep(clearwell)
     if found:
         log.info("admissions taken up again", rows=found)
-    made = await clearwell.carrying_out.due()
+    made = await clearwell.waiting_promotions.due()
     if made:
         log.info("promotions carried out", memories=made)
     if number % USES_EVERY == 0:
         await clearwell.uses.note()
-    rebuilt = await clearwell.rebuilding.after_a_loss()
+    rebuilt = await clearwell.rebuilder.after_a_loss()
     if rebuilt:
         log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
     if number % TIDY_EVERY == 0:
@@ -82,7 +82,7 @@ async def _digest_round(clearwell: Clearwell, _: int) -> None:
 
 
 async def _schedule_round(clearwell: Clearwell, _: int) -> None:
-    made = await clearwell.digests.scheduling.make_due()
+    made = await clearwell.digests.scheduler.make_due()
     if made:
         log.info("digests are due", digests=len(made))
 
@@ -178,7 +178,7 @@ async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> Asyn
     """The part of the worker that makes digests: those that somebody asks for, and those that are due."""
     digests = clearwell.digests
     looking = work_at_digests(clearwell, scheduled=scheduled)
-    async with digests.jobs.working(digests.digesting.run), _as_long(looking, "digests"):
+    async with digests.jobs.working(digests.runner.run), _as_long(looking, "digests"):
         yield
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from clearwell.flow.lexical import Bm25
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import RecallStore, WorkingStore
 from clearwell.stores.postgres import (
     Database,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from clearwell.flow.lexical import asked
+from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import SearchQuery
 from tests.contract.ports import Stores, promotion, unit
 

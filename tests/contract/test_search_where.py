@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from clearwell.flow.filters import read_filters
-from clearwell.flow.lexical import asked
+from clearwell.flow.retrieval.bm25 import asked
+from clearwell.flow.retrieval.metadata_filters import read_filters
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import Memory, Promotion, Scope, Where
 from tests.contract.ports import START, Stores, promotion, unit

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import Memory, Promotion
 from clearwell.testing import MemoryLongTerm

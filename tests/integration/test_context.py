@@ -6,9 +6,9 @@ import pytest
 from pydantic import SecretStr
 
 from clearwell.app import Clearwell
-from clearwell.flow.context import ContextRequest
-from clearwell.flow.node import NodeOptions
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.context.builder import ContextRequest
+from clearwell.flow.context.retrieval_node import NodeOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.messages import Language
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Admission, Fate, GroupChange, NewCapture, NodeEventType, Section
@@ -51,7 +51,7 @@ async def test_a_context_is_built_and_an_agent_that_repeats_it_says_nothing_new(
     assert built.text.index(KNOWN) < built.text.index(UNRELATED)
     assert built.degraded == ()
     assert ("✅ 已验证" in built.text) == (language == "zh")
-    await clearwell.retrieving.noted()
+    await clearwell.retriever.noted()
     matter = built.messages[1].content
     for repeated in (matter[: matter.rindex("## ")], KNOWN, OWN, f"综上所述，{SAID}"):
         receipt = await clearwell.memory.capture(said(repeated), by=AGENT, wait=True)

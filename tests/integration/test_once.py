@@ -94,7 +94,7 @@ class Machine(RuleBasedStateMachine):
 
         PostgresAdmissionBatch.settle = dies  # type: ignore[method-assign, assignment] # a crash has no port
         try:
-            self.run(self.clearwell.admitting.admit(self.group, [log_id]))
+            self.run(self.clearwell.admitter.admit(self.group, [log_id]))
         except Crash:
             pass
         finally:
@@ -150,7 +150,7 @@ class Machine(RuleBasedStateMachine):
         """What the worker does in its next rounds."""
         while await sweep(self.clearwell):
             await self.clearwell.queue.drained()
-        await self.clearwell.rebuilding.after_a_loss()
+        await self.clearwell.rebuilder.after_a_loss()
 
     def teardown(self) -> None:
         self.run(self.clearwell.queue.close())

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from clearwell.app import Clearwell
 from clearwell.errors import InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
-from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.flow.retrieval.retriever import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import QuarantineFilter
 from clearwell.records import Admission, CaptureReceipt, Outcome, Verdict
@@ -138,7 +138,7 @@ async def test_a_correction_of_what_was_recalled_is_admitted_as_a_conflict(clear
     promoted = await memory.promote("g", REVIEWED, by=PERSON)
     for changed in (REVIEWED.replace("eleven", "twelve"), REVIEWED.replace("takes", "never takes")):
         await memory.retrieve("backup", "g", by=AGENT)
-        await clearwell.retrieving.noted()
+        await clearwell.retriever.noted()
         receipt = await memory.capture(said(changed), by=AGENT, wait=True)
         assert receipt.admission is Admission.ADMITTED
         assert verdict(receipt, "non_duplicate").params["other"] == str(promoted.id)
@@ -148,7 +148,7 @@ async def test_an_echo_is_known_after_its_entry_has_left_working_memory(clearwel
     memory = clearwell.memory
     first = await memory.capture(said(REVIEWED), by=AGENT, wait=True)
     await memory.retrieve("backup", "g", by=AGENT)
-    await clearwell.retrieving.noted()
+    await clearwell.retriever.noted()
     await memory.remove_working_entry("g", first.id, by=PERSON)
     again = await memory.capture(said(f"Noted: {REVIEWED}"), by=AGENT, wait=True)
     assert f"echo of {first.id}" in verdict(again, "echo").explanation("en")
@@ -296,7 +296,7 @@ async def test_counts_tell_how_checks_ended_by_agent(clearwell: Clearwell) -> No
     assert counts["a1", "confidence", Outcome.FAIL] == 1
     assert counts["a1", "confidence", Outcome.PASS] == 1
     assert counts["a2", "length", Outcome.PASS] == 1
-    assert clearwell.tally.verdicts["g", "a1", "confidence", "fail"] == 1
+    assert clearwell.counters.verdicts["g", "a1", "confidence", "fail"] == 1
 
 
 async def test_working_memory_is_rebuilt_after_a_loss_without_what_was_removed(clearwell: Clearwell) -> None:

@@ -18,8 +18,8 @@ import clearwell.errors
 from clearwell.adapters.cli.looking import overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
-from clearwell.flow.moving import startable
-from clearwell.flow.retrieve import RetrieveOptions
+from clearwell.flow.reembedding.models import startable
+from clearwell.flow.retrieval.retriever import RetrieveOptions
 from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
 from clearwell.records import NewMemory
 from clearwell.settings import Settings

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.budget import Budget, Material
-from clearwell.flow.tokens import CountedBy, EstimatedTokens
+from clearwell.flow.context.budget import Budget, Material
+from clearwell.flow.context.tokens import CountedBy, EstimatedTokens
 from clearwell.messages import Language
 from clearwell.ports import TokenCounter
 from clearwell.records import BuiltContext, ContextItem, Fate, Section

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.flow.digest import (
+from clearwell.flow.digest.drafting import (
     CONFLICTS_WITH_VERIFIED,
     CONTRADICTION,
     DUPLICATES_VERIFIED,

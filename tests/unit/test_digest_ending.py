@@ -7,10 +7,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from clearwell.flow.digest import Drafts
-from clearwell.flow.digesting.ending import Endings
-from clearwell.flow.digesting.reading import Gathered
-from clearwell.flow.digesting.writing import Texts
+from clearwell.flow.digest.drafting import Drafts
+from clearwell.flow.digest.material import Gathered
+from clearwell.flow.digest.outcome import DigestOutcomes
+from clearwell.flow.digest.summaries import Texts
 from clearwell.records import Admission, Digest, DigestCandidate, DigestStatus, Insight, Json
 from clearwell.settings import Settings
 from tests.path import PERSON, Path
@@ -44,7 +44,7 @@ def ended(
 ) -> Digest:
     drafts = Drafts(drafts=(), report={"capped": capped or {}})
     gathered = Gathered(candidates=candidates, **more)  # type: ignore[arg-type]
-    return Endings(Settings(digest_looks=4)).ended(RUN, gathered, drafts, Texts(insights=insights))
+    return DigestOutcomes(Settings(digest_looks=4)).ended(RUN, gathered, drafts, Texts(insights=insights))
 
 
 def test_what_is_looked_at_for_the_last_time_is_not_called_a_candidate() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clearwell.flow.digest.refrains import refrains
+from clearwell.flow.digest.drafting.refrains import refrains
 from clearwell.records import Vector
 from tests.unit.test_digest_draft import SAYINGS, drafted, row, similarity, vector
 

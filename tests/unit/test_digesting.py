@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
-from clearwell.flow.audit import Audited
-from clearwell.flow.digesting import latest_tick
-from clearwell.flow.digesting.progress import Progress
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.digest import latest_tick
+from clearwell.flow.digest.progress import Progress
 from clearwell.records import (
     Contradiction,
     Digest,
@@ -53,7 +53,7 @@ async def made(path: Path, group_id: str = "g") -> Digest:
     """Ask for a digest, do it, and read it."""
     asked, _ = await path.memory.request_digest(group_id, by=PERSON)
     assert path.digest_queue.waiting.pop() == (group_id, asked)
-    assert await path.digesting.run(group_id, asked) is None
+    assert await path.runner.run(group_id, asked) is None
     return await path.memory.digest(asked, by=PERSON)
 
 
@@ -222,12 +222,12 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     embedder.down = True
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     now = path.clock.now()
-    assert await path.digesting.run("g", asked) == now + timedelta(seconds=10)
+    assert await path.runner.run("g", asked) == now + timedelta(seconds=10)
     waiting = await path.memory.digest(asked, by=PERSON)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
     assert "Try 1 of 3 failed" in str(waiting.explanation("en"))
-    assert await path.digesting.run("g", asked) == now + timedelta(seconds=20)
-    assert await path.digesting.run("g", asked) is None
+    assert await path.runner.run("g", asked) == now + timedelta(seconds=20)
+    assert await path.runner.run("g", asked) is None
     done = await path.memory.digest(asked, by=PERSON)
     assert (done.status, done.note, done.note_params["missing"]) == (DigestStatus.DONE, "digest_done_partly", 1)
     assert shown(done) == set(kept[:2])
@@ -250,10 +250,10 @@ async def test_a_digest_whose_tries_never_end_is_given_up() -> None:
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     for _ in range(2):
         await path.digests.take("g", asked, at=path.clock.now())  # and the process is killed
-    assert await path.digesting.run("g", asked) is None
+    assert await path.runner.run("g", asked) is None
     found = await path.memory.digest(asked, by=PERSON)
     assert (found.status, found.note) == (DigestStatus.FAILED, "digest_gave_up")
-    assert await path.digesting.run("g", asked) is None
+    assert await path.runner.run("g", asked) is None
 
 
 async def test_people_ask_for_digests_and_agents_do_not() -> None:
@@ -283,16 +283,16 @@ MONDAY = datetime(2026, 1, 5, 6, tzinfo=UTC)
 async def test_a_missed_week_runs_once_and_no_week_before_there_was_anything() -> None:
     path = Path()  # it is Thursday, 2026-01-01
     await keep(path, says(GATEWAY, "a1"))
-    assert await path.scheduling.make_due() == []
+    assert await path.scheduler.make_due() == []
     path.clock.forward(timedelta(days=20))  # two Mondays were missed, and this is the Wednesday after the third
-    (only,) = await path.scheduling.make_due()
+    (only,) = await path.scheduler.make_due()
     assert (await path.memory.digest(only, by=PERSON)).due_at == MONDAY + timedelta(days=14)
     assert path.digest_queue.waiting == [("g", only)]
-    assert await path.scheduling.make_due() == []
-    await path.digesting.run("g", only)
-    assert await path.scheduling.make_due() == []
+    assert await path.scheduler.make_due() == []
+    await path.runner.run("g", only)
+    assert await path.scheduler.make_due() == []
     path.clock.forward(timedelta(days=7))
-    (following,) = await path.scheduling.make_due()
+    (following,) = await path.scheduler.make_due()
     assert (await path.memory.digest(following, by=PERSON)).due_at == MONDAY + timedelta(days=21)
 
 
@@ -301,9 +301,9 @@ async def test_a_tick_waits_for_an_open_digest_of_its_group() -> None:
     await keep(path, says(GATEWAY, "a1"))
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     path.clock.forward(timedelta(days=5))
-    assert await path.scheduling.make_due() == []
-    await path.digesting.run("g", asked)
-    assert len(await path.scheduling.make_due()) == 1
+    assert await path.scheduler.make_due() == []
+    await path.runner.run("g", asked)
+    assert len(await path.scheduler.make_due()) == 1
 
 
 async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
@@ -316,7 +316,7 @@ async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
     ):
         await _schedule(path, group, cron, zone)
     path.clock.forward(timedelta(days=1, hours=1))
-    (only,) = await path.scheduling.make_due()
+    (only,) = await path.scheduler.make_due()
     assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
 
 
@@ -326,18 +326,20 @@ async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None
     path.clock.forward(timedelta(days=1, hours=4, minutes=6))
     change = GroupChange(digest_cron="0 4 * * *")
     await path.memory.change_group("g", change, by=PERSON)
-    assert await path.scheduling.make_due() == []
+    assert await path.scheduler.make_due() == []
     await path.memory.change_group("g", GroupChange(digest_zone="Asia/Shanghai"), by=PERSON)
-    assert await path.scheduling.make_due() == []
+    assert await path.scheduler.make_due() == []
     path.clock.forward(timedelta(days=1))
-    (only,) = await path.scheduling.make_due()
+    (only,) = await path.scheduler.make_due()
     assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 20, 0, tzinfo=UTC)
 
 
 async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | None) -> None:
     """Also one that the facade would refuse, as an older version may have stored it."""
     change = GroupChange(digest_cron=cron, digest_zone=zone)
-    await path.groups.change(group_id, change, event=Audited(path.clock, path.ids).event("x", "x", group_id, by="x"))
+    await path.groups.change(
+        group_id, change, event=AuditEvents(path.clock, path.ids).event("x", "x", group_id, by="x")
+    )
 
 
 @pytest.mark.parametrize(
@@ -383,7 +385,7 @@ def test_a_schedule_that_cannot_be_read_is_refused_at_start(settings: dict[str, 
 
 
 async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clearwell.flow.digesting.reading.LOOK_SECONDS", 0)
+    monkeypatch.setattr("clearwell.flow.digest.material.LOOK_SECONDS", 0)
     embedder = FailingEmbedder()
     path = Path(embedder=embedder)
     embedder.down = True
@@ -428,7 +430,7 @@ async def test_rows_are_compared_without_refrains_and_with_them_where_the_model_
         embedder.heard.clear()
         asked, _ = await path.memory.request_digest("g", by=PERSON)
         embedder.down = down
-        await path.digesting.run("g", asked)
+        await path.runner.run("g", asked)
         digest = await path.memory.digest(asked, by=PERSON)
         assert set(embedder.heard) >= (set() if down else set(matters))
         assert len(digest.insights) == len(matters)

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from clearwell.flow.echo import unfenced
-from clearwell.flow.hidden import escaped, flags_of
-from clearwell.flow.normal import normalised, undisguised, values_of
+from clearwell.flow.ingress.echo import unfenced
+from clearwell.text.hidden_text import escaped, flags_of
+from clearwell.text.normalisation import normalised, undisguised, values_of
 
 VALUE = "The admin password is Hunter Two"
 DISGUISES = [

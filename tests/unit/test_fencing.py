@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clearwell.flow.echo import FENCE, unfenced
-from clearwell.flow.fencing import fenced, harmless, label_of, line_of, name_of, shown, without_fences
-from clearwell.flow.hidden import has_hidden_text, readable
-from clearwell.flow.history import history_context
-from clearwell.flow.normal import normalised
+from clearwell.flow.context.fencing import fenced, harmless, label_of, line_of, name_of, shown, without_fences
+from clearwell.flow.context.history import history_context
+from clearwell.flow.ingress.echo import FENCE, unfenced
 from clearwell.records import ContextItem, Label, Layer, Scope, Source
+from clearwell.text.hidden_text import has_hidden_text, readable
+from clearwell.text.normalisation import normalised
 
 ID = UUID("01890000-0000-7000-8000-000000000001")
 OTHER = UUID("01890000-0000-7000-8000-000000000002")

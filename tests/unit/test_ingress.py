@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from clearwell.flow import ingress
-from clearwell.flow.echo import Unfenced, unfenced
-from clearwell.flow.ingress import Candidate, Known, Neighbour
-from clearwell.flow.policies import policy_of
+from clearwell.flow.ingress import checks
+from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
+from clearwell.flow.ingress.echo import Unfenced, unfenced
+from clearwell.flow.ingress.policies import policy_of
 from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind, Verdict
 from clearwell.settings import NodePolicy, Settings
 
@@ -48,7 +48,7 @@ def neighbour(content: str, similarity: float, layer: Layer = Layer.WORKING) -> 
     ],
 )
 def test_stated_confidence(stated: Json, outcome: Outcome, words: str) -> None:
-    verdict = ingress.check_confidence(candidate(confidence=stated), SETTINGS)
+    verdict = checks.check_confidence(candidate(confidence=stated), SETTINGS)
     assert verdict.outcome is outcome
     assert verdict.threshold == 0.8
     assert words in verdict.explanation("en")
@@ -56,15 +56,15 @@ def test_stated_confidence(stated: Json, outcome: Outcome, words: str) -> None:
 
 
 def test_confidence_may_be_stated_under_its_other_name() -> None:
-    assert ingress.check_confidence(candidate(confidence_score=0.5), SETTINGS).outcome is Outcome.FAIL
+    assert checks.check_confidence(candidate(confidence_score=0.5), SETTINGS).outcome is Outcome.FAIL
     both = candidate(confidence=0.9, confidence_score=0.5)
-    assert ingress.check_confidence(both, SETTINGS).outcome is Outcome.PASS
+    assert checks.check_confidence(both, SETTINGS).outcome is Outcome.PASS
 
 
 def test_confidence_that_is_not_stated_passes_unless_it_is_required() -> None:
-    assert ingress.check_confidence(candidate(), SETTINGS).outcome is Outcome.PASS
+    assert checks.check_confidence(candidate(), SETTINGS).outcome is Outcome.PASS
     required = Settings(require_confidence=True)
-    assert ingress.check_confidence(candidate(), required).outcome is Outcome.FAIL
+    assert checks.check_confidence(candidate(), required).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_confidence_that_is_not_stated_passes_unless_it_is_required() -> None:
     [("a" * 50, 50), ("a" * 49, 49), ("中" * 25, 50), ("中" * 24 + "a", 49), ("  a \n\t b  ", 3), ("e\u0301\u200b", 1)],
 )
 def test_length_is_display_width(content: str, width: int) -> None:
-    verdict = ingress.check_length(candidate(content), SETTINGS)
+    verdict = checks.check_length(candidate(content), SETTINGS)
     assert verdict.value == width
     assert verdict.outcome is (Outcome.PASS if width >= 50 else Outcome.FAIL)
 
 
 def test_checks_that_were_not_reached_say_after_which() -> None:
-    failed = ingress.check_confidence(candidate(confidence=0.1), SETTINGS)
-    verdicts = ingress.completed([failed], SETTINGS)
+    failed = checks.check_confidence(candidate(confidence=0.1), SETTINGS)
+    verdicts = checks.completed([failed], SETTINGS)
     assert [one.check for one in verdicts] == list(SETTINGS.filter_checks)
     assert {one.outcome for one in verdicts[1:]} == {Outcome.NOT_CHECKED}
     assert verdicts[1].explanation("en") == "Not checked: after confidence."
@@ -90,7 +90,7 @@ SAID = "The nightly backup of the billing database takes eleven minutes and runs
 
 def test_the_same_is_dropped_with_a_link_to_what_it_repeats() -> None:
     known = Known(neighbours=[neighbour(SAID, 1.0)])
-    verdict = ingress.check_non_duplicate(candidate(SAID.upper()), known, SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID.upper()), known, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (Outcome.FAIL, "verdict_same_working")
     assert str(UUID(int=7)) in verdict.explanation("zh")
 
@@ -98,29 +98,29 @@ def test_the_same_is_dropped_with_a_link_to_what_it_repeats() -> None:
 def test_the_same_but_for_a_fact_is_a_conflict_with_a_link() -> None:
     other = SAID.replace("eleven", "forty")
     known = Known(neighbours=[neighbour(other, 0.97, Layer.LONGTERM)])
-    verdict = ingress.check_non_duplicate(candidate(SAID), known, SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID), known, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (Outcome.FLAG, "verdict_conflict_longterm")
     assert verdict.params["other"] == str(UUID(int=7))
 
 
 def test_something_else_is_new() -> None:
     other = "We will meet the auditors in the small room on the second floor next Thursday afternoon."
-    verdict = ingress.check_non_duplicate(candidate(SAID), Known(neighbours=[neighbour(other, 0.31)]), SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID), Known(neighbours=[neighbour(other, 0.31)]), SETTINGS)
     assert (verdict.outcome, verdict.value) == (Outcome.PASS, 0.31)
-    assert ingress.check_non_duplicate(candidate(SAID), Known(), SETTINGS).reason == "verdict_new_empty"
+    assert checks.check_non_duplicate(candidate(SAID), Known(), SETTINGS).reason == "verdict_new_empty"
 
 
 def test_what_was_recalled_and_is_repeated_is_an_echo() -> None:
     known = Known(recalled={UUID(int=9): SAID})
     for text in (SAID, SAID.upper(), f"Noted: {SAID}", SAID.replace("and runs", "and it runs")):
-        verdict = ingress.check_echo(candidate(text), known, SETTINGS)
+        verdict = checks.check_echo(candidate(text), known, SETTINGS)
         assert verdict.outcome is Outcome.FAIL, text
         assert f"echo of {UUID(int=9)}" in verdict.explanation("en")
 
 
 def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
     own = "I would move the backup to four in the morning, because the nightly import is still running at two."
-    assert ingress.check_echo(candidate(own), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(own), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
     ],
 )
 def test_small_talk_around_a_recalled_memory_leaves_it_an_echo(text: str) -> None:
-    assert ingress.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.FAIL
+    assert checks.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -152,15 +152,15 @@ def test_small_talk_around_a_recalled_memory_leaves_it_an_echo(text: str) -> Non
     ],
 )
 def test_a_correction_of_a_recalled_memory_is_no_echo(text: str) -> None:
-    assert ingress.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
 
 
 def test_new_text_behind_a_very_long_repeat_is_no_echo() -> None:
     long = " ".join(f"Step {number} of the run book asks for the signature of shift {number}." for number in range(150))
     known = Known(recalled={UUID(int=9): long})
-    assert ingress.check_echo(candidate(long), known, SETTINGS).outcome is Outcome.FAIL
+    assert checks.check_echo(candidate(long), known, SETTINGS).outcome is Outcome.FAIL
     more = f"{long} The new disks arrived on Tuesday and were put into the second rack by the night shift."
-    assert ingress.check_echo(candidate(more), known, SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(more), known, SETTINGS).outcome is Outcome.PASS
 
 
 def test_only_a_fence_that_holds_its_memory_is_left_out() -> None:
@@ -178,16 +178,16 @@ def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:
 
 
 def test_a_tombstone_refuses_with_its_reason() -> None:
-    rejected = ingress.check_tombstone(candidate(), Known(tombstone=tombstone()), SETTINGS)
+    rejected = checks.check_tombstone(candidate(), Known(tombstone=tombstone()), SETTINGS)
     assert rejected.outcome is Outcome.FAIL
     assert "it is wrong" in rejected.explanation("en")
-    forgotten = ingress.check_tombstone(candidate(), Known(tombstone=tombstone(TombstoneKind.FORGOTTEN)), SETTINGS)
+    forgotten = checks.check_tombstone(candidate(), Known(tombstone=tombstone(TombstoneKind.FORGOTTEN)), SETTINGS)
     assert (forgotten.outcome, forgotten.reason) == (Outcome.FAIL, "verdict_tombstone_forgotten")
 
 
 def test_text_like_a_rejected_value_is_flagged_not_refused() -> None:
-    near = ingress.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.7)), SETTINGS)
-    far = ingress.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.3)), SETTINGS)
+    near = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.7)), SETTINGS)
+    far = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.3)), SETTINGS)
     assert (near.outcome, far.outcome) == (Outcome.FLAG, Outcome.PASS)
 
 
@@ -201,13 +201,13 @@ def test_text_like_a_rejected_value_is_flagged_not_refused() -> None:
     ],
 )
 def test_what_the_judge_found(judgement: Judgement, outcome: Outcome, reason: str) -> None:
-    verdict = ingress.check_self_consistency(judgement, SETTINGS)
+    verdict = checks.check_self_consistency(judgement, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
 def test_without_a_judge_self_consistency_is_not_checked_or_holds_back() -> None:
-    assert ingress.check_self_consistency(None, SETTINGS).outcome is Outcome.NOT_CHECKED
-    held = ingress.check_self_consistency(None, Settings(require_self_consistency=True))
+    assert checks.check_self_consistency(None, SETTINGS).outcome is Outcome.NOT_CHECKED
+    held = checks.check_self_consistency(None, Settings(require_self_consistency=True))
     assert held.outcome is Outcome.FAIL
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clearwell.flow.ingress import check_self_consistency
+from clearwell.flow.ingress.checks import check_self_consistency
 from clearwell.models.answers import SCHEMA, CutAnswer, Echo, NoAnswer, read_answer
 from clearwell.models.yes_no import yes_no
 from clearwell.settings import Settings

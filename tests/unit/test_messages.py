@@ -57,7 +57,7 @@ MAKERS = {name for name, kind in vars(clearwell.errors).items() if is_error(kind
 
 def is_code(word: str, path: Path) -> bool:
     """A code that stands alone, as in a table of codes. Settings and columns have names like the judge's codes."""
-    own = {SOURCE / "models": "|judge", SOURCE / "flow/sameness": "|conflict"}
+    own = {SOURCE / "models": "|judge", SOURCE / "comparison": "|conflict"}
     kinds = "verdict|embedder" + next((more for folder, more in own.items() if path.is_relative_to(folder)), "")
     return re.fullmatch(rf"({kinds})_[a-z_]+", word) is not None
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput
-from clearwell.flow.lexical import Bm25, asked
-from clearwell.flow.moving import Models, MovingLongTerm
-from clearwell.flow.reembed import Reembedding
-from clearwell.flow.scale import equivalent, on_scale, scale_of
+from clearwell.flow.reembedding.migration import Reembedder
+from clearwell.flow.reembedding.models import Models, MovingLongTerm
+from clearwell.flow.reembedding.scale import equivalent, on_scale, scale_of
+from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.models.calibration import calibration_of
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import ModelChoice, Move, NewMove, Vector
@@ -84,9 +84,7 @@ class Ground:
         self.models = Models(self.old, self.moves, lambda choice: self.new if choice == NEW else self.old)
         self.search = MovingLongTerm(self.longterm, self.models)
         self.slept: list[float] = []
-        self.reembedding = Reembedding(
-            self.moves, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep
-        )
+        self.reembedding = Reembedder(self.moves, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

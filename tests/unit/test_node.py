@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from clearwell.errors import InvalidInput, NotAllowed
-from clearwell.flow.node import MemoryRetrieving, NodeOptions, query_of
-from clearwell.flow.options import RetrieveOptions
-from clearwell.flow.policies import said_by
+from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions, query_of
+from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import NodeEvent, NodeEventType, NodeRun, Retrieval
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
@@ -99,7 +99,7 @@ class Broken:
 @pytest.mark.parametrize("error", [ConnectionResetError(), TimeoutError(), InvalidInput("text_nul", field="query")])
 async def test_an_error_of_retrieval_never_breaks_the_workflow(error: Exception) -> None:
     path = Path()
-    node = MemoryRetrieving(Broken(error), path.clock, path.settings)  # type: ignore[arg-type]
+    node = HistoryRetriever(Broken(error), path.clock, path.settings)  # type: ignore[arg-type]
     run = await node.run(TOPIC, group_id="g", options=NodeOptions())
     assert run.output == {**TOPIC, "history_context": ""}
     assert [one.type for one in run.events] == ["node_state_change", "memory_retrieval_error", "node_state_change"]
@@ -177,7 +177,7 @@ async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
     path = Path()
     await path.memory.promote("g", LONG, by=PERSON)
     run = await history(path)
-    await path.retrieving.noted()
+    await path.retriever.noted()
     for text in (LONG, str(run.output["history_context"])):
         receipt = await path.memory.capture(said(text), by=AGENT, wait=True)
         assert [one.reason for one in receipt.verdicts if one.check == "echo"] == ["verdict_echo"]

@@ -3,7 +3,7 @@
 import pytest
 
 from clearwell.errors import InvalidInput, NotAllowed, NotFound
-from clearwell.flow.schedules import require_cron, require_zone
+from clearwell.flow.digest.cron import require_cron, require_zone
 from clearwell.records import Group, GroupChange, Principal, Right
 from tests.path import AGENT, PERSON, Path
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.cutting import cut
-from clearwell.flow.filters import MOST_CONDITIONS, MOST_STEPS, MOST_VALUES, read_filters
-from clearwell.flow.options import RetrieveOptions, wanted
+from clearwell.flow.retrieval.metadata_filters import MOST_CONDITIONS, MOST_STEPS, MOST_VALUES, read_filters
+from clearwell.flow.retrieval.options import RetrieveOptions, wanted
 from clearwell.records import NewMemory, Operator, Origin, Source
 from clearwell.settings import Settings
+from clearwell.text.cutting import cut
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwell.flow.digest.quoting import sentences
+from clearwell.flow.digest.drafting.quoting import sentences
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from clearwell.errors import WorkingMemoryUnavailable
-from clearwell.flow.recalling import Recalling
+from clearwell.flow.working.recalls import RecallLog
 from clearwell.testing import ManualClock, MemoryRecalls
 from tests.path import AGENT, LONG, PERSON, Path, said
 from tests.waiting import until
@@ -31,7 +31,7 @@ class CountedRecalls(MemoryRecalls):
 
 async def test_what_is_given_in_a_moment_is_written_together() -> None:
     store = CountedRecalls(ManualClock())
-    recalling = Recalling(store)
+    recalling = RecallLog(store)
     recalling.note("g", [ONE, TWO], agent_id="a1")
     recalling.note("g", [TWO, THREE], agent_id="a1")
     recalling.note("g", [ONE], agent_id=None)
@@ -44,7 +44,7 @@ async def test_what_is_given_in_a_moment_is_written_together() -> None:
 
 async def test_whoever_reads_knows_what_is_not_yet_written() -> None:
     clock = ManualClock()
-    recalling = Recalling(MemoryRecalls(clock))
+    recalling = RecallLog(MemoryRecalls(clock))
     recalling.note("g", [ONE], agent_id="a1")
     assert await recalling.recalled("g", agent_id="a1") == {ONE}
     recalling.note("g", [TWO], agent_id="a2")
@@ -53,7 +53,7 @@ async def test_whoever_reads_knows_what_is_not_yet_written() -> None:
 
 async def test_at_the_end_nothing_is_left_unwritten() -> None:
     store = CountedRecalls(ManualClock())
-    recalling = Recalling(store)
+    recalling = RecallLog(store)
     await recalling.noted()
     recalling.note("g", [ONE], agent_id=None)
     await recalling.noted()
@@ -63,7 +63,7 @@ async def test_at_the_end_nothing_is_left_unwritten() -> None:
 async def test_what_cannot_be_written_keeps_nothing_else_from_it() -> None:
     store = CountedRecalls(ManualClock())
     store.down_for = "g"
-    recalling = Recalling(store)
+    recalling = RecallLog(store)
     recalling.note("g", [ONE], agent_id=None)
     recalling.note("h", [TWO], agent_id=None)
     await recalling.noted()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clearwell.flow.lexical import asked, shares
-from clearwell.flow.relevance import MEANT, of_words, relevance, unverified_relevance
+from clearwell.flow.retrieval.bm25 import asked, shares
+from clearwell.flow.retrieval.relevance import MEANT, of_words, relevance, unverified_relevance
 from clearwell.testing import WordEmbedder
 
 EMBEDDER = WordEmbedder()

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from clearwell.flow.lexical import Bm25
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.ports import SearchQuery
 from clearwell.records import Found, Source, Vector, WorkingEntry
 from clearwell.settings import Settings

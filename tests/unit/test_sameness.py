@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearwell.flow import sameness
-from clearwell.flow.sameness import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, Relation, compare, features
-from clearwell.flow.sameness.lexicon import Tie, lexicon
+from clearwell import comparison
+from clearwell.comparison import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, Relation, compare, features
+from clearwell.comparison.lexicon import Tie, lexicon
 from clearwell.messages import catalogue, say
 
 ALIKE = 0.95
@@ -181,7 +181,7 @@ def test_texts_can_be_read_once_and_compared_often() -> None:
 def test_every_reason_has_its_sentence() -> None:
     codes = {
         str(node.value)
-        for path in Path(sameness.__file__).parent.glob("*.py")
+        for path in Path(comparison.__file__).parent.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and re.fullmatch("(same|conflict|different)_[a-z]+", str(node.value))
     } - {"same_from", "same_at_most", "conflict_until", "different_"}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clearwell.flow.sameness import Relation, compare, features
+from clearwell.comparison import Relation, compare, features
 
 ALIKE = 0.96
 PAGE = "The checkout page {} the card number of the customer in the local session cache."

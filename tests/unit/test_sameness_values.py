@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
-from clearwell.flow.sameness.rules import Value
-from clearwell.flow.sameness.values import agree, values_in
+from clearwell.comparison.rules import Value
+from clearwell.comparison.values import agree, values_in
 
 
 def read(text: str) -> list[Value]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clearwell.flow.split import split
 from clearwell.settings import Settings
+from clearwell.text.splitter import split
 
 SEPARATORS = Settings().chunk_separators
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"

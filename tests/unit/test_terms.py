@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from clearwell.flow.stems import stem
-from clearwell.flow.terms import DIMENSIONS, PAIR, PAIR_WEIGHT, dimension, terms, weights
+from clearwell.text.stems import stem
+from clearwell.text.terms import DIMENSIONS, PAIR, PAIR_WEIGHT, dimension, terms, weights
 
 
 def found(query: str, text: str) -> bool:
@@ -99,7 +99,7 @@ def test_a_blob_is_not_a_term() -> None:
 
 
 def test_a_terms_place_is_the_same_in_every_process() -> None:
-    code = "from clearwell.flow.terms import dimension; print(dimension('上司'))"
+    code = "from clearwell.text.terms import dimension; print(dimension('上司'))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(told) == dimension("上司")
     assert 1 <= dimension("x") <= DIMENSIONS

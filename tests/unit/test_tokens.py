@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearwell.flow.tokens import CountedBy, EstimatedTokens
+from clearwell.flow.context.tokens import CountedBy, EstimatedTokens
 
 KEPT = Path(__file__).parents[1] / "data" / "tokens.jsonl"
 ROWS = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()]

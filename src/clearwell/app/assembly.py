@@ -5,36 +5,36 @@ from datetime import timedelta
 from clearwell.app.models import make_model
 from clearwell.app.program import SystemClock, TimeOrderedIds
 from clearwell.app.running import Clearwell, Digests
-from clearwell.flow.admit import Admitting
-from clearwell.flow.alike import fingerprint
-from clearwell.flow.audit import Audited
-from clearwell.flow.capture import Capturing
-from clearwell.flow.carry_out import CarryingOut
-from clearwell.flow.chunks import Chunking
-from clearwell.flow.context import ContextBuilder
-from clearwell.flow.digesting import DigestDesk, Digesting, Reading, Scheduling, Writing
-from clearwell.flow.gate import Gate
-from clearwell.flow.intake import Intake
-from clearwell.flow.keyring import KeyRing
-from clearwell.flow.known import Knowledge
-from clearwell.flow.lexical import Bm25
-from clearwell.flow.lifting import Lifting
-from clearwell.flow.moving import Models, MovingLongTerm
-from clearwell.flow.node import MemoryRetrieving
-from clearwell.flow.profiles import Profiles
-from clearwell.flow.promote import Promoting
-from clearwell.flow.promoter import Promoter
-from clearwell.flow.queue import AdmissionQueue
-from clearwell.flow.rebuild import Rebuilding
-from clearwell.flow.recalling import Recalling
-from clearwell.flow.removing import Removing
-from clearwell.flow.requeue import Requeueing
-from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.access.gate import Gate
+from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.capture.intake import Intake
+from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.context.builder import ContextBuilder
+from clearwell.flow.context.retrieval_node import HistoryRetriever
+from clearwell.flow.context.tokens import EstimatedTokens
+from clearwell.flow.counters import Counters
+from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
+from clearwell.flow.groups import GroupProfiles
+from clearwell.flow.ingress.admission import Admitter
+from clearwell.flow.ingress.fingerprint import fingerprint
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.promotion.chunks import Chunker
+from clearwell.flow.promotion.lifting import TombstoneLifter
+from clearwell.flow.promotion.promoter import Promoter
+from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.flow.reembedding.models import Models, MovingLongTerm
+from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import AtDesk, Deciding, Gauges, Retracting, Reviewing, Showing, Undoing
-from clearwell.flow.tally import Tally
-from clearwell.flow.tokens import EstimatedTokens
-from clearwell.flow.tombstones import Tombstoning
-from clearwell.flow.uses import Uses
+from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
+from clearwell.flow.working.recalls import RecallLog
+from clearwell.flow.working.removal import EntryRemover
+from clearwell.flow.working.usage import UsageRecorder
 from clearwell.ports import BackOff, Clock, Embedder, IdempotencyStore, Ids, InsightWriter, Judge
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -97,76 +97,76 @@ def assemble(
         ),
     )
     idempotency = PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours))
-    recalls = Recalling(ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)))
+    recalls = RecallLog(ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)))
     tombstones = PostgresTombstones(database)
     knowledge = Knowledge(working, compared, admissions, tombstones, recalls, embedder)
-    tally = Tally()
-    admitting = Admitting(admissions, working, knowledge, embedder, judge, tally, clock, settings)
-    queue = AdmissionQueue(admitting, batch=settings.admission_batch)
-    rebuilding = Rebuilding(admissions, working, knowledge, clock, settings)
-    retrieving = Retrieving(working, longterm, recalls, embedder, clock, settings)
+    counters = Counters()
+    admitter = Admitter(admissions, working, knowledge, embedder, judge, counters, clock, settings)
+    queue = AdmissionQueue(admitter, batch=settings.admission_batch)
+    rebuilder = WorkingMemoryRebuilder(admissions, working, knowledge, clock, settings)
+    retriever = Retriever(working, longterm, recalls, embedder, clock, settings)
     groups = PostgresGroups(database)
     digests = make_digests(settings, database, knowledge, embedder, writer, idempotency, clock, ids)
     quarantine, audit = PostgresQuarantine(database), PostgresAudit(database)
-    gate, chunking = Gate(audit, clock, ids), Chunking(embedder, settings, models)
+    gate, chunking = Gate(audit, clock, ids), Chunker(embedder, settings, models)
     decisions, reviewed = PostgresDecisions(database, Bm25(), clock), PostgresReview(database)
     promoter = Promoter(knowledge, chunking, clock, ids)
-    promoting = Promoting(gate, promoter, decisions, idempotency, tally, settings)
+    promoting = Promoting(gate, promoter, decisions, idempotency, counters, settings)
     nearby = MovingLongTerm(PostgresLongTerm(database, Role.REVIEWER, large=large), models)
     review = Reviewing(
         gate=gate,
         showing=Showing(reviewed, quarantine, nearby, tombstones, embedder, clock, settings),
         deciding=Deciding(reviewed, promoter, knowledge, embedder, clock, ids, settings),
-        undoing=Undoing(promoter, Lifting(embedder, settings), clock, ids),
+        undoing=Undoing(promoter, TombstoneLifter(embedder, settings), clock, ids),
         retracting=Retracting(reviewed, clock, ids),
         promoting=promoting,
-        desk=AtDesk(decisions, idempotency, tally),
+        desk=AtDesk(decisions, idempotency, counters),
         reviewed=reviewed,
         quarantine=quarantine,
         working=working,
         idempotency=idempotency,
         clock=clock,
     )
-    capturing, audited = Capturing(PostgresCaptures(database), clock, ids, settings), Audited(clock, ids)
-    removing = Removing(working, admissions, audited)
+    recorder, audit_events = CaptureRecorder(PostgresCaptures(database), clock, ids, settings), AuditEvents(clock, ids)
+    remover = EntryRemover(working, admissions, audit_events)
     memory = MemoryManager(
-        capturing=capturing,
-        intake=Intake(capturing, queue, admissions, settings),
-        admitting=admitting,
-        requeueing=Requeueing(admissions, queue, idempotency, audited),
+        recorder=recorder,
+        intake=Intake(recorder, queue, admissions, settings),
+        admitter=admitter,
+        requeuer=Requeuer(admissions, queue, idempotency, audit_events),
         admissions=admissions,
         quarantine=quarantine,
         working=working,
-        removing=removing,
-        rebuilding=rebuilding,
-        tombstoning=Tombstoning(
-            gate, tombstones, decisions, knowledge, removing, idempotency, embedder, clock, ids, settings
+        remover=remover,
+        rebuilder=rebuilder,
+        tombstones=TombstoneRegistry(
+            gate, tombstones, decisions, knowledge, remover, idempotency, embedder, clock, ids, settings
         ),
         idempotency=idempotency,
         digests=digests.desk,
         review=review,
         promoting=promoting,
-        retrieving=retrieving,
-        profiles=Profiles(groups, idempotency, clock, ids, settings),
-        contexts=ContextBuilder(groups, retrieving, EstimatedTokens(), settings),
-        history=MemoryRetrieving(retrieving, clock, settings),
+        retriever=retriever,
+        profiles=GroupProfiles(groups, idempotency, clock, ids, settings),
+        contexts=ContextBuilder(groups, retriever, EstimatedTokens(), settings),
+        history=HistoryRetriever(retriever, clock, settings),
         settings=settings,
     )
     return Clearwell(
         settings=settings,
         memory=memory,
         review=review,
-        carrying_out=CarryingOut(decisions, tombstones, knowledge, chunking, clock, ids),
-        uses=Uses(recalls, reviewed, clock),
+        waiting_promotions=WaitingPromotions(decisions, tombstones, knowledge, chunking, clock, ids),
+        uses=UsageRecorder(recalls, reviewed, clock),
         gauges=Gauges(reviewed, clock),
         keys=make_keys(settings, database),
         queue=queue,
-        admitting=admitting,
-        retrieving=retrieving,
+        admitter=admitter,
+        retriever=retriever,
         admissions=admissions,
-        rebuilding=rebuilding,
+        rebuilder=rebuilder,
         digests=digests,
-        tally=tally,
+        counters=counters,
         audit=audit,
         idempotency=idempotency,
         models=models,
@@ -197,12 +197,12 @@ def make_digests(
         statement_seconds=settings.postgres_statement_seconds,
         stalled_seconds=settings.digest_stalled_seconds,
     )
-    reading = Reading(material, knowledge, embedder, settings)
-    writing = Writing(writer, reading, embedder, ids)
+    reading = MaterialReader(material, knowledge, embedder, settings)
+    writing = InsightComposer(writer, reading, embedder, ids)
     return Digests(
-        desk=DigestDesk(PostgresDigests(database), jobs, idempotency, clock, ids),
-        scheduling=Scheduling(runs, jobs, clock, ids, settings),
-        digesting=Digesting(runs, material, reading, writing, embedder, clock, ids, settings),
+        desk=DigestRequests(PostgresDigests(database), jobs, idempotency, clock, ids),
+        scheduler=DigestScheduler(runs, jobs, clock, ids, settings),
+        runner=DigestRunner(runs, material, reading, writing, embedder, clock, ids, settings),
         runs=runs,
         jobs=jobs,
     )

@@ -6,15 +6,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
 
+from clearwell import comparison
 from clearwell.app.assembly import assemble, make_keys
 from clearwell.app.models import configured_model, make_chat, make_embedder, make_writing_chat
 from clearwell.app.program import SystemClock
 from clearwell.app.running import Clearwell
 from clearwell.errors import ModelMismatch, Unavailable
-from clearwell.flow import sameness
-from clearwell.flow.keyring import KeyRing
-from clearwell.flow.moving import startable
-from clearwell.flow.reembed import Reembedding
+from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.reembedding.migration import Reembedder
+from clearwell.flow.reembedding.models import startable
 from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import LLMJudge, LLMWriter
 from clearwell.ports import Embedder, MoveStore
@@ -64,7 +64,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.digests.jobs.close)
         stack.push_async_callback(clearwell.working.close)
         stack.push_async_callback(clearwell.queue.close)
-        stack.push_async_callback(clearwell.retrieving.noted)
+        stack.push_async_callback(clearwell.retriever.noted)
         stack.push_async_callback(clearwell.models.close)
         stack.push_async_callback(clearwell.large.close)
         await require_model(PostgresMoves(database), embedder, configured)
@@ -92,10 +92,10 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
 @asynccontextmanager
 async def open_reembedding(
     settings: Settings, database_url: str, *, wait: float | None = None
-) -> AsyncIterator[Reembedding]:
+) -> AsyncIterator[Reembedder]:
     """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
     async with _open_database(settings, database_url) as database:
-        yield Reembedding(
+        yield Reembedder(
             PostgresMoves(database),
             SystemClock(),
             loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
@@ -137,7 +137,7 @@ async def _loaded(embedder: Embedder) -> None:
 
     Without the model capture still works, and the rest says what is missing.
     """
-    await asyncio.to_thread(sameness.features, "")
+    await asyncio.to_thread(comparison.features, "")
     try:
         await embedder.load()
     except Unavailable as error:

@@ -5,17 +5,17 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from clearwell.errors import Unavailable
-from clearwell.flow.admit import Admitting
-from clearwell.flow.carry_out import CarryingOut
-from clearwell.flow.digesting import DigestDesk, Digesting, Scheduling
-from clearwell.flow.keyring import KeyRing
-from clearwell.flow.moving import Models
-from clearwell.flow.queue import AdmissionQueue
-from clearwell.flow.rebuild import Rebuilding
-from clearwell.flow.retrieve import Retrieving
+from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.counters import Counters
+from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler
+from clearwell.flow.ingress.admission import Admitter
+from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.flow.reembedding.models import Models
+from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import Gauges, Reviewing
-from clearwell.flow.tally import Tally
-from clearwell.flow.uses import Uses
+from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
+from clearwell.flow.working.usage import UsageRecorder
 from clearwell.ports import AdmissionStore, Embedder
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -43,9 +43,9 @@ class Health:
 class Digests:
     """What asks for digests, finds those that are due, and makes them."""
 
-    desk: DigestDesk
-    scheduling: Scheduling
-    digesting: Digesting
+    desk: DigestRequests
+    scheduler: DigestScheduler
+    runner: DigestRunner
     runs: PostgresDigestRuns
     jobs: PostgresJobs
 
@@ -57,17 +57,17 @@ class Clearwell:
     settings: Settings
     memory: MemoryManager
     review: Reviewing
-    carrying_out: CarryingOut
-    uses: Uses
+    waiting_promotions: WaitingPromotions
+    uses: UsageRecorder
     gauges: Gauges
     keys: KeyRing
     queue: AdmissionQueue
-    admitting: Admitting
-    retrieving: Retrieving
+    admitter: Admitter
+    retriever: Retriever
     admissions: AdmissionStore
-    rebuilding: Rebuilding
+    rebuilder: WorkingMemoryRebuilder
     digests: Digests
-    tally: Tally
+    counters: Counters
     audit: PostgresAudit
     idempotency: PostgresIdempotency
     models: Models

@@ -1,28 +1,17 @@
-"""The path, one verb a file, in the order an agent's words travel it.
+"""The path that an agent's output takes, one package for each stage.
 
-In: ``limits`` (what may come in at all), ``capture`` (an output becomes a row of quarantine), ``intake`` (and its
-admission is set going or waited for), ``policies`` (what may become of it, by the type of its node).
+    capture ─▶ ingress ─▶ working ──────────────────────────────┐
+       │                                                        ▼
+       └─▶ digest ─▶ review ─▶ promotion ─▶ (long-term) ─▶ retrieval ─▶ context
 
-The filter: ``hidden`` (text that a reader does not see, or that speaks to the reader's machine), ``normal`` (one form
-for all the ways to write a value), ``echo`` (what an agent only repeats), ``sameness`` (whether two texts say the same,
-contradict each other, or neither), ``ingress`` (the checks, each with its verdict), ``known`` (what the group knows
-that bears on them), ``filter`` (the checks in their order), ``telling`` (what a caller may hear of their verdicts).
+``capture`` stores an output in quarantine. ``ingress`` runs the checks and admits what passes. ``working`` maintains
+working memory. ``digest`` groups what quarantine holds into insights, ``review`` records what people decide about
+them, and ``promotion`` turns a decision into long-term memory. ``retrieval`` searches working and long-term memory
+together, and ``context`` puts the result in front of an agent.
 
-Into working memory: ``admit``, ``queue`` (off the caller's path), ``requeue`` (once more), ``rebuild`` (after a loss),
-``removing`` and ``tombstones`` (what a person takes out, and what must not come back) with ``lifting`` (and may after
-all), ``alike`` (whether another process would decide the same).
+Shared by all stages: ``access`` (permissions and keys), ``audit`` (events), ``idempotency`` (repeated requests),
+``groups`` (prompts and personas), ``limits`` (what input is accepted), ``counters`` (metrics), ``reembedding`` (the
+migration to another embedding model), ``deadlines`` and ``offload`` (nothing blocks the event loop).
 
-To knowledge: ``digest`` (rows become drafts of insights, by arithmetic alone), ``digesting`` (when one is due, what it
-looks at, who writes it), ``schedules``, ``review`` (what people decide), ``promotable`` (what may become knowledge),
-``promote`` and ``promoter`` (a decision becomes verified chunks), ``split`` and ``chunks``, ``carry_out`` (what waited
-for the model).
-
-Out: ``options`` and ``filters`` (what may be asked), ``retrieve`` and ``searching`` (both tiers at once, in time),
-``items`` (what is answered), ``lexical`` with ``terms``, ``stems`` and ``dates`` (its words), ``relevance``,
-``context`` with ``budget`` and ``tokens``, ``node`` with ``history``, ``fencing`` and ``cutting`` (memories in a
-prompt), ``recalling`` and ``uses`` (what was returned).
-
-Beside it: ``access``, ``gate`` and ``keyring`` (who may), ``once`` (a repeated request), ``audit``, ``tally``,
-``profiles`` (what groups and agents are told), ``moving``, ``reembed`` and ``scale`` (from one model to another),
-``in_time`` and ``apart`` (nobody is kept waiting).
+No module here imports a driver or a framework: stores and models are reached through ``clearwell.ports``.
 """

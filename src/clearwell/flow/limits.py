@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from clearwell.errors import InvalidInput, TooLarge
-from clearwell.flow.hidden import can_be_read
 from clearwell.records import UNASSIGNED, Json, Metadata
 from clearwell.settings import Settings
+from clearwell.text.hidden_text import can_be_read
 
 ID_LENGTH = 200
 KEY_LENGTH = 255

@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.errors import ModelsMoved
-from clearwell.flow.filters import meets
+from clearwell.flow.retrieval.metadata_filters import meets
 from clearwell.ports import Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.ranking import Ranking

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 from uuid import UUID
 
-from clearwell.flow.lexical import asks
+from clearwell.flow.retrieval.bm25 import asks
 from clearwell.ports import Asked, Fusion, Lexicon
 from clearwell.records import Found, Memory, Parts
 

@@ -195,7 +195,7 @@ async def test_a_digest_is_written_by_the_model_or_quoted_with_the_reason(
             new = NewCapture(content=content, group_id="g", agent_id=agent, session_id=f"s-{agent}")
             await clearwell.memory.capture(new, by=PERSON, wait=True)
         asked_for, _ = await clearwell.memory.request_digest("g", by=PERSON)
-        assert await clearwell.digests.digesting.run("g", asked_for) is None
+        assert await clearwell.digests.runner.run("g", asked_for) is None
         found = await clearwell.memory.digest(asked_for, by=PERSON)
     assert found.status is DigestStatus.DONE
     (insight,) = found.insights

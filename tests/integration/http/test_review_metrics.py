@@ -22,7 +22,7 @@ async def reviewed(clearwell: Clearwell, http: httpx.AsyncClient) -> None:
     await http.post(f"/api/v1/quarantine/{row}/promote", json={"group_id": "g"})
     await http.post("/api/v1/memory/ingest", json={"group_id": "h", "content": TYPED})
     await http.post("/api/v1/memory/query", json={"group_id": "g", "query": "payment service", "cold_limit": 1})
-    await clearwell.retrieving.noted()
+    await clearwell.retriever.noted()
     await clearwell.uses.note()
 
 

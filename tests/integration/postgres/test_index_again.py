@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from clearwell.app import Clearwell, SystemClock
-from clearwell.flow.lexical import Bm25
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.stores.postgres import PostgresDecisions, PostgresLongTerm, open_database
 from clearwell.stores.postgres.words import index_again
 from clearwell.testing import MemoryLongTerm

@@ -7,7 +7,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from clearwell.flow.lexical import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.ports import SearchQuery
 from clearwell.records import Memory, Promotion, Vector
 from clearwell.stores.postgres import (

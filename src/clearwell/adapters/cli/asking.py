@@ -10,7 +10,7 @@ import typer
 from clearwell.adapters.cli.given import Agent, Words, given_text, moment
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, person, start
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import ContextItem, Explanation, Json, Retrieval
 
 

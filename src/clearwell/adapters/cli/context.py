@@ -7,8 +7,8 @@ import typer
 from clearwell.adapters.cli.given import Agent, given_text
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
-from clearwell.flow.context import ContextRequest
-from clearwell.flow.options import RetrieveOptions
+from clearwell.flow.context.builder import ContextRequest
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import BuiltContext, Fate, ItemReport, Json, SectionReport
 
 

@@ -7,8 +7,8 @@ import typer
 
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, opened, person, run, start
-from clearwell.flow.hidden import escaped
 from clearwell.records import Decision, Json
+from clearwell.text.hidden_text import escaped
 
 
 def decisions(

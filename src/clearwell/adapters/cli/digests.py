@@ -13,8 +13,8 @@ from clearwell.adapters.cli.insights import digest_json, show_digest
 from clearwell.adapters.cli.printing import Terminal, shortened, visible
 from clearwell.adapters.cli.running import AsJson, Group, ask, opened, person, program, run, start
 from clearwell.app import Clearwell
-from clearwell.flow.hidden import escaped
 from clearwell.records import Digest, DigestStatus
+from clearwell.text.hidden_text import escaped
 from clearwell.worker import digest_worker, sweep
 
 digests = typer.Typer(help="Turn a group's quarantine into insights for a reviewer.", rich_markup_mode=None)

@@ -8,8 +8,8 @@ from rich.text import Text
 from clearwell.adapters.cli.insights import show_citations, show_statement
 from clearwell.adapters.cli.printing import Terminal, shortened, visible
 from clearwell.adapters.cli.verdicts import check_name, flag_name, flag_names, flag_sentence, outcome, verdict_json
-from clearwell.flow.hidden import escaped
 from clearwell.records import Beside, Dossier, Insight, InsightSource, InsightState, Json, Outcome
+from clearwell.text.hidden_text import escaped
 
 LINE_WIDTH = 110
 SHOWN_CHARS = 4000

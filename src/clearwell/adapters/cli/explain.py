@@ -8,9 +8,9 @@ from clearwell.adapters.cli.given import RowId, wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, Group, opened, person, program, run, start
 from clearwell.adapters.cli.verdicts import flags_json, show_flags, show_verdicts, verdict_json
-from clearwell.flow.hidden import escaped
 from clearwell.records import Admission, Json, SeenAgain
 from clearwell.settings import Settings
+from clearwell.text.hidden_text import escaped
 
 SHOWN_CHARS = 4000
 METADATA_WIDTH = 300

@@ -8,9 +8,9 @@ import typer
 from clearwell.adapters.cli.given import file_text
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, UsageProblem, ask, person, start
-from clearwell.flow.hidden import escaped
 from clearwell.records import KEEP, Agent, Group, GroupChange, Json, Keep
 from clearwell.settings import Settings
+from clearwell.text.hidden_text import escaped
 
 groups = typer.Typer(help="Show and set a group's system prompt and the schedule of its digest.", rich_markup_mode=None)
 agents = typer.Typer(help="Show and set who an agent is to be.", rich_markup_mode=None)

@@ -29,10 +29,10 @@ from clearwell.adapters.cli.verdicts import (
     show_verdicts,
     verdict_json,
 )
-from clearwell.flow.admit import DryRun
-from clearwell.flow.hidden import escaped
+from clearwell.flow.ingress.admission import DryRun
 from clearwell.records import Admission, CaptureReceipt, IngressCount, Json, NewCapture, Outcome
 from clearwell.settings import FILTER_STAGES, Settings
+from clearwell.text.hidden_text import escaped
 
 BY_PATH = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
 """The checks in the order in which a text meets them."""

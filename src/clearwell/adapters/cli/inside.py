@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.port import is_loopback
 from clearwell.adapters.cli.running import program
-from clearwell.flow.moving import startable
+from clearwell.flow.reembedding.models import startable
 from clearwell.messages import catalogue
 from clearwell.ports import TOMBSTONED
 from clearwell.records import UNASSIGNED, Admission, Move

@@ -2,8 +2,8 @@
 
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.verdicts import flag_names, flags_json, verdict_json
-from clearwell.flow.hidden import escaped
 from clearwell.records import Contradiction, Digest, DigestStatus, Insight, InsightSource, Json
+from clearwell.text.hidden_text import escaped
 
 SOURCES_SHOWN = 6
 CONTRADICTIONS_SHOWN = 5

@@ -9,7 +9,7 @@ from clearwell.adapters.cli.inside import Inside
 from clearwell.adapters.cli.running import program
 from clearwell.app import make_chat
 from clearwell.errors import ClearwellError, JudgeUnavailable
-from clearwell.flow.ingress import SELF_CONSISTENCY
+from clearwell.flow.ingress.checks import SELF_CONSISTENCY
 from clearwell.models import LLMJudge
 from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import Overview

@@ -11,7 +11,7 @@ from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, program, run, start
 from clearwell.app import open_keys
-from clearwell.flow.keyring import KeyRing
+from clearwell.flow.access.keys import KeyRing
 from clearwell.records import ApiKey, Json, Right
 from clearwell.servers import running_postgres
 from clearwell.settings import Settings

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, run, start
 from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
-from clearwell.flow.reembed import Progress as Report
-from clearwell.flow.reembed import Reembedded
+from clearwell.flow.reembedding.migration import Progress as Report
+from clearwell.flow.reembedding.migration import Reembedded
 from clearwell.ports import Embedder
 from clearwell.records import OFFLINE_MODEL, ModelChoice
 from clearwell.servers import running_postgres

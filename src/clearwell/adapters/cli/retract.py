@@ -10,10 +10,10 @@ from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask_and_name, person, start
 from clearwell.app import Clearwell
-from clearwell.flow.hidden import escaped
 from clearwell.flow.review import Listed
 from clearwell.ports import RestsOn
 from clearwell.records import Action, Decided, Json, Resting
+from clearwell.text.hidden_text import escaped
 
 SHOWN_WIDTH = 100
 

@@ -18,7 +18,7 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.signals import on_stop_signal
 from clearwell.app import Clearwell, open_clearwell
 from clearwell.errors import InvalidInput
-from clearwell.flow.access import require_right
+from clearwell.flow.access.permissions import require_right
 from clearwell.logs import configure_logs
 from clearwell.records import Principal, Right
 from clearwell.servers import running_servers

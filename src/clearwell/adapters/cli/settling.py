@@ -10,7 +10,7 @@ from uuid import UUID
 from clearwell.adapters.cli.running import person
 from clearwell.app import Clearwell
 from clearwell.errors import WorkingMemoryUnavailable
-from clearwell.flow.ingress import SELF_CONSISTENCY
+from clearwell.flow.ingress.checks import SELF_CONSISTENCY
 from clearwell.records import Admission, CaptureReceipt, NewCapture, QuarantineRow
 from clearwell.settings import Settings
 

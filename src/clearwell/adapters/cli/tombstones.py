@@ -8,8 +8,8 @@ import typer
 from clearwell.adapters.cli.given import given_text, wanted_id
 from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, ask, ask_and_name, person, start
-from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Tombstone
+from clearwell.text.hidden_text import escaped
 
 tombstones = typer.Typer(help="Reject values, list the rejections and take them back.", rich_markup_mode=None)
 

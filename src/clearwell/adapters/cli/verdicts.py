@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Outcome, Verdict
+from clearwell.text.hidden_text import escaped
 
 OUTCOME_MARKS = {
     Outcome.PASS: "✓",

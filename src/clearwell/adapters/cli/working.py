@@ -10,8 +10,8 @@ from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
 from clearwell.adapters.cli.verdicts import flag_names
-from clearwell.flow.hidden import escaped
 from clearwell.records import Json, Label, WorkingEntry
+from clearwell.text.hidden_text import escaped
 
 working = typer.Typer(help="Look at working memory, take an entry out, or make it anew.", rich_markup_mode=None)
 

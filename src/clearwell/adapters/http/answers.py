@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
-from clearwell.flow.hidden import escaped
 from clearwell.messages import Language, say
 from clearwell.records import (
     Agent,
@@ -33,6 +32,7 @@ from clearwell.records import (
     Verdict,
     WorkingEntry,
 )
+from clearwell.text.hidden_text import escaped
 
 T = TypeVar("T")
 Object = dict[str, object]

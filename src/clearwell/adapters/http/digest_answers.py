@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 from clearwell.adapters.http.answers import Object, verdict
-from clearwell.flow.hidden import escaped
 from clearwell.messages import Language
 from clearwell.records import Digest, DigestStatus, Insight, InsightSource
+from clearwell.text.hidden_text import escaped
 
 
 def digest(one: Digest, language: Language) -> Object:

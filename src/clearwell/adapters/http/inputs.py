@@ -8,10 +8,10 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from clearwell.flow.budget import LEAST_TOKENS
-from clearwell.flow.context import MOST_TOKENS, ContextRequest
-from clearwell.flow.node import NodeOptions
-from clearwell.flow.options import MOST_CHARS, RetrieveOptions
+from clearwell.flow.context.budget import LEAST_TOKENS
+from clearwell.flow.context.builder import MOST_TOKENS, ContextRequest
+from clearwell.flow.context.retrieval_node import NodeOptions
+from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
 from clearwell.messages import Language
 from clearwell.ports import QuarantineFilter
 from clearwell.records import Admission, GroupChange, NewCapture, NewMemory, Operator

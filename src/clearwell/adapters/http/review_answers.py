@@ -9,7 +9,6 @@ from clearwell.adapters.http.answers import promotion as promoted
 from clearwell.adapters.http.digest_answers import insight_alone, source_alone
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
-from clearwell.flow.hidden import escaped
 from clearwell.flow.review import Listed
 from clearwell.messages import Language, catalogue, say
 from clearwell.records import (
@@ -27,6 +26,7 @@ from clearwell.records import (
     ReviewNumbers,
     Verdict,
 )
+from clearwell.text.hidden_text import escaped
 
 Names: TypeAlias = Mapping[str, str]
 """What keys are called, by how their holders are recorded."""

@@ -1,57 +1,18 @@
-"""The digest: rows of quarantine become 5 to 10 drafts of insights. Pure: no clock, no store, no model.
+"""Digest: the outputs in quarantine become a few insights for a reviewer.
 
-    draft(
-        candidates: Sequence[DigestCandidate],        # with ``embedding``; rows without one stand alone
-        *,
-        known: Sequence[KnownText] = (),              # verified memories, chunks of one memory under one id
-        pending: Sequence[KnownText] = (),            # insights of earlier digests that nobody has decided on
-        rejected: Sequence[RejectedText] = (),        # refused insights and tombstones that kept a vector
-        reliability: Mapping[str, float] | None = None,  # agent -> 0..1, how its confidence has proved
-        similarity: Callable[[float], float],         # embedder.similarity
-        limits: DraftLimits = DraftLimits(),
-    ) -> Drafts
+In: the rows that quarantine received since the last digest, when a schedule or a person asks for one.
+Out: five to ten insights, each with its sources, sides and flags, in state ``pending``.
+Next: ``flow.review``, where a person decides.
 
-Whoever has a model at hand embeds ``own_words`` first: rows whose vector is of their words without refrains cluster
-better.
-
-``Drafts.drafts`` are in order of rank; each ``Draft`` has ``sources`` (candidates, most central first), ``quotes`` and
-``summary`` (extractive), ``contradictions``, ``flags``, ``support``, ``score``, ``nearest`` (ids of verified memories
-with similarity), ``near_rejected`` (reason, at) and ``embedding``. ``Drafts.report`` is JSON. The order of the
-candidates makes no difference.
+``requests`` accepts requests and answers readers, ``schedule`` and ``cron`` find what is due, and ``runner`` makes a
+digest: ``material`` reads the rows, ``drafting`` groups them (pure functions), ``summaries`` writes the insights, and
+``outcome`` says what came of it. ``progress`` reports how far a digest is.
 """
 
-from clearwell.flow.digest.drafting import draft
-from clearwell.flow.digest.drafts import (
-    CONFLICTS_WITH_VERIFIED,
-    CONTRADICTION,
-    DUPLICATES_VERIFIED,
-    NEAR_REJECTED,
-    SINGLE_AUTHOR,
-    Draft,
-    DraftLimits,
-    Drafts,
-    KnownText,
-    Nearest,
-    NearRejected,
-    Quote,
-    RejectedText,
-)
-from clearwell.flow.digest.texts import own_words
+from clearwell.flow.digest.material import MaterialReader
+from clearwell.flow.digest.requests import DigestRequests
+from clearwell.flow.digest.runner import DigestRunner
+from clearwell.flow.digest.schedule import DigestScheduler, latest_tick
+from clearwell.flow.digest.summaries import InsightComposer
 
-__all__ = [
-    "CONFLICTS_WITH_VERIFIED",
-    "CONTRADICTION",
-    "DUPLICATES_VERIFIED",
-    "NEAR_REJECTED",
-    "SINGLE_AUTHOR",
-    "Draft",
-    "DraftLimits",
-    "Drafts",
-    "KnownText",
-    "NearRejected",
-    "Nearest",
-    "Quote",
-    "RejectedText",
-    "draft",
-    "own_words",
-]
+__all__ = ["DigestRequests", "DigestRunner", "DigestScheduler", "InsightComposer", "MaterialReader", "latest_tick"]

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from clearwell.comparison import Comparison, Relation, compare
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.hidden import flags_of
-from clearwell.flow.lifting import NEAR_REJECTED
-from clearwell.flow.normal import SENTENCES
+from clearwell.flow.promotion.lifting import NEAR_REJECTED
 from clearwell.flow.review.diff import diff
 from clearwell.flow.review.standing import read
-from clearwell.flow.sameness import Comparison, Relation, compare
 from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
 from clearwell.records import (
     Action,
@@ -27,6 +25,8 @@ from clearwell.records import (
     Writer,
 )
 from clearwell.settings import Settings
+from clearwell.text.hidden_text import flags_of
+from clearwell.text.normalisation import SENTENCES
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
 SINGLE_AUTHOR, NOT_JUDGED = "single_author", "self_consistency_not_checked"

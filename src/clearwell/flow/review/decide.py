@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.known import Knowledge
-from clearwell.flow.promoter import Promoter
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.promotion.promoter import Promoter
 from clearwell.flow.review.merging import Merging
 from clearwell.flow.review.promoting import PromotingInsights
 from clearwell.flow.review.recording import Recording

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from clearwell.errors import Conflict
-from clearwell.flow.once import claimed
+from clearwell.flow.counters import Counters
+from clearwell.flow.idempotency import claimed
 from clearwell.flow.review.answers import decided_of
 from clearwell.flow.review.wanted import Moved, Step
-from clearwell.flow.tally import Tally
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
 from clearwell.records import Action, Decided, IdempotencyKey, Json
 
@@ -15,10 +15,10 @@ TRIES = 3
 
 
 class AtDesk:
-    def __init__(self, decisions: DecisionStore, idempotency: IdempotencyStore, tally: Tally) -> None:
+    def __init__(self, decisions: DecisionStore, idempotency: IdempotencyStore, counters: Counters) -> None:
         self._decisions = decisions
         self._idempotency = idempotency
-        self._tally = tally
+        self._counters = counters
 
     async def take(self, group_id: str, action: Action, step: Step, *, request: IdempotencyKey | None) -> Decided:
         """A step that needs no preparing."""
@@ -49,7 +49,7 @@ class AtDesk:
 
         done = await claimed(self._idempotency, request, act, replay=_replayed)
         if not done.already and not done.replayed:
-            self._tally.decided(group_id, action)
+            self._counters.decided(group_id, action)
         return done
 
     async def _taken(self, group_id: str, step: Step, claim: Claim | None) -> Decided:

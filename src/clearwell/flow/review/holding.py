@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict
-from clearwell.flow.promoter import Promoter
+from clearwell.flow.promotion.promoter import Promoter
 from clearwell.ports import Desk
 from clearwell.records import PromotionState, Tombstone
 

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from clearwell.errors import InvalidInput
 from clearwell.flow import limits
-from clearwell.flow.normal import normalised
 from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.standing import at_desk, changed, require_open, support_of
 from clearwell.flow.review.wanted import Step, Wanted
 from clearwell.ports import Clock, Desk
 from clearwell.records import Action, Before, Decided, Insight, InsightState, Principal, Standing, Writer
 from clearwell.settings import Settings
+from clearwell.text.normalisation import normalised
 
 MOST_MERGED = 50
 

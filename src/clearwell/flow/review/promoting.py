@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from clearwell.errors import ClearwellError, Conflict
 from clearwell.flow import limits
-from clearwell.flow.policies import said_by
-from clearwell.flow.promotable import as_it_is, says_the_same
-from clearwell.flow.promoter import Plan, Promoter, Wording
+from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.promotion.eligibility import as_it_is, says_the_same
+from clearwell.flow.promotion.promoter import Plan, Promoter, Wording
 from clearwell.flow.review.standing import at_desk, changed, current, read, require_open, state_word
 from clearwell.flow.review.wanted import Moved, Step, Wanted
 from clearwell.ports import Clock, Desk, ReviewStore

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from clearwell.flow.audit import Audited
+from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, Desk, Ids
 from clearwell.records import Action, Decision, Insight, Principal
 
@@ -10,7 +10,7 @@ from clearwell.records import Action, Decision, Insight, Principal
 class Recording:
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._ids = ids
-        self._audited = Audited(clock, ids)
+        self._audit_events = AuditEvents(clock, ids)
 
     async def on_insight(
         self, desk: Desk, action: Action, insight: Insight, by: Principal, at: datetime, **more: object
@@ -24,7 +24,7 @@ class Recording:
             insight_id=insight.id,
             **more,  # type: ignore[arg-type]
         )
-        event = self._audited.event(
+        event = self._audit_events.event(
             f"{action} insight",
             f"insight {insight.id}",
             insight.group_id,

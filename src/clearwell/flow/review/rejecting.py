@@ -2,8 +2,7 @@
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow import limits
-from clearwell.flow.known import Knowledge
-from clearwell.flow.normal import as_summary, normalised, values_of
+from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.standing import at_desk, changed, read, require_open
 from clearwell.flow.review.wanted import Moved, Step, Wanted
@@ -19,6 +18,7 @@ from clearwell.records import (
     TombstoneKind,
     Vector,
 )
+from clearwell.text.normalisation import as_summary, normalised, values_of
 
 
 class Rejecting:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
-from clearwell.flow.audit import Audited
+from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, Desk, Ids, RestsOn, ReviewStore
 from clearwell.records import Action, Decided, Decision, Principal, Resting
 
@@ -25,7 +25,7 @@ class Retracting:
         self._reviewed = reviewed
         self._clock = clock
         self._ids = ids
-        self._audited = Audited(clock, ids)
+        self._audit_events = AuditEvents(clock, ids)
 
     async def listed(self, group_id: str, what: RestsOn) -> Listed:
         given = [one for one in (what.source, what.session_id, what.agent_id) if one is not None]
@@ -57,7 +57,7 @@ class Retracting:
         )
         await desk.withdraw(ids, at=decision.at)
         about = f"decision {decision.id}"
-        event = self._audited.event(
+        event = self._audit_events.event(
             "retract", about, group_id, by=by.name, at=decision.at, memories=[str(one) for one in ids]
         )
         await desk.record(decision, event)

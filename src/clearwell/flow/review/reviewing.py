@@ -7,12 +7,11 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access import require_in_group
-from clearwell.flow.gate import Gate
-from clearwell.flow.hidden import escaped
-from clearwell.flow.once import each_once
-from clearwell.flow.policies import said_by
-from clearwell.flow.promote import Promoting
+from clearwell.flow.access.gate import Gate
+from clearwell.flow.access.permissions import require_in_group
+from clearwell.flow.idempotency import each_once
+from clearwell.flow.ingress.policies import said_by
+from clearwell.flow.promotion.texts import Promoting
 from clearwell.flow.review.answers import promoted_of, result_of
 from clearwell.flow.review.beside import Showing
 from clearwell.flow.review.decide import Deciding
@@ -48,6 +47,7 @@ from clearwell.records import (
     ReviewNumbers,
     Right,
 )
+from clearwell.text.hidden_text import escaped
 
 LONGEST_ID = 100
 """How much of what is no id is said back."""

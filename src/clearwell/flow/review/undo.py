@@ -6,9 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
-from clearwell.flow.audit import Audited
-from clearwell.flow.lifting import Lifting
-from clearwell.flow.promoter import Promoter
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.promotion.lifting import TombstoneLifter
+from clearwell.flow.promotion.promoter import Promoter
 from clearwell.flow.review.holding import Holding
 from clearwell.flow.review.standing import as_decided, at_desk, current, support_of
 from clearwell.messages import Word
@@ -33,12 +33,12 @@ class _Reverted:
 
 
 class Undoing:
-    def __init__(self, promoter: Promoter, lifting: Lifting, clock: Clock, ids: Ids) -> None:
+    def __init__(self, promoter: Promoter, lifting: TombstoneLifter, clock: Clock, ids: Ids) -> None:
         self._lifting = lifting
         self._holding = Holding(promoter)
         self._clock = clock
         self._ids = ids
-        self._audited = Audited(clock, ids)
+        self._audit_events = AuditEvents(clock, ids)
 
     async def last(
         self, desk: Desk, group_id: str, insight_id: UUID, *, by: Principal, version: int | None, reason: str | None
@@ -94,7 +94,7 @@ class Undoing:
         )
         detail = {"decision": str(undo.id), "was": decision.action.value}
         about = f"decision {decision.id}"
-        await desk.record(undo, self._audited.event("undo", about, undo.group_id, by=by.name, at=now, **detail))
+        await desk.record(undo, self._audit_events.event("undo", about, undo.group_id, by=by.name, at=now, **detail))
         reverted = await self._reverted(desk, decision, by, now)
         after = None if insight is None else await self._insight_after(desk, decision, insight, now)
         return Decided(

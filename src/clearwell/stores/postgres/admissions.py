@@ -77,9 +77,9 @@ class PostgresAdmissions:
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}
-        if await self._audited(Role.WORKER, group_id, (query("requeue"), params), event):
+        if await self._audit_events(Role.WORKER, group_id, (query("requeue"), params), event):
             return Admission.REFUSED
-        hurried = await self._audited(Role.WORKER, group_id, (query("hurry"), params), event)
+        hurried = await self._audit_events(Role.WORKER, group_id, (query("hurry"), params), event)
         return Admission.PENDING if hurried else None
 
     async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
@@ -89,9 +89,9 @@ class PostgresAdmissions:
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         params = {"group_id": group_id, "log_id": log_id, "by": event.actor, "at": event.at}
-        return await self._audited(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
+        return await self._audit_events(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
 
-    async def _audited(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
+    async def _audit_events(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
         """Make a change of one row and its event, or neither."""
         async with self._database.transaction(role, group_id) as transaction:
             (changed,) = await transaction.run([change])

@@ -16,7 +16,7 @@ from clearwell.adapters.http.callers import Caller, running
 from clearwell.adapters.http.review_metrics import Numbers, review_metrics
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
-from clearwell.flow.access import require_right
+from clearwell.flow.access.permissions import require_right
 from clearwell.records import Right
 
 log = structlog.get_logger(__name__)
@@ -59,16 +59,16 @@ class _Numbers(Collector):
         self._by_group = clearwell.settings.metrics_groups
 
     def collect(self) -> Iterator[Metric]:
-        tally = self._clearwell.tally
+        counters = self._clearwell.counters
         yield self._counter(
             "clearwell_ingress_verdicts",
             "Verdicts of the ingress filter.",
             ["check", "outcome"],
-            tally.verdicts,
+            counters.verdicts,
             private=("group", "agent"),
         )
-        yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], tally.admissions)
-        yield self._counter("clearwell_decisions", "Decisions of people.", ["action"], tally.decisions)
+        yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], counters.admissions)
+        yield self._counter("clearwell_decisions", "Decisions of people.", ["action"], counters.decisions)
         waiting = GaugeMetricFamily("clearwell_admissions_waiting", "Admissions under way in this process.")
         waiting.add_metric([], self._clearwell.queue.length)
         yield waiting

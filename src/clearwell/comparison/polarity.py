@@ -1,0 +1,108 @@
+"""Something is said here and denied there: by a negation, by an opposite, or by a verb such as "forbids"."""
+
+from collections.abc import Sequence
+
+from clearwell.comparison.lexicon import Tie, lexicon
+from clearwell.comparison.matching import Matching
+from clearwell.comparison.reading import Features, shortened
+from clearwell.comparison.sides import Change, Sides, between, shown
+from clearwell.comparison.splitting import Token
+
+
+def changed_polarity(sides: Sides) -> Change | None:
+    """A word is denied on one side only, or its opposite is not; else one side alone denies in words."""
+    match = sides.match
+    deniers = _deniers(match.only_new), _deniers(match.only_known)
+    more = _more_negations(sides) + _weight(deniers[0]) - _weight(deniers[1])
+    explained = sides.near and any(deniers) and more == 0
+    moved = _moved_negations(match)
+    for place, other, tie in match.pairs:
+        new, known = match.new[place], match.known[other]
+        if place in moved:
+            continue
+        if tie is Tie.CONTRARY or (new.negated != known.negated) == (tie is Tie.COMPLEMENT):
+            continue
+        if tie is Tie.COMPLEMENT:
+            return between("conflict_antonym", new, known)
+        if (sides.near and not explained) or not _balanced(sides):
+            return between("conflict_negation", new, known)
+    if any(deniers) and more:
+        return _denied_in_words(sides, deniers)
+    return None if explained or _balanced(sides) else Change(reason="different_fact", sure=False)
+
+
+def _moved_negations(match: Matching) -> frozenset[int]:
+    """Words denied in one text only where the clause as a whole is denied in both: "caches no", "does not cache"."""
+    pairs = [(place, match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is None]
+    moved: set[int] = set()
+    for clause in {new.clause for _, new, _ in pairs}:
+        inside = [(place, new, known) for place, new, known in pairs if new.clause == clause]
+        whole = len({known.clause for _, _, known in inside}) == 1
+        if whole and sum(new.negated for _, new, _ in inside) == sum(known.negated for _, _, known in inside) == 1:
+            moved |= {place for place, new, known in inside if new.negated != known.negated}
+    return frozenset(moved)
+
+
+def _deniers(tokens: Sequence[Token]) -> list[Token]:
+    words = lexicon()
+    return [token for token in tokens if token.key in words.deniers]
+
+
+def _weight(deniers: Sequence[Token]) -> int:
+    """How often they deny; "does not stop" takes back its negation as well."""
+    return sum(-1 if token.negated else 1 for token in deniers)
+
+
+def _more_negations(sides: Sides) -> int:
+    match = sides.match
+    opposites = [(match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is Tie.COMPLEMENT]
+    return sides.new.negations - sides.known.negations - sum(new.negated - known.negated for new, known in opposites)
+
+
+def _balanced(sides: Sides) -> bool:
+    """As many negations here as there, or the text with fewer says it in another way: 没有通过 and 否决."""
+    more = _more_negations(sides)
+    return more == 0 or _denies_otherwise(sides, known=more > 0)
+
+
+def _denies_otherwise(sides: Sides, *, known: bool) -> bool:
+    match = sides.match
+    tokens = match.known if known else match.new
+    unchanged = {pair[known] for pair in match.pairs if pair[2] is None}
+    return any(_says_no(token) for at, token in enumerate(tokens) if at not in unchanged)
+
+
+def denies(text: Features) -> bool:
+    """Whether a text has a word that denies without a negation: failed, expired, 否决."""
+    return any(_says_no(token) for token in text.tokens)
+
+
+def _says_no(token: Token) -> bool:
+    return token.key in lexicon().denials or (token.key.startswith("un") and len(token.key) > len("unable"))
+
+
+def _denied_in_words(sides: Sides, deniers: tuple[list[Token], list[Token]]) -> Change | None:
+    """One side forbids, ends or avoids what the other states; in texts less alike, the other may say so otherwise."""
+    match = sides.match
+    here = len(deniers[0]) >= len(deniers[1])
+    if any(token.content for token in (match.only_known if here else match.only_new)):
+        return None if sides.framed or _balanced(sides) else Change(reason="different_fact", sure=False)
+    denier = deniers[0 if here else 1][0]
+    quote, partner = _governed(match, sides.new if here else sides.known, denier, known=not here)
+    new, known = (quote, partner) if here else (partner, quote)
+    return Change(reason="conflict_negation", new=new, known=known, sure=sides.near)
+
+
+def _governed(match: Matching, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:
+    """The denying word with what it denies, and the same on the other side."""
+    pairs = [(match.known[other], match.new[place]) for place, other, _ in match.pairs]
+    if not known:
+        pairs = [(new, theirs) for theirs, new in pairs]
+    facts = [pair for pair in pairs if pair[0].content]
+    after = [pair for pair in facts if pair[0].start >= denier.end and pair[0].clause == denier.clause]
+    nearest = min(after or facts, key=lambda pair: abs(pair[0].start - denier.start), default=None)
+    if nearest is None:
+        return shown(denier), "…"
+    governed, partner = nearest
+    quote = text.text[min(denier.start, governed.start) : max(denier.end, governed.end)]
+    return shortened(quote), shown(partner)

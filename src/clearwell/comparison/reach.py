@@ -1,0 +1,84 @@
+"""What is said of more or less: only, probably, former, in Spain; and lists with other items."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from clearwell.comparison.lexicon import lexicon
+from clearwell.comparison.sides import Change, Sides
+from clearwell.comparison.splitting import Token
+
+_ITEM_WORDS: Final = 3
+_LIST_ITEMS: Final = 4
+_FREE: Final = 2
+"""The level of may and can; below it are must and should."""
+_WIDER: Final = Change(reason="different_reach", sure=False)
+
+
+def changed_reach(sides: Sides) -> Change | None:
+    """One of the two restricts or demands what the other states, or allows only some what the other allows anyone."""
+    words = lexicon()
+    anyone, duty = words.scales["quantity_words"], words.scales["duty_words"]
+    new, known = sides.match.only_new, sides.match.only_known
+    restricted = [any(token.key in words.restricting for token in side) for side in (new, known)]
+    demanded = [any(duty.get(token.key, _FREE) < _FREE for token in side.tokens) for side in (sides.new, sides.known)]
+    opened = [any(anyone.get(token.key) == 0 for token in side) for side in (known, new)]
+    one_sided = sum(restricted) == 1 or sum(demanded) == 1
+    if (sides.near and one_sided) or any(one and other for one, other in zip(restricted, opened, strict=True)):
+        return _WIDER
+    return _WIDER if _qualified(new, known) or _qualified(known, new) else None
+
+
+def _qualified(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether one says how sure or since when, and nothing that the other says instead may mean it."""
+    return any(token.key in lexicon().qualifiers for token in one) and not any(token.content for token in other)
+
+
+def added_qualifier(sides: Sides) -> Change | None:
+    """Nearly the same text with one more word, here or there, inside a clause: of customers, of customers in Spain."""
+    if not sides.near:
+        return None
+    if _qualifies(sides.match.only_new, sides.match.new):
+        return Change(reason="different_adds", sure=False)
+    return _WIDER if _qualifies(sides.match.only_known, sides.match.known) else None
+
+
+def _qualifies(alone: Sequence[Token], tokens: Sequence[Token]) -> bool:
+    """Whether a clause has a word alone, and others that are not. What denies has been weighed before."""
+    words = lexicon()
+    total = Counter(token.clause for token in tokens if token.content)
+    left = Counter(token.clause for token in alone if token.content)
+    return any(
+        left[token.clause] < total[token.clause]
+        for token in alone
+        if token.key not in words.deniers
+        and ((token.content and token.key not in words.fillers) or (token.key in words.contraries and token.counts))
+    )
+
+
+def changed_items(sides: Sides) -> Change | None:
+    """Both are lists, and one has an item that shares no word with the other list."""
+    mine, theirs = sides.match.only_new, sides.match.only_known
+    if not mine or not theirs or not _is_list(sides.match.new) or not _is_list(sides.match.known):
+        return None
+    replaced = _new_items(mine, sides.match.new) and _new_items(theirs, sides.match.known)
+    return Change(reason="different_fact", sure=False) if replaced else None
+
+
+def _sizes(tokens: Sequence[Token]) -> list[int]:
+    return [sum(token.content for token in clause) for _, clause in groupby(tokens, key=lambda token: token.clause)]
+
+
+def _is_list(tokens: Sequence[Token]) -> bool:
+    sizes = _sizes(tokens)
+    return (
+        max((len(list(run)) for item, run in groupby(sizes, key=lambda size: size <= _ITEM_WORDS) if item), default=0)
+        >= _LIST_ITEMS
+    )
+
+
+def _new_items(alone: Sequence[Token], tokens: Sequence[Token]) -> bool:
+    total = Counter(token.clause for token in tokens if token.content)
+    left = Counter(token.clause for token in alone if token.content)
+    return any(count == total[clause] <= _ITEM_WORDS for clause, count in left.items())

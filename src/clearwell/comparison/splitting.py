@@ -1,0 +1,200 @@
+"""A text in words, names, values and signs, each with its place in the text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import rjieba
+
+from clearwell.comparison.lexicon import Lexicon
+from clearwell.comparison.rules import Value
+from clearwell.comparison.stemming import stem
+from clearwell.comparison.values import values_in
+
+_PIECE: Final = re.compile(
+    r"(?P<latin>[#@]?[a-z0-9_à-ÿ]+(?:[-_./@:'&+][a-z0-9_à-ÿ]+)*[+#]{0,2})"
+    r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)"
+    r"|(?P<sign>-{1,2}>|=>|<-(?!\d)|<>|[<>]=?|!=|[≤≥≠→⇒←]|(?<=[\w)\]] )\+(?= [\w(])|(?<=\b\w )-(?= (?:\w\b|\()))"
+    r"|(?P<end>[.!?。；;\n]+)|(?P<pause>[,:、()\[\]\"“”]+)"
+    r"|(?P<other>[^\W\d_]+|[\U0001f300-\U0001faff])"
+)
+_SIGNS: Final = {
+    ">": ("more_than", "大于"), "<": ("less_than", "小于"), ">=": ("at_least", "不低于"), "<=": ("at_most", "不高于"),
+    "!=": ("not", "不"), "<>": ("not", "不"), "->": ("to", "到"), "<-": ("from", "从"), "+": ("+", "+"),
+    "-": ("-", "-"),
+}  # fmt: skip
+"""What a sign says, in English and in Chinese."""
+_SIGN_FORMS: Final = {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "->", "=>": "->", "-->": "->", "←": "<-"}
+_TAG: Final = re.compile(r"</?[a-z][^<>]{0,80}>")
+_IDENTIFIER: Final = re.compile(r"[\d_@#/:&+]|\w\.\w")
+_SHORT_FORM: Final = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
+_HAN_NAMES: Final = frozenset({"nr", "nrt", "nrfg", "ns", "nt"})
+_NO_NAMES: Final = frozenset(
+    {"We", "He", "She", "They", "You", "It", "My", "Our", "His", "Her", "Their", "Your", "This", "That"}
+    | {"Anyone", "Everybody", "OK", "Ok"}
+)
+_OPENS_SENTENCE: Final = "opens"
+
+
+class Kind(StrEnum):
+    WORD = "word"
+    NAME = "name"
+    VALUE = "value"
+    BREAK = "break"
+
+
+@dataclass(slots=True)
+class Token:
+    """One word, name or value. Written only while a text is read."""
+
+    key: str
+    surface: str
+    start: int
+    end: int
+    kind: Kind = Kind.WORD
+    tag: str = ""
+    """Part of speech of a Chinese word; of an English one, whether it is a capitalised first word."""
+    value: Value | None = None
+    content: bool = True
+    """Whether it carries a fact."""
+    counts: bool = True
+    """Whether it is compared at all."""
+    negated: bool = False
+    clause: int = 0
+    quoted: str = ""
+    """What stands in the text where it is denied, the negation included."""
+
+
+def tokens_in(cased: str, lower: str, words: Lexicon, *, han: bool) -> Iterator[Token]:
+    """Both texts are the same but for case and form; what is shown is taken from the first."""
+    names = not _shouted(cased)
+    at = 0
+    for start, end, value in values_in(lower):
+        yield from _words(cased, lower, (at, start), words, names=names, han=han)
+        shown = cased[start:end].strip()
+        yield Token(value.key, shown, start, end, Kind.VALUE, value=value, content=not value.weak)
+        at = end
+    yield from _words(cased, lower, (at, len(lower)), words, names=names, han=han)
+
+
+def _shouted(cased: str) -> bool:
+    """Whether capitals mark nothing here, as in headlines. In Chinese the few words that have them are names."""
+    if _HAN.search(cased):
+        return False
+    longer: list[str] = _LONGER_WORD.findall(cased)
+    return sum(word[0].isupper() for word in longer) > 0.6 * len(longer)
+
+
+def _words(cased: str, lower: str, span: tuple[int, int], words: Lexicon, *, names: bool, han: bool) -> Iterator[Token]:
+    for match in _PIECE.finditer(lower, *span):
+        kind, text, start = match.lastgroup, match[0], match.start()
+        shown = cased[start : match.end()]
+        if kind == "latin":
+            yield from _latin(text, shown, start, _capital(shown, lower, start) if names else "", words)
+        elif kind == "han":
+            yield from _han(text, shown, start, words)
+        elif kind == "sign":
+            yield from _sign(lower, text, start, han=han)
+        elif kind == "other":
+            yield Token(text, shown, start, match.end())
+        else:
+            yield Token("." if kind == "end" else ",", text, start, match.end(), Kind.BREAK)
+
+
+def _sign(lower: str, text: str, start: int, *, han: bool) -> Iterator[Token]:
+    if text == "<" and _TAG.match(lower, start):
+        return
+    if text == ">":
+        opened = lower.rfind("<", max(0, start - 82), start)
+        tag = _TAG.match(lower, opened) if opened >= 0 else None
+        if tag is not None and tag.end() == start + 1:
+            return
+    yield Token(_SIGNS[_SIGN_FORMS.get(text, text)][han], text, start, start + len(text))
+
+
+def _capital(shown: str, lower: str, at: int) -> str:
+    """What the capitals of a word tell: a name, perhaps a name where a sentence opens, or nothing."""
+    if shown.islower() or not any(char.isupper() for char in shown):
+        return ""
+    before = lower[max(0, at - 8) : at].rstrip(" \"'([“")
+    opens = not before or before[-1] in ".!?。！？:;；"
+    return _OPENS_SENTENCE if opens and not any(char.isupper() for char in shown[1:]) else Kind.NAME
+
+
+def _latin(text: str, shown: str, start: int, capital: str, words: Lexicon) -> Iterator[Token]:
+    end = start + len(text)
+    if text.endswith("n't") or text in words.unmarked:
+        yield Token(stem(text.removesuffix("n't").removesuffix("not").removesuffix("nt")), shown, start, end)
+        yield Token("not", shown, start, end)
+        return
+    word = _SHORT_FORM.sub("", text)
+    if _IDENTIFIER.search(word):
+        yield Token(word, shown, start, end, Kind.NAME)
+        return
+    for part in word.split("-"):
+        if part:
+            key = stem(part)
+            named = capital == Kind.NAME and key not in words.stressed and not (part == "i" or shown in _NO_NAMES)
+            kind = Kind.NAME if named else Kind.WORD
+            yield Token(key, shown[: len(part)] if "-" in word else shown, start, end, kind, tag=capital)
+        if "-" in word:
+            start, shown = start + len(part) + 1, shown[len(part) + 1 :]
+
+
+def _han(text: str, shown: str, start: int, words: Lexicon) -> Iterator[Token]:
+    at = 0
+    for word, tag in _parted(_with_names(rjieba.tag(text, hmm=False), words), words):
+        begin, at = at, at + len(word)
+        if _denies(word, words):
+            yield Token("不", shown[begin], start + begin, start + begin + 1)
+            word, begin = word[1:], begin + 1
+        if len(word) > 1 and word[-1] in "到至成为" and word not in words.groups and word[:-1] in words.groups:
+            word = word[:-1]
+        kind = Kind.NAME if tag in _HAN_NAMES and len(word) > 1 else Kind.WORD
+        end = begin + len(word)
+        yield Token(word, shown[begin:end], start + begin, start + end, kind, tag=tag)
+
+
+def _parted(tagged: Iterator[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
+    """Two words that the segmenter has as one: 每天晚上."""
+    for word, tag in tagged:
+        if len(word) == 4 and word not in words.groups and word[:2] in words.groups and word[2:] in words.groups:
+            yield word[:2], tag
+            yield word[2:], tag
+        else:
+            yield word, tag
+
+
+def _with_names(tagged: Sequence[tuple[str, str]], words: Lexicon) -> Iterator[tuple[str, str]]:
+    """Surname and given name in one: the segmenter knows only some of them."""
+    at = 0
+    while at < len(tagged):
+        word, tag = tagged[at]
+        given = 0
+        while word in words.surnames and given < 2 and _given(tagged, at + 1 + given, words):
+            given += 1
+        if given:
+            word, tag = "".join(part for part, _ in tagged[at : at + 1 + given]), "nr"
+        yield word, tag
+        at += 1 + given
+
+
+def _given(tagged: Sequence[tuple[str, str]], at: int, words: Lexicon) -> bool:
+    if at >= len(tagged) or len(tagged[at][0]) != 1:
+        return False
+    return tagged[at][0] not in words.stop and tagged[at][0] not in words.negators
+
+
+def _denies(word: str, words: Lexicon) -> bool:
+    """Whether a word is a negation grown together with what it denies: 不含, 未完成."""
+    return (
+        len(word) > 1
+        and word[0] in "不没未无非"
+        and word not in words.affirmative
+        and word not in words.negators
+        and word not in words.groups
+    )

@@ -1,0 +1,110 @@
+"""Text without its dress: marks, width, white space, fillers, and who said it."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from clearwell.text.words import words
+
+LONGEST: Final = 4_000
+"""Characters that are read; longer texts are compared where they differ."""
+_ROUNDS: Final = 4
+_SHORTEST_REST: Final = 4
+_TAIL: Final = 80
+
+_PLAIN: Final = str.maketrans(dict(zip("’‘⁄－–—−", "''/--,-", strict=True)) | {"`": None, "*": None})
+_HIDDEN: Final = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad\U000e0000-\U000e007f]")
+_MARKS: Final = re.compile(r"(?m)^[ \t]{0,8}(?:#{1,6} |>{1,3} ?|[-+•·] |\d{1,2}[.)] (?=\D))")
+_SPACE: Final = re.compile(r"\s+")
+_INFIX: Final = re.compile(
+    "([^要是会能可并就也都还又才从绝永毫决很太最,。;、不 a-z0-9])不(?!\\1)(?=[到开了见着出起上住掉清完下动成])"
+)
+_SAFE_NUMERAL: Final = re.compile("[壹贰叁肆伍陆柒捌玖拾佰仟零万亿]{2,24}")
+_LEAD: Final = r"[\s,.;:!?\-…]{0,8}"
+_REFERENCE: Final = re.compile("<([a-z_]+)>")
+
+
+def normal(text: str) -> str:
+    """One form for width, quotes, marks and white space; upper case is kept."""
+    plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text).translate(_PLAIN))
+    return _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
+
+
+def simplified(text: str) -> str:
+    """Chinese in simplified characters, one for one: places stay where they are."""
+    return text if text.isascii() else text.translate(_forms("simplified"))
+
+
+def comparable(text: str) -> str:
+    """Lower case and plain numerals, and what denies inside a word before it: 看不到 denies as 没看到 does."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    return _INFIX.sub(r"没\1", _SAFE_NUMERAL.sub(lambda found: found[0].translate(_forms("numerals")), lower))
+
+
+@cache
+def _forms(name: str) -> dict[int, str]:
+    return {ord(pair[0]): pair[1] for pair in words("forms")[name].split()}
+
+
+def trimmed(text: str) -> slice:
+    """The part of a normal text without fillers, and without who reported it or in which session."""
+    kept = slice(0, len(text))
+    for _ in range(_ROUNDS):
+        part = text[kept]
+        begin = _opening(part)
+        end = begin + _source_at(part[begin:])
+        if (begin, end) == (0, len(part)) or end - begin < _SHORTEST_REST:
+            break
+        kept = slice(kept.start + begin, kept.start + end)
+    return kept
+
+
+def _opening(text: str) -> int:
+    """Where a text begins behind its filler."""
+    for pattern in _openings():
+        match = pattern.match(text)
+        if match is not None and match.end() < len(text):
+            return match.end()
+    return 0
+
+
+def _source_at(text: str) -> int:
+    """Where a text ends before it says who said it."""
+    tail = text[-_TAIL:]
+    match = _source().search(tail)
+    start = len(text) - len(tail) + match.start() if match else 0
+    return start if start > _TAIL // 4 else len(text)
+
+
+@cache
+def _openings() -> tuple[re.Pattern[str], ...]:
+    return tuple(
+        re.compile(_LEAD + _filled(pattern, lists), re.IGNORECASE)
+        for lists in (words("en"), words("zh"))
+        for pattern in lists["attributions"]
+    )
+
+
+@cache
+def _source() -> re.Pattern[str]:
+    patterns = [
+        _filled(pattern, words(language)) for language in ("en", "zh") for pattern in words(language)["sources"]
+    ]
+    return re.compile(rf"(?:{'|'.join(patterns)})\s*[.。!]?\s*$", re.IGNORECASE)
+
+
+def _filled(pattern: str, lists: Mapping[str, Any]) -> str:
+    """A pattern of the word lists with its references: a list becomes alternatives, longest first."""
+
+    def referred(match: re.Match[str]) -> str:
+        listed = lists[match[1]]
+        if isinstance(listed, str) and "\n" not in listed:
+            return _filled(listed, lists)
+        entries = listed.split() if isinstance(listed, str) else listed
+        return f"(?:{'|'.join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))})"
+
+    return _REFERENCE.sub(referred, pattern)

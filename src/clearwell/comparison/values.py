@@ -1,0 +1,139 @@
+"""Values in text, in one form: 三, 3 and three; 半年 and 6 months; 15:30, 3:30 pm and 下午三点半.
+
+Text comes normalised (NFKC) and in lower case. Every repeat in the patterns is bounded: text is hostile.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from clearwell.comparison import calendar, quantities
+from clearwell.comparison.rules import Found, Reader, Value, shown
+
+_RULES: Final = (quantities.NO_NUMBER, *calendar.RULES, *quantities.RULES)
+_WORDS_BEFORE: Final = calendar.WORDS_BEFORE | quantities.WORDS_BEFORE
+_BEGIN: Final = re.compile(
+    r"(?P<d>(?<![\da-z_.#@/])(?<![a-z]-)\d)|(?P<s>[$€£¥]|(?<![\w)\]])-(?=\d))|(?P<l>(?<![a-z\d_.#@/-])(?:[a-z]+|(?<=\b)[a-z]))"
+    "|(?P<z>[零〇一二两三四五六七八九十廿卅百半第上下本这周星礼今明昨前后去春夏秋冬凌清早中傍晚夜深午正负翻加千万减])"
+)
+_ROUNDING: Final = 0.05
+"""Between units of data size: 1 GB is 1,000 or 1,024 MB, as the writer likes."""
+_THIRD: Final = 0.005
+"""Between a fraction and its rounded percentage: a third and 33 %."""
+_DAY: Final = 86_400
+_BARE: Final = frozenset({"cny", "ordinal"})
+"""Amounts whose unit may be left out: 3.6 万 is 3.6 万元, the ninth is 第九."""
+_TO: Final = re.compile(" ?(?:to|and|or|-|~|到|至|和|或|、) ?")
+_ADDED: Final = frozenset({"second", "metre"})
+
+
+@cache
+def _scanner(begins: str) -> tuple[re.Pattern[str], dict[str, tuple[int, int, Reader]]]:
+    """One pattern for the rules that may begin so, and where the groups of each rule are in it."""
+    rules = {f"r{number}": rule for number, rule in enumerate(_RULES) if begins in rule.begins}
+    places: dict[str, tuple[int, int, Reader]] = {}
+    count = 0
+    for name, rule in rules.items():
+        inner = re.compile(rule.pattern).groups
+        places[name] = (count + 1, count + 1 + inner, rule.read)
+        count += 1 + inner
+    return re.compile("|".join(f"(?P<{name}>{rule.pattern})" for name, rule in rules.items())), places
+
+
+def values_in(text: str) -> Iterator[tuple[int, int, Value]]:
+    """Every value with its place, in order: 1 h 30 min is one value, and 2 to 8 degrees are two of degrees."""
+    held: tuple[int, int, Value] | None = None
+    for start, end, value in _found(text):
+        if held is not None:
+            between = text[held[1] : start]
+            if _adds_up(held[2], between, value):
+                total = shown(float(held[2].amount) + float(value.amount))
+                held = (held[0], end, Value(value.dimension, total, number=held[2].number))
+                continue
+            yield (held[0], held[1], _with_unit(held[2], between, value))
+        held = (start, end, value)
+    if held is not None:
+        yield held
+
+
+def _adds_up(before: Value, between: str, value: Value) -> bool:
+    return (
+        before.dimension == value.dimension
+        and value.dimension in _ADDED
+        and between in {"", " ", " and ", "零"}
+        and _DAY > float(before.amount) > float(value.amount)
+    )
+
+
+def _with_unit(before: Value, between: str, value: Value) -> Value:
+    """A number that has its unit from the second number of a range."""
+    measured = value.number != 0 and value.dimension in quantities.dimensions()
+    if before.dimension != "count" or not measured or not _TO.fullmatch(between):
+        return before
+    size = float(value.amount) / value.number
+    return Value(value.dimension, shown(before.number * size), number=before.number, weak=before.weak)
+
+
+def _found(text: str) -> Iterator[tuple[int, int, Value]]:
+    at = 0
+    while (begin := _BEGIN.search(text, at)) is not None:
+        at = begin.end()
+        kind = begin.lastgroup or ""
+        if kind == "l" and begin[0] not in _WORDS_BEFORE:
+            continue
+        pattern, places = _scanner(kind)
+        if (match := pattern.match(text, begin.start())) is None:
+            continue
+        first, last, read = places[match.lastgroup or ""]
+        found = read(Found(match.groups()[first:last], text, match.start(), match.end()))
+        value, end = found if isinstance(found, tuple) else (found, match.end())
+        if value is not None:
+            yield match.start(), end, value
+            at = end
+        elif read is quantities.NO_NUMBER.read:
+            at = match.end()
+
+
+def agree(one: Value, other: Value) -> bool:
+    """Whether two values may be the same: a date with and without its year, 3:30 and 15:30, 1 GB and 1,000 MB."""
+    if one.key == other.key:
+        return True
+    if {one.dimension, other.dimension} == {"time", "count"}:
+        return _hour_alone(one, other)
+    if "count" in {one.dimension, other.dimension}:
+        return one.number == other.number and not {one.dimension, other.dimension}.isdisjoint(_BARE)
+    if one.dimension != other.dimension:
+        return False
+    if one.dimension == "ratio":
+        return abs(float(one.amount) - float(other.amount)) < _THIRD and max(len(one.amount), len(other.amount)) > 8
+    if one.dimension == "date":
+        return _dates_agree(one.amount, other.amount)
+    if one.dimension == "time":
+        return _times_agree(one.amount, other.amount)
+    if one.dimension == "weekday":
+        return one.amount[0] == other.amount[0] and 1 in {len(one.amount), len(other.amount)}
+    if one.dimension == "byte":
+        return _alike(float(one.amount), float(other.amount)) and not _alike(one.number, other.number)
+    return False
+
+
+def _alike(one: float, other: float) -> bool:
+    return abs(one - other) <= _ROUNDING * one
+
+
+def _dates_agree(one: str, other: str) -> bool:
+    parts = zip(one.split("-"), other.split("-"), strict=False)
+    return all(left == right or "*" in {left, right} for left, right in parts)
+
+
+def _times_agree(one: str, other: str) -> bool:
+    open_half = "?" in one + other
+    left, right = (int(minutes.rstrip("?")) for minutes in (one, other))
+    return left % 720 == right % 720 if open_half else left == right
+
+
+def _hour_alone(one: Value, other: Value) -> bool:
+    time, count = (one, other) if one.dimension == "time" else (other, one)
+    minutes = int(time.amount.rstrip("?"))
+    return count.number in {minutes / 60, minutes / 60 - 12}

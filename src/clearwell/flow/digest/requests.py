@@ -1,0 +1,100 @@
+"""Where people ask for a digest and read it. Agents can do neither."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import structlog
+
+from clearwell.errors import NotFound, Unavailable
+from clearwell.flow import limits
+from clearwell.flow.access.permissions import require_group_covered, require_right
+from clearwell.flow.idempotency import once
+from clearwell.ports import Clock, DigestQueue, DigestStore, IdempotencyStore, Ids
+from clearwell.records import (
+    AuditEvent,
+    Digest,
+    DigestStatus,
+    IdempotencyKey,
+    Json,
+    Principal,
+    Right,
+)
+
+log = structlog.get_logger(__name__)
+
+
+class DigestRequests:
+    def __init__(
+        self, store: DigestStore, queue: DigestQueue, idempotency: IdempotencyStore, clock: Clock, ids: Ids
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._idempotency = idempotency
+        self._clock = clock
+        self._ids = ids
+
+    async def request(
+        self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> tuple[UUID, DigestStatus]:
+        """Have a digest made; the one that is being made, where there is one."""
+        require_right(by, Right.REVIEW, Right.ADMIN)
+        require_group_covered(by, limits.require_group(group_id))
+
+        async def act() -> Json:
+            found = await self._requested(group_id, by)
+            return {"id": str(found.id), "status": found.status.value}
+
+        answer = await once(self._idempotency, request, act)
+        if not isinstance(answer, dict):
+            raise TypeError(f"a stored answer is an object, not {type(answer).__name__}")
+        return UUID(str(answer["id"])), DigestStatus(str(answer["status"]))
+
+    async def get(self, digest_id: UUID, *, by: Principal, group_id: str | None = None) -> Digest:
+        """One digest with its insights. Without a group it is found by its id, if the caller's key covers its group."""
+        require_right(by, Right.REVIEW, Right.ADMIN)
+        if group_id is None:
+            group_id = await self._group_of(digest_id, by)
+        else:
+            limits.require_id(group_id, "group_id")
+            require_group_covered(by, group_id)
+        digest = await self._store.get(group_id, digest_id)
+        if digest is None:
+            raise NotFound("digest_not_found", id=digest_id)
+        return digest
+
+    async def page(
+        self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Digest]:
+        """A group's digests, newest first, without their insights."""
+        require_right(by, Right.REVIEW, Right.ADMIN)
+        require_group_covered(by, limits.require_group(group_id))
+        return await self._store.page(group_id, before=before, limit=limit)
+
+    async def _requested(self, group_id: str, by: Principal) -> Digest:
+        now = self._clock.now()
+        wanted = Digest(
+            id=self._ids.new(), group_id=group_id, status=DigestStatus.QUEUED, requested_by=by.name, created_at=now
+        )
+        event = AuditEvent(
+            id=self._ids.new(),
+            group_id=group_id,
+            at=now,
+            actor=by.name,
+            action="request digest",
+            subject=f"digest {wanted.id}",
+        )
+        found = await self._store.request(wanted, event=event)
+        if found.id == wanted.id:
+            try:
+                await self._queue.put(group_id, found.id)
+            except Unavailable as error:
+                # It is asked for: the sweep finds it without a job and gives it one.
+                log.warning("a digest is left to the sweep", digest_id=str(found.id), reason=error.code)
+        return found
+
+    async def _group_of(self, digest_id: UUID, by: Principal) -> str:
+        group_id = await self._store.group_of(digest_id)
+        if group_id is None or not by.covers(group_id):
+            # The same for both: an id of another group tells nothing.
+            raise NotFound("digest_not_found", id=digest_id)
+        return group_id

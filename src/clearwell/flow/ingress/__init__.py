@@ -1,0 +1,12 @@
+"""Ingress: the checks between quarantine and working memory.
+
+In: a row of quarantine whose admission is pending. Out: one verdict for each check, and an admission that is
+``admitted`` or ``refused``; an admitted output is an entry of working memory.
+Next: ``flow.retrieval`` can return the entry; ``flow.digest`` considers the row, whatever the verdicts were.
+
+``policies`` says what each node type may become. ``checks`` holds the checks, ``echo`` recognises repeated memories,
+``knowledge`` reads what the group already knows, and ``pipeline`` runs the checks in their order. ``admission`` runs
+the pipeline for rows and records the result, ``queue`` does so off the caller's path, and ``requeue`` starts it again.
+``redaction`` removes from verdicts what a caller may not read; ``fingerprint`` tells whether two processes would
+decide alike.
+"""

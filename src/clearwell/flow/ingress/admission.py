@@ -1,0 +1,201 @@
+"""Admission: run the filter, push what passed to working memory, settle the row.
+
+A row is pushed before it is settled, and a push of the same id replaces the earlier one. So a crash between the
+two leaves a pending row that is admitted again, and working memory holds it once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+from clearwell.errors import JudgeUnavailable
+from clearwell.flow.counters import Counters
+from clearwell.flow.ingress import checks
+from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.pipeline import IngressPipeline
+from clearwell.flow.offload import apart
+from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, WorkingStore
+from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
+from clearwell.settings import Settings
+
+Receipts: TypeAlias = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """Where rows stand, and which of them wait for the judge."""
+
+    receipts: Receipts
+    to_judge: Sequence[Capture] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What the filter would say of a text that is not stored."""
+
+    admission: Admission
+    verdicts: Sequence[Verdict]
+    flags: Sequence[str] = field(default_factory=tuple)
+
+
+class Admitter:
+    """Admits rows of one group at a time, alone in that group over all processes."""
+
+    def __init__(
+        self,
+        admissions: AdmissionStore,
+        working: WorkingStore,
+        knowledge: Knowledge,
+        embedder: Embedder,
+        judge: Judge | None,
+        counters: Counters,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._admissions = admissions
+        self._working = working
+        self._knowledge = knowledge
+        self._filter = IngressPipeline(knowledge, embedder, settings, judged=judge is not None)
+        self._embedder = embedder
+        self._judge = judge
+        self._counters = counters
+        self._clock = clock
+        self._settings = settings
+
+    async def admit(
+        self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement] | None = None
+    ) -> Admitted:
+        """Settle what is pending among these rows; where each of them stands now."""
+        rows = await self._admissions.load(group_id, log_ids)
+        looked_at = [await apart(len(row.content), self._filter.look, row) for row in rows]
+        refused = [one for one in looked_at if one.failed]
+        passing = [one for one in looked_at if not one.failed]
+        if refused:
+            await self._refuse(group_id, refused)
+        to_judge: list[Capture] = []
+        if passing:
+            judged = [replace(one, judgement=(judgements or {}).get(one.capture.id)) for one in passing]
+            to_judge = await self._admit(group_id, await self._filter.embed(judged))
+        return Admitted(receipts=await self._admissions.receipts(group_id, log_ids), to_judge=to_judge)
+
+    async def dry_run(self, capture: Capture) -> DryRun:
+        """The same filter on a text that is stored nowhere. A judge is not asked: it costs money."""
+        candidate = self._filter.look(capture)
+        if not candidate.failed:
+            (candidate,) = await self._filter.embed([candidate])
+            candidate = await self._filter.compare(candidate, await self._knowledge.entries(capture.group_id))
+        unasked = {checks.SELF_CONSISTENCY} if self._filter.awaits_judge(candidate) else set()
+        candidate = self._filter.conclude(candidate)
+        verdicts = [_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
+        refused = any(one.outcome is Outcome.FAIL for one in verdicts)
+        return DryRun(
+            admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
+        )
+
+    async def judge(self, capture: Capture) -> Judgement | None:
+        """What the judge says. None where it did not answer: the row stays pending, or is refused at the last try."""
+        assert self._judge is not None  # noqa: S101 - nothing waits for a judge that is not there
+        try:
+            return await self._judge.judge(capture.content)
+        except JudgeUnavailable as error:
+            await self._judge_failed(capture, error)
+            return None
+
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        await self._admissions.postpone(group_id, log_ids)
+
+    async def receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Receipts:
+        return await self._admissions.receipts(group_id, log_ids)
+
+    async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> None:
+        now = self._clock.now()
+        # A spent budget says nothing about the text: it is no try.
+        tries = await self._admissions.judge_tries(capture.group_id, capture.id) + (error.code != "judge_budget_spent")
+        last = tries >= self._settings.judge_attempts
+        verdict = Verdict(
+            check=checks.SELF_CONSISTENCY,
+            outcome=Outcome.FAIL if last else Outcome.PENDING,
+            reason="verdict_judge_gave_up" if last else "verdict_judge_pending",
+            value=tries,
+            threshold=self._settings.judge_attempts,
+            params={"problem_code": error.code, "problem_params": {name: str(of) for name, of in error.params.items()}},
+            at=now,
+        )
+        if last:
+            given_up = replace(self._filter.look(capture), given_up=verdict)
+            await self._admit(capture.group_id, await self._filter.embed([given_up]))
+        else:
+            wait = timedelta(seconds=error.retry_after) if error.retry_after else None
+            await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait)
+
+    async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:
+        async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
+            still = [one for one in candidates if one.capture.id in batch.pending]
+            settled = [self._settled(self._filter.conclude(one)) for one in still]
+            await batch.settle(settled)
+        self._count(group_id, settled)
+
+    async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
+        """Compare with what the group knows, and settle; the captures that a judge must see first."""
+        settled: list[Settled] = []
+        to_judge: list[Capture] = []
+        async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
+            live = await self._knowledge.entries(group_id)
+            for candidate in candidates:
+                if candidate.capture.id not in batch.pending:
+                    continue
+                compared = await self._filter.compare(candidate, live)
+                if self._filter.awaits_judge(compared):
+                    to_judge.append(compared.capture)
+                    continue
+                settled.append(self._settled(self._filter.conclude(compared)))
+                if settled[-1].state is Admission.ADMITTED:
+                    entry = self._entry(compared, settled[-1])
+                    await self._working.push(entry)
+                    live.insert(0, entry)
+            await batch.settle(settled)
+        self._count(group_id, settled)
+        return to_judge
+
+    def _count(self, group_id: str, settled: Sequence[Settled]) -> None:
+        for one in settled:
+            self._counters.add(group_id, one.agent_id, one.state, one.verdicts)
+
+    def _settled(self, candidate: Candidate) -> Settled:
+        now = self._clock.now()
+        return Settled(
+            log_id=candidate.capture.id,
+            agent_id=candidate.capture.agent_id,
+            state=Admission.REFUSED if candidate.failed else Admission.ADMITTED,
+            at=now,
+            verdicts=[replace(verdict, at=now) for verdict in candidate.verdicts],
+            flags=candidate.flags,
+            embedding=candidate.vector,
+            embedding_model=None if candidate.vector is None else self._embedder.model,
+            sighting=candidate.sighting,
+        )
+
+    def _entry(self, candidate: Candidate, settled: Settled) -> WorkingEntry:
+        capture = candidate.capture
+        return WorkingEntry(
+            id=capture.id,
+            group_id=capture.group_id,
+            session_id=capture.session_id,
+            agent_id=capture.agent_id,
+            node_type=capture.node_type,
+            content=candidate.own.shown or capture.content,
+            metadata=capture.metadata,
+            occurred_at=capture.occurred_at,
+            created_at=capture.created_at,
+            expires_at=settled.at + timedelta(seconds=self._settings.working_ttl_seconds),
+            embedding=candidate.vector,
+            embedding_model=settled.embedding_model,
+            flags=tuple(settled.flags),
+        )
+
+
+def _not_asked(verdict: Verdict) -> Verdict:
+    return replace(verdict, outcome=Outcome.NOT_CHECKED, reason="verdict_judge_not_asked", value=None)

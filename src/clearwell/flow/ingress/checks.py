@@ -1,0 +1,276 @@
+"""The checks between quarantine and working memory. Each measures one thing and gives its verdict.
+
+Cheapest first: what needs only the text, then what needs to know the group, then what needs a language model. The
+first ``fail`` ends the run.
+"""
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from uuid import UUID
+
+from clearwell.comparison import Comparison, Relation, compare, features
+from clearwell.flow.ingress import echo
+from clearwell.flow.ingress.policies import policy_of
+from clearwell.records import (
+    Capture,
+    Json,
+    Judgement,
+    Layer,
+    Outcome,
+    Sighting,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+    Verdict,
+)
+from clearwell.settings import Settings
+
+CONFIDENCE, LENGTH, TOMBSTONE, ECHO = "confidence", "length", "tombstone", "echo"
+NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
+NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
+CITES_FLAG = "cites_memory"
+LONGEST_SHOWN = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """Something the group knows that is like a capture, on the calibrated scale."""
+
+    sighting: Sighting
+    content: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the group knows that bears on one capture."""
+
+    neighbours: Sequence[Neighbour] = ()
+    tombstone: Tombstone | None = None
+    near_rejected: tuple[Tombstone, float] | None = None
+    recalled: Mapping[UUID, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A capture on its way through the filter."""
+
+    capture: Capture
+    own: echo.Unfenced
+    """What the agent said itself: the text that is compared. What is kept is what was captured."""
+    verdicts: Sequence[Verdict] = ()
+    flags: Sequence[str] = ()
+    vector: Vector | None = None
+    sighting: Sighting | None = None
+    judgement: Judgement | None = None
+    given_up: Verdict | None = None
+
+    @property
+    def failed(self) -> bool:
+        return any(verdict.outcome is Outcome.FAIL for verdict in self.verdicts)
+
+
+STANDING_REASONS = {
+    TombstoneKind.REJECTED: "verdict_tombstone_rejected",
+    TombstoneKind.FORGOTTEN: "verdict_tombstone_forgotten",
+}
+RELATED_REASONS = {
+    (Relation.SAME, Layer.WORKING): "verdict_same_working",
+    (Relation.SAME, Layer.LONGTERM): "verdict_same_longterm",
+    (Relation.CONFLICT, Layer.WORKING): "verdict_conflict_working",
+    (Relation.CONFLICT, Layer.LONGTERM): "verdict_conflict_longterm",
+}
+
+TextCheck = Callable[[Candidate, Settings], Verdict]
+GroupCheck = Callable[[Candidate, Known, Settings], Verdict]
+
+
+def refusal_of_node_type(capture: Capture, settings: Settings) -> Verdict | None:
+    """A verdict for a type of node whose output never enters working memory."""
+    if policy_of(capture.node_type, settings).admit:
+        return None
+    params = {"node_type": capture.node_type}
+    return Verdict(check=NODE_TYPE, outcome=Outcome.FAIL, reason="verdict_node_type", params=params)
+
+
+def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
+    """The confidence that the agent itself stated."""
+    metadata, threshold = candidate.capture.metadata, settings.confidence_threshold
+    stated = metadata.get("confidence", metadata.get("confidence_score"))
+
+    def verdict(outcome: Outcome, reason: str, value: Json) -> Verdict:
+        return Verdict(check=CONFIDENCE, outcome=outcome, reason=reason, value=value, threshold=threshold)
+
+    if stated is None:
+        outcome = Outcome.FAIL if settings.require_confidence else Outcome.PASS
+        return verdict(outcome, "verdict_confidence_missing", None)
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or _not_finite(stated):
+        return verdict(Outcome.FAIL, "verdict_confidence_no_number", _shown(stated))
+    if not 0 <= stated <= 1:
+        shown = stated if abs(stated) < LONGEST_SHOWN else _shown(stated)
+        return verdict(Outcome.FAIL, "verdict_confidence_out_of_range", shown)
+    if stated < threshold:
+        return verdict(Outcome.FAIL, "verdict_confidence_low", stated)
+    return verdict(Outcome.PASS, "verdict_confidence_ok", stated)
+
+
+def _not_finite(number: int | float) -> bool:
+    """An int is finite, and may be too large for a float."""
+    return isinstance(number, float) and not math.isfinite(number)
+
+
+def _shown(value: Json) -> Json:
+    """A value of any kind, short enough for a verdict."""
+    return value if isinstance(value, bool) else str(value)[:100]
+
+
+def check_length(candidate: Candidate, settings: Settings) -> Verdict:
+    """Short text is mostly noise. A wide character counts two, so 25 Chinese characters pass."""
+    width = display_width(" ".join(candidate.capture.content.split()))
+    outcome = Outcome.PASS if width >= settings.min_width else Outcome.FAIL
+    reason = "verdict_length_ok" if outcome is Outcome.PASS else "verdict_length_short"
+    return Verdict(check=LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
+
+
+def display_width(text: str) -> int:
+    return sum(map(_width, text))
+
+
+@cache
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf", "Cc"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def check_tombstone(_: Candidate, known: Known, settings: Settings) -> Verdict:
+    """A value that a person rejected or forgot is refused; one that is only like a rejected one is flagged."""
+    if known.tombstone is not None:
+        params = {"tombstone": str(known.tombstone.id), "why": known.tombstone.reason}
+        return Verdict(
+            check=TOMBSTONE, outcome=Outcome.FAIL, reason=STANDING_REASONS[known.tombstone.kind], params=params
+        )
+    threshold = settings.near_rejected_similarity
+    if known.near_rejected is not None and known.near_rejected[1] >= threshold:
+        near, similarity = known.near_rejected
+        return Verdict(
+            check=TOMBSTONE,
+            outcome=Outcome.FLAG,
+            reason="verdict_near_rejected",
+            value=round(similarity, 4),
+            threshold=threshold,
+            params={"tombstone": str(near.id), "why": near.reason},
+        )
+    return Verdict(check=TOMBSTONE, outcome=Outcome.PASS, reason="verdict_no_tombstone")
+
+
+def check_echo(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+    """A memory that was recalled and is repeated is neither admitted again nor counted as corroboration."""
+    threshold, own = settings.echo_coverage, candidate.own
+    if own.cited and echo.is_small_talk(own.text, settings.min_width):
+        return _echo(1.0, threshold, own.cited)
+    found = echo.repeated(own.text, known.recalled, threshold=threshold, talk=settings.min_width)
+    if found.whole:
+        return _echo(round(found.share, 4), threshold, found.of)
+    given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
+    same = [one.sighting.entry_id for one in given if _compared(own.text, one, settings).relation is Relation.SAME]
+    if same:
+        return _echo(None, None, same)
+    value = round(found.share, 4) if known.recalled else None
+    return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
+
+
+def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
+    params: dict[str, Json] = {"of": echo.first(of), "memories": [str(one) for one in of]}
+    reason = "verdict_echo_reworded" if value is None else "verdict_echo"
+    return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
+
+
+_features = lru_cache(maxsize=1000)(features)
+"""What was read out of a text, kept: entries of working memory are compared again and again."""
+
+
+def _compared(text: str, neighbour: Neighbour, settings: Settings) -> Comparison:
+    return compare(
+        _features(text),
+        _features(neighbour.content),
+        neighbour.similarity,
+        duplicate_similarity=settings.duplicate_similarity,
+        conflict_similarity=settings.conflict_similarity,
+    )
+
+
+def check_non_duplicate(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+    """The same meaning is dropped, the same but for a fact is a conflict, anything else is new."""
+    conflict: Verdict | None = None
+    for one in known.neighbours:
+        comparison = _compared(candidate.own.text, one, settings)
+        if comparison.relation is Relation.SAME:
+            return _related(comparison, one, settings)
+        if comparison.relation is Relation.CONFLICT and conflict is None:
+            conflict = _related(comparison, one, settings)
+    if conflict is not None:
+        return conflict
+    threshold = settings.duplicate_similarity
+    if not known.neighbours:
+        return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)
+    nearest = round(known.neighbours[0].similarity, 4)
+    reason = "verdict_new" if nearest < threshold else "verdict_new_in_fact"
+    return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold)
+
+
+def _related(comparison: Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:
+    same = comparison.relation is Relation.SAME
+    return Verdict(
+        check=NON_DUPLICATE,
+        outcome=Outcome.FAIL if same else Outcome.FLAG,
+        reason=RELATED_REASONS[comparison.relation, neighbour.sighting.layer],
+        value=round(neighbour.similarity, 4),
+        threshold=settings.duplicate_similarity if same else settings.conflict_similarity,
+        params={
+            "other": str(neighbour.sighting.entry_id),
+            "layer": neighbour.sighting.layer,
+            "differs_code": comparison.reason,
+            "differs_params": dict(comparison.params),
+        },
+    )
+
+
+def check_self_consistency(judgement: Judgement | None, settings: Settings) -> Verdict:
+    """What the judge found; without a judge, that nobody looked."""
+    if judgement is None:
+        if settings.require_self_consistency:
+            return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason="verdict_no_judge_required")
+        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.NOT_CHECKED, reason="verdict_no_judge")
+    if judgement.consistent:
+        return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.PASS, reason="verdict_consistent", value=True)
+    found = judgement.contradiction or judgement.hallucination or judgement.reason
+    invented = judgement.hallucination and not judgement.contradiction
+    reason = "verdict_hallucination" if invented else "verdict_contradiction"
+    params = {"found": found[:300]}
+    return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason=reason, value=False, params=params)
+
+
+TEXT_CHECKS: Mapping[str, TextCheck] = {CONFIDENCE: check_confidence, LENGTH: check_length}
+GROUP_CHECKS: Mapping[str, GroupCheck] = {
+    TOMBSTONE: check_tombstone,
+    ECHO: check_echo,
+    NON_DUPLICATE: check_non_duplicate,
+}
+
+
+def completed(verdicts: Sequence[Verdict], settings: Settings) -> list[Verdict]:
+    """The verdicts with one for each check that was not reached."""
+    given = {verdict.check for verdict in verdicts}
+    last = verdicts[-1].check if verdicts else ""
+    return [
+        *verdicts,
+        *(
+            Verdict(check=check, outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": last})
+            for check in settings.filter_checks
+            if check not in given
+        ),
+    ]

@@ -1,0 +1,208 @@
+"""The echo guard: a memory that an agent repeats is a citation of it, not a new piece of evidence.
+
+Retrieval puts memories into prompts inside fences that carry their ids. What comes back between such fences is taken
+for what it is, if it is that memory; what comes back without them is recognised by the words it shares with memories
+that were recalled. A sentence that shares its words and changes a fact is no echo: people recall and correct.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from uuid import UUID
+
+from clearwell import comparison
+from clearwell.flow.context.fencing import harmless
+from clearwell.messages import catalogue
+from clearwell.records import Section
+from clearwell.text.normalisation import normalised
+
+FENCE = re.compile(
+    r"<memory\s+id\s*=\s*[\"'“”]?([0-9a-fA-F-]{36})[\"'“”]?[^>]{0,200}>(.*?)(?:</memory\s*>|\Z)", re.DOTALL
+)
+HEADING = re.compile(r"^\s*(#{1,6} .*(历史上下文|History).*|\d+\. \[[⚡✅].{0,200}\])\s*$", re.MULTILINE)
+ITEM_LABEL = re.compile(r"^\s*\d+\. \[(?:⚡️?|✅)[^\]\n]{0,200}\]\s*", re.MULTILINE)
+SENTENCE_END = re.compile(r"(?<=[。！？；])\s*|(?<=[.!?;])\s+|\n+")
+SHINGLE = 5
+LONGEST = 20_000
+MOST_SENTENCES = 200
+MOST_COMPARED = 20
+"""Sentences that are nearly what was recalled; those that are exactly so cost nothing."""
+MOST_NEAR = 5
+WHOLE_FENCE = 0.8
+SURELY_A_FENCE = 200
+ALIKE = 0.95
+LEAST_SHARED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """What an agent said itself, and which memories it repeated inside their fences.
+
+    ``shown`` is the whole with a mark in the place of each such memory; None where there is none.
+    """
+
+    text: str
+    cited: tuple[UUID, ...] = ()
+    shown: str | None = None
+
+
+def fenced_ids(text: str) -> tuple[UUID, ...]:
+    """The ids of all fences, true or made up."""
+    found = (_id(fence) for fence in FENCE.finditer(text))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def unfenced(text: str, memories: Mapping[UUID, str]) -> Unfenced:
+    """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
+    cited: list[UUID] = []
+
+    def leave_out(fence: re.Match[str]) -> str:
+        memory_id = _id(fence)
+        if memory_id is None or not _is(fence.group(2), memories.get(memory_id, "")):
+            return fence.group()
+        cited.append(memory_id)
+        return _mark(memory_id)
+
+    shown = FENCE.sub(leave_out, text)
+    if not cited:
+        return Unfenced(text)
+    shown = HEADING.sub("", ITEM_LABEL.sub("", shown))
+    shown = "\n".join(line for line in shown.splitlines() if line.strip() not in _said_around_memories()).strip()
+    own = shown
+    for memory_id in set(cited):
+        own = own.replace(_mark(memory_id), " ")
+    return Unfenced(own.strip(), tuple(dict.fromkeys(cited)), shown)
+
+
+def _mark(memory_id: UUID) -> str:
+    return f"[memory {memory_id}]"
+
+
+def _id(fence: re.Match[str]) -> UUID | None:
+    try:
+        return UUID(fence.group(1))
+    except ValueError:
+        return None
+
+
+def _is(inside: str, memory: str) -> bool:
+    """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
+    plain = normalised(inside).rstrip("…")
+    for known in (memory, harmless(memory)):
+        whole = normalised(known)
+        if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
+            return True
+    quoted = _normal_sentences(inside.rstrip("… "))
+    return bool(quoted) and quoted <= _normal_sentences(harmless(memory))
+
+
+@cache
+def _said_around_memories() -> frozenset[str]:
+    """The lines that the context builder puts around memories: nobody's own words."""
+    known = catalogue()
+    headings = [f"## {text}" for section in Section for text in known[f"context_{section}"].values()]
+    return frozenset((*headings, *known["context_reading"].values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """How much of a text repeats recalled memories, which those are, and whether nothing else is said."""
+
+    share: float
+    of: tuple[UUID, ...] = ()
+    whole: bool = False
+
+
+def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk: int) -> Repeat:
+    """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
+    near = {} if len(text) > LONGEST else _near(text, recalled)
+    sentences = _sentences(text) if near else []
+    if not near or len(sentences) > MOST_SENTENCES:
+        return Repeat(0.0)
+    exact = {normal for known in near.values() for normal in _normal_sentences(known)}
+    nearest = dict(list(near.items())[:MOST_NEAR])
+    found: dict[str, bool] = {}
+    compared = 0
+    for sentence in sentences:
+        found[sentence] = normalised(sentence) in exact
+        if not found[sentence] and compared < MOST_COMPARED:
+            compared += 1
+            found[sentence] = _repeats(sentence, nearest, threshold, talk)
+    widths = {sentence: len(normalised(sentence)) for sentence in sentences}
+    share = sum(widths[one] for one in found if found[one]) / max(1, sum(widths[one] for one in found))
+    rest = [sentence for sentence, there in found.items() if not there]
+    return Repeat(share, tuple(near), any(found.values()) and is_small_talk(" ".join(rest), talk))
+
+
+def is_small_talk(text: str, longest: int) -> bool:
+    """Too short to be admitted by itself, and tells, denies and corrects nothing: "I agree." and not "Until May."."""
+    if len(text) >= longest or _corrects().search(text):
+        return False
+    read = comparison.features(text)
+    told = any(token.value is not None or token.kind is comparison.Kind.NAME for token in read.tokens)
+    return not told and not read.negations and not comparison.denies(read)
+
+
+def _repeats(sentence: str, near: Mapping[UUID, str], threshold: float, talk: int) -> bool:
+    """Whether the words are those of recalled sentences, and so are the facts."""
+    own = shingles(sentence)
+    known = [one for text in near.values() for one in _sentences(text)]
+    most_shared = sorted(known, key=lambda one: -len(own & shingles(one)))[:3]
+    if not most_shared:
+        return False
+    around = _around(sentence, most_shared[0])
+    if around is not None:
+        return is_small_talk(around, talk)
+    covered = len(own & frozenset().union(*map(shingles, most_shared))) / len(own)
+    return covered >= threshold and (_same(sentence, most_shared[0]) or _same(sentence, " ".join(most_shared)))
+
+
+def _around(sentence: str, known: str) -> str | None:
+    """What stands before and after a known sentence that another one holds word for word, if it does."""
+    whole, part = (" ".join(text.split()).casefold() for text in (sentence, known))
+    before, found, after = whole.partition(part.rstrip(".。!！?？;； "))
+    return f"{before} {after}" if found else None
+
+
+def _same(sentence: str, known: str) -> bool:
+    return comparison.compare(sentence, known, ALIKE).relation is comparison.Relation.SAME
+
+
+def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
+    """The recalled memories that share words with a text, the most first."""
+    own = shingles(text[:LONGEST])
+    shared = {memory_id: len(own & shingles(known[:LONGEST])) for memory_id, known in recalled.items()}
+    most_first = sorted(shared, key=lambda memory_id: -shared[memory_id])
+    return {one: recalled[one] for one in most_first if shared[one] > LEAST_SHARED * min(len(own), 200)}
+
+
+@cache
+def _corrects() -> re.Pattern[str]:
+    words = tomllib.loads(files("clearwell.flow.ingress").joinpath("correcting.toml").read_text(encoding="utf-8"))
+    english, chinese = "|".join(words["en"]["words"].split()), "|".join(words["zh"]["words"].split())
+    return re.compile(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in (one.strip() for one in SENTENCE_END.split(text)) if normalised(part)]
+
+
+@lru_cache(maxsize=1000)
+def _normal_sentences(text: str) -> frozenset[str]:
+    return frozenset(map(normalised, _sentences(text)))
+
+
+@lru_cache(maxsize=1000)
+def shingles(text: str) -> frozenset[str]:
+    """All runs of five characters of the normalised text; of a shorter text, itself."""
+    plain = normalised(text)
+    return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
+
+
+def first(ids: Sequence[UUID]) -> str:
+    """The ids in words: the first one, and how many more."""
+    more = f" (+{len(ids) - 1})" if len(ids) > 1 else ""
+    return f"{ids[0]}{more}"

@@ -1,0 +1,168 @@
+"""What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import numpy as np
+
+from clearwell.comparison import LOWEST_SIMILARITY
+from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
+from clearwell.flow.ingress.echo import Unfenced, fenced_ids, unfenced
+from clearwell.flow.offload import apart
+from clearwell.ports import (
+    AdmissionStore,
+    Embedder,
+    LongTermSearch,
+    Recalled,
+    SearchQuery,
+    TombstoneStore,
+    WorkingStore,
+)
+from clearwell.records import Found, Layer, Memory, Sighting, WorkingEntry
+from clearwell.text.normalisation import as_summary, digest, values_of, wholes_of
+from clearwell.text.splitter import rejoined
+
+MEMORIES_COMPARED = 5
+MOST_COMPARED = 4
+"""What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
+
+
+class Knowledge:
+    """Reads everything that the group checks need, for one candidate at a time."""
+
+    def __init__(
+        self,
+        working: WorkingStore,
+        longterm: LongTermSearch,
+        admissions: AdmissionStore,
+        tombstones: TombstoneStore,
+        recalls: Recalled,
+        embedder: Embedder,
+    ) -> None:
+        self._working = working
+        self._longterm = longterm
+        self._admissions = admissions
+        self._tombstones = tombstones
+        self._recalls = recalls
+        self._embedder = embedder
+        self._secrets: dict[str, bytes] = {}
+
+    async def entries(self, group_id: str) -> list[WorkingEntry]:
+        return await self._working.entries(group_id)
+
+    async def known(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Known:
+        capture = candidate.capture
+        others = [entry for entry in live if entry.id != capture.id]
+        found = await self._memories(candidate)
+        whole = await self._whole(candidate, found)
+        neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found, whole)]
+        values = await self.digests(capture.group_id, capture.content, candidate.own.text)
+        standing, near = await self._tombstones.look(
+            capture.group_id, values, embedding=candidate.vector, model=self._embedder.model
+        )
+        return Known(
+            neighbours=sorted(neighbours, key=lambda one: -one.similarity)[:MOST_COMPARED],
+            tombstone=standing,
+            near_rejected=None if near is None else (near[0], self._embedder.similarity(near[1])),
+            recalled=await self._recalled(candidate, others),
+        )
+
+    async def digest(self, group_id: str, value: str) -> bytes:
+        """The digest that stands for a normalised value in this group."""
+        if group_id not in self._secrets:
+            self._secrets[group_id] = await self._tombstones.secret(group_id)
+        return digest(value, self._secrets[group_id])
+
+    async def unfenced(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
+        """What a row says itself: its text without the memories that stand between its fences."""
+        ids = [one for one in fenced_ids(content) if one != row_id]
+        if not ids:
+            return Unfenced(content)
+        live = await self._working.entries(group_id)
+        return unfenced(content, await self._texts(group_id, ids, live, agent_id=agent_id))
+
+    async def digests(self, group_id: str, *texts: str) -> list[bytes]:
+        """The digests of everything that texts say."""
+        read = [await apart(len(text), values_of, text) for text in dict.fromkeys(texts)]
+        values = dict.fromkeys(value for values in read for value in values)
+        return [await self.digest(group_id, value) for value in values]
+
+    async def promotable_digests(self, group_id: str, text: str) -> list[bytes]:
+        """The digests of all that keep a text from being promoted: of what it says, and of it as a rejected summary."""
+        wholes = await apart(len(text), wholes_of, text)
+        framed = [await self.digest(group_id, as_summary(value)) for value in wholes]
+        return [*await self.digests(group_id, text), *framed]
+
+    def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:
+        comparable = [
+            (entry, entry.embedding)
+            for entry in others
+            if entry.embedding is not None and entry.embedding_model == self._embedder.model
+        ]
+        if candidate.vector is None or not comparable:
+            return []
+        cosines = np.stack([vector for _, vector in comparable]) @ candidate.vector
+        return [
+            Neighbour(
+                sighting=Sighting(entry_id=entry.id, layer=Layer.WORKING), content=entry.content, similarity=similarity
+            )
+            for (entry, _), cosine in zip(comparable, cosines, strict=True)
+            if (similarity := self._embedder.similarity(float(cosine))) >= LOWEST_SIMILARITY
+        ]
+
+    async def _memories(self, candidate: Candidate) -> Sequence[Found]:
+        if candidate.vector is None:
+            return ()
+        query = SearchQuery(
+            group_id=candidate.capture.group_id,
+            embedding=candidate.vector,
+            model=self._embedder.model,
+            limit=MEMORIES_COMPARED,
+            agent_id=candidate.capture.agent_id,
+            text=candidate.own.text or candidate.capture.content,
+        )
+        return await self._longterm.search(query)
+
+    async def _whole(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
+        """The whole text of memories of which one chunk was found: a longer text may repeat all of it."""
+        longer = [one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)]
+        if not longer:
+            return {}
+        capture = candidate.capture
+        return _by_memory(await self._longterm.get(capture.group_id, longer, agent_id=capture.agent_id))
+
+    def _longterm_neighbours(self, found: Sequence[Found], whole: Mapping[UUID, str]) -> list[Neighbour]:
+        return [
+            Neighbour(
+                sighting=Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM),
+                content=whole.get(one.memory.id, one.memory.content),
+                similarity=similarity,
+            )
+            for one in found
+            if (similarity := self._embedder.similarity(one.similarity or 0.0)) >= LOWEST_SIMILARITY
+        ]
+
+    async def _recalled(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> dict[UUID, str]:
+        """The texts of what this agent, or nobody in particular, was given by retrieval."""
+        capture = candidate.capture
+        ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
+        return await self._texts(capture.group_id, sorted(ids - {capture.id}), others, agent_id=capture.agent_id)
+
+    async def _texts(
+        self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
+    ) -> dict[UUID, str]:
+        """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
+        texts = {entry.id: entry.content for entry in live if entry.id in ids}
+        if missing := [one for one in ids if one not in texts]:
+            texts |= _by_memory(await self._longterm.get(group_id, missing, agent_id=agent_id))
+        if missing := [one for one in missing if one not in texts]:
+            texts |= await self._admissions.texts(group_id, missing)
+        return texts
+
+
+def _by_memory(chunks: Sequence[Memory]) -> dict[UUID, str]:
+    """Whole texts, from chunks in order."""
+    parts: dict[UUID, list[str]] = {}
+    for chunk in chunks:
+        parts.setdefault(chunk.id, []).append(chunk.content)
+    return {memory_id: rejoined(of) for memory_id, of in parts.items()}

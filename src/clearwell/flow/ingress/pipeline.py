@@ -1,0 +1,94 @@
+"""The ingress filter: its checks in the order of the settings, each candidate up to its first failure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from clearwell.flow.ingress import checks
+from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.echo import Unfenced
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.offload import apart
+from clearwell.ports import Embedder
+from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
+from clearwell.settings import Settings
+from clearwell.text.hidden_text import flags_of
+from clearwell.text.normalisation import undisguised
+
+
+class IngressPipeline:
+    """Runs the checks and changes nothing: admission and the dry run use the same one."""
+
+    def __init__(self, knowledge: Knowledge, embedder: Embedder, settings: Settings, *, judged: bool) -> None:
+        self._knowledge = knowledge
+        self._embedder = embedder
+        self._settings = settings
+        self._judged = judged
+
+    def look(self, capture: Capture) -> Candidate:
+        """The checks that need nothing but the capture."""
+        candidate = Candidate(
+            capture=capture,
+            own=Unfenced(capture.content),
+            flags=flags_of(capture.content, capture.metadata),
+        )
+        if refusal := checks.refusal_of_node_type(capture, self._settings):
+            return replace(candidate, verdicts=(refusal,))
+        for name in self._settings.filter_checks:
+            if name in checks.TEXT_CHECKS and not candidate.failed:
+                verdict = checks.TEXT_CHECKS[name](candidate, self._settings)
+                candidate = replace(candidate, verdicts=(*candidate.verdicts, verdict))
+        return candidate
+
+    async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """With vectors of what the agents said themselves, in one batch."""
+        own = [await self._own(one) for one in candidates]
+        vectors = await self._embedder.embed([one.own.text or one.capture.content for one in own])
+        return [replace(one, vector=vector) for one, vector in zip(own, vectors, strict=True)]
+
+    async def _own(self, candidate: Candidate) -> Candidate:
+        """Without the memories that stand between fences. A fence that holds something else is made up."""
+        capture = candidate.capture
+        own = await self._knowledge.unfenced(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
+        flags = (*candidate.flags, checks.CITES_FLAG) if own.cited else candidate.flags
+        plain = await apart(len(own.text), undisguised, own.text)
+        return replace(candidate, own=replace(own, text=plain), flags=flags)
+
+    async def compare(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Candidate:
+        """The checks that need to know the group."""
+        known = await self._knowledge.known(candidate, live)
+        for name in self._settings.filter_checks:
+            if name in checks.GROUP_CHECKS and not candidate.failed:
+                check, size = checks.GROUP_CHECKS[name], len(candidate.capture.content)
+                verdict = await apart(size, check, candidate, known, self._settings)
+                candidate = _with(candidate, verdict)
+        return candidate
+
+    def awaits_judge(self, candidate: Candidate) -> bool:
+        wanted = checks.SELF_CONSISTENCY in self._settings.filter_checks and self._judged
+        return wanted and not candidate.failed and candidate.judgement is None and candidate.given_up is None
+
+    def conclude(self, candidate: Candidate) -> Candidate:
+        """The last check, and a verdict for each that was not reached."""
+        if not candidate.failed and checks.SELF_CONSISTENCY in self._settings.filter_checks:
+            verdict = candidate.given_up or checks.check_self_consistency(candidate.judgement, self._settings)
+            candidate = _with(candidate, verdict)
+        return replace(candidate, verdicts=checks.completed(candidate.verdicts, self._settings))
+
+
+def _with(candidate: Candidate, verdict: Verdict) -> Candidate:
+    """The candidate after one more verdict, with the flags and the sighting that follow from it."""
+    flags, sighting = list(candidate.flags), candidate.sighting
+    if verdict.check == checks.TOMBSTONE and verdict.outcome is Outcome.FLAG:
+        flags.append(checks.NEAR_REJECTED_FLAG)
+    if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
+        flags.append(checks.CONFLICT_FLAG)
+    if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
+        sighting = _sighting(verdict.params["other"], verdict.params["layer"])
+    if verdict.reason == "verdict_no_judge":
+        flags.append(checks.NOT_CHECKED_FLAG)
+    return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sighting=sighting)
+
+
+def _sighting(entry_id: Json, layer: Json) -> Sighting:
+    return Sighting(entry_id=UUID(str(entry_id)), layer=Layer(str(layer)))

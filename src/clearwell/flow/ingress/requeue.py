@@ -1,0 +1,72 @@
+"""Refused rows go through the filter again: one, or all that one check refused."""
+
+from uuid import UUID
+
+from clearwell.errors import InvalidInput, NotFound
+from clearwell.flow.access.permissions import require_in_group
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.idempotency import once
+from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.ports import AdmissionStore, IdempotencyStore
+from clearwell.records import Admission, IdempotencyKey, Json, Principal, Requeued, Right
+from clearwell.settings import FILTER_STAGES
+
+AT_ONCE = 500
+REFUSERS = ("judge_gave_up", "node_type", *(check for stage in FILTER_STAGES for check in stage))
+"""By what rows can be put back together: a check, or that the judge never answered."""
+
+
+class Requeuer:
+    def __init__(
+        self,
+        admissions: AdmissionStore,
+        queue: AdmissionQueue,
+        idempotency: IdempotencyStore,
+        audit_events: AuditEvents,
+    ) -> None:
+        self._admissions = admissions
+        self._queue = queue
+        self._idempotency = idempotency
+        self._audit_events = audit_events
+
+    async def row(
+        self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None, settle: bool
+    ) -> Admission:
+        """Put a refused row back as if it had just come, and make a pending one due; what it was.
+
+        Without ``settle`` this process leaves it to whoever sweeps.
+        """
+        require_in_group(by, group_id, Right.ADMIN)
+
+        async def act() -> Json:
+            was = await self._put_back(group_id, log_id, by, settle=settle)
+            if was is None:
+                raise NotFound("row_not_refused", id=log_id, group=group_id)
+            return was.value
+
+        return Admission(str(await once(self._idempotency, request, act)))
+
+    async def refused(
+        self, group_id: str, refused_by: str, *, by: Principal, request: IdempotencyKey | None, settle: bool
+    ) -> Requeued:
+        """The rows that one check refused, or that were refused for one reason, some at a time."""
+        require_in_group(by, group_id, Right.ADMIN)
+        if refused_by not in REFUSERS:
+            raise InvalidInput("refused_by_unknown", field="refused_by", limit=", ".join(REFUSERS))
+
+        async def act() -> Json:
+            found = await self._admissions.refused(group_id, by=refused_by, limit=AT_ONCE + 1)
+            for log_id in found[:AT_ONCE]:
+                await self._put_back(group_id, log_id, by, settle=settle)
+            return [min(len(found), AT_ONCE), len(found) > AT_ONCE]
+
+        done = await once(self._idempotency, request, act)
+        assert isinstance(done, list)  # noqa: S101 - as act made it
+        return Requeued(rows=int(str(done[0])), more=bool(done[1]))
+
+    async def _put_back(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
+        event = self._audit_events.event("requeue", f"quarantine {log_id}", group_id, by=by.name)
+        was = await self._admissions.requeue(group_id, log_id, event=event)
+        if was is not None and settle:
+            self._queue.offer(group_id, log_id)
+        return was

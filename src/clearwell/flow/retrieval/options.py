@@ -1,0 +1,144 @@
+"""What a caller may ask of retrieval, and what it comes to by the settings and the clock."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from clearwell.errors import InvalidInput
+from clearwell.flow.limits import require_id, require_moment
+from clearwell.flow.retrieval.metadata_filters import read_filters
+from clearwell.records import Scope, Source, Where
+from clearwell.settings import Settings
+
+MOST_RESULTS: Final = 100
+MOST_CHARS: Final = 1_000_000
+MOST_DAYS: Final = 36_500
+BOTH: Final = (Source.HOT, Source.COLD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrieveOptions:
+    """What to return. None: as the settings say.
+
+    ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured;
+    ``time_range_days`` is a ``since`` counted back from now. ``as_of`` asks for what was verified then, and leaves
+    working memory out; a time that is not past means now, with everything. ``max_chars`` cuts each item at a sentence;
+    0 leaves it whole. ``filters`` are conditions on metadata (see ``retrieval.metadata_filters``).
+    ``scope`` is the group's memory alone, or the agent's own.
+    """
+
+    max_results: int | None = None
+    hot_limit: int | None = None
+    cold_limit: int | None = None
+    relevance_threshold: float | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    sources: Sequence[Source | str] | None = None
+    time_range_days: float | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    filters: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None
+    max_chars: int | None = None
+    explain: bool = False
+    scope: Scope | None = None
+
+    def for_agent(self, agent_id: str | None) -> "RetrieveOptions":
+        return self if agent_id == self.agent_id else replace(self, agent_id=agent_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Options with nothing left open."""
+
+    max_results: int
+    hot_limit: int
+    cold_limit: int
+    threshold: float | None
+    agent_id: str | None
+    sources: tuple[Source, ...]
+    where: Where
+    max_chars: int
+    explain: bool
+    now: datetime
+
+    @property
+    def hot(self) -> bool:
+        return Source.HOT in self.sources and self.hot_limit > 0
+
+    @property
+    def cold(self) -> bool:
+        return Source.COLD in self.sources and self.cold_limit > 0
+
+
+def wanted(options: RetrieveOptions, settings: Settings, now: datetime) -> Wanted:
+    """The options as they hold. Raises InvalidInput for what cannot be asked."""
+    as_of = require_moment(options.as_of, "as_of")
+    if as_of is not None and as_of >= now:
+        as_of = None
+    since, until = _range(options, now)
+    threshold = options.relevance_threshold
+    return Wanted(
+        max_results=_count(options.max_results, settings.max_results, "max_results", least=1),
+        hot_limit=_count(options.hot_limit, settings.hot_limit, "hot_limit"),
+        cold_limit=_count(options.cold_limit, settings.cold_limit, "cold_limit"),
+        threshold=settings.relevance_threshold if threshold is None else _share(threshold),
+        agent_id=options.agent_id,
+        sources=_sources(options.sources, as_of),
+        where=Where(
+            since=since,
+            until=until,
+            session_id=require_id(options.session_id, "session_id"),
+            as_of=as_of,
+            conditions=read_filters(options.filters),
+            scope=options.scope,
+        ),
+        max_chars=_count(options.max_chars, settings.max_chars, "max_chars", most=MOST_CHARS),
+        explain=options.explain,
+        now=now,
+    )
+
+
+def _count(given: int | None, usual: int, field: str, *, least: int = 0, most: int = MOST_RESULTS) -> int:
+    if given is None:
+        return usual
+    if not least <= given <= most:
+        raise InvalidInput("option_range", field=field, limit=f"{least}..{most}", value=given)
+    return given
+
+
+def _share(given: float) -> float:
+    if not 0 <= given <= 1:
+        raise InvalidInput("option_range", field="relevance_threshold", limit="0..1", value=given)
+    return given
+
+
+def _range(options: RetrieveOptions, now: datetime) -> tuple[datetime | None, datetime | None]:
+    since, until = require_moment(options.since, "from"), require_moment(options.until, "to")
+    days = options.time_range_days
+    if days is not None:
+        if since is not None or until is not None:
+            raise InvalidInput("time_range_twice", field="time_range_days")
+        if not (math.isfinite(days) and 0 < days <= MOST_DAYS):
+            raise InvalidInput("option_range", field="time_range_days", limit=f"0 < … <= {MOST_DAYS}", value=days)
+        return now - timedelta(days=days), None
+    if since is not None and until is not None and since >= until:
+        raise InvalidInput("time_range_empty", field="to")
+    return since, until
+
+
+def _sources(given: Sequence[Source | str] | None, as_of: datetime | None) -> tuple[Source, ...]:
+    """The tiers to ask. What was verified at another time is in long-term memory alone."""
+    if isinstance(given, str) or (given is not None and not given):
+        raise InvalidInput("sources_form", field="sources", limit=", ".join(Source))
+    try:
+        asked = BOTH if given is None else tuple(one for one in BOTH if one in {Source(each) for each in given})
+    except ValueError:
+        raise InvalidInput("sources_form", field="sources", limit=", ".join(Source)) from None
+    if as_of is None:
+        return asked
+    if asked == (Source.HOT,):
+        raise InvalidInput("as_of_hot", field="as_of")
+    return (Source.COLD,)

@@ -1,0 +1,110 @@
+"""One form for all the ways to write the same value, so that a rejected value does not come back in disguise."""
+
+import hashlib
+import hmac
+import re
+import tomllib
+import unicodedata
+from functools import cache
+from importlib.resources import files
+
+from clearwell.text.hidden_text import _INVISIBLE
+
+SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
+MOST_SENTENCES = 200
+LONGEST = 50_000
+RUN = 3
+
+_TAG = re.compile(r"<[^<>]{0,300}>")
+_LABEL = re.compile(r"^\s*(?:[>*+•·\-]+\s+|\d{1,3}[.)]\s+|\[[^\]\n]{0,200}\]\s*)+")
+_TOUCHING = re.compile(r"(?<=[a-z])[013457]{1,3}|(?<!\d)[013457]{1,3}(?=[a-z])")
+
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_DRESS = re.compile(r"[\"'`´“”‘’„«»「」『』【】〖〗《》〈〉()\[\]{}*_~#|]|(?<=[^\W\d])-|(?<=\w)-(?=[^\W\d])")
+_STOPS = re.compile(r"(?<!\d)[.,;:!?…—–·、。;:,]+|[.,;:!?…—–·、。;:,]+(?!\d)")
+_INSIDE = re.compile(r"(?<=[a-z])[013457]{1,2}(?=[a-z])")
+_LETTERS_FOR = str.maketrans("013457", "oleast")
+_BROKEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def normalised(text: str) -> str:
+    """Everything that dresses a value up folded away.
+
+    Compatibility forms, case, accents, white space, hidden characters, quotes and marks, stops but for those in
+    numbers, hyphens between letters, look-alikes, digits for letters, and the pairs rn and m, i and l.
+    """
+    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+    # NFKC once more: folding the case of some letters leaves them decomposed.
+    plain = unicodedata.normalize("NFKC", folded).translate(_look_alikes())
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", plain)))
+    bare = _STOPS.sub("", _DRESS.sub("", plain))
+    spelled = _INSIDE.sub(lambda digits: digits.group().translate(_LETTERS_FOR), bare)
+    return "".join(spelled.split()).replace("rn", "m").replace("i", "l")
+
+
+def undisguised(text: str) -> str:
+    """The text as it reads, for a model: no hidden characters, no foreign letters in a Latin word, no broken Chinese.
+
+    Words wholly of another script stay as they are.
+    """
+    if text.isascii():
+        return text
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("\u3164", " ")))
+    return _BROKEN.sub("", _WORD.sub(lambda word: _latin(word.group()), plain))
+
+
+def _latin(word: str) -> str:
+    if word.isascii() or not any("a" <= letter <= "z" for letter in word.casefold()):
+        return word
+    small = "".join(_look_alikes().get(ord(letter), letter) for letter in word.casefold())
+    return small if word.islower() or len(small) != len(word) else small[:1].upper() + small[1:]
+
+
+def values_of(text: str) -> list[str]:
+    """All that a text says, normalised: the whole, each sentence, and sentences that follow one another.
+
+    A tombstone stands for a whole value, wherever it is said: also between tags, behind a list's or a quotation's mark
+    or a label, and with digits for letters at the edge of a word.
+    """
+    if len(text) > LONGEST:
+        # The beginning is looked at sentence by sentence, and the whole as one value.
+        return list(dict.fromkeys((normalised(text), *values_of(text[:LONGEST]))))
+    tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
+    pieces = [one for part in tagged for one in SENTENCES.split(part, MOST_SENTENCES)[:MOST_SENTENCES]]
+    behind = [_LABEL.sub("", one) for one in pieces]
+    said = [normalised(one) for one in behind]
+    runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
+    whole = map(normalised, dict.fromkeys((text, _TAG.sub("", text), *pieces)))
+    found = dict.fromkeys(value for value in (*whole, *runs) if value)
+    return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
+
+
+def wholes_of(text: str) -> list[str]:
+    """A text as one value, normalised: as it is, and without tags or the mark or label before it."""
+    plain = [normalised(one) for one in (text, _TAG.sub("", text), _LABEL.sub("", text))]
+    return list(dict.fromkeys(one for value in plain if value for one in (value, _spelled(value))))
+
+
+def as_summary(value: str) -> str:
+    """A value that may be said but not promoted: what a rejected insight only quotes.
+
+    No normalised text has this frame, so no tombstone for a summary meets what anybody says.
+    """
+    return f"insight\x1f{value}"
+
+
+def _spelled(value: str) -> str:
+    """With every digit that touches a letter read as the letter it looks like."""
+    return _TOUCHING.sub(lambda digits: digits.group().translate(_LETTERS_FOR), value).replace("i", "l")
+
+
+def digest(value: str, secret: bytes) -> bytes:
+    return hmac.new(secret, value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+
+
+@cache
+def _look_alikes() -> dict[int, str]:
+    text = files("clearwell.text").joinpath("words/look_alikes.toml").read_text(encoding="utf-8")
+    return {ord(one): latin for latin, others in tomllib.loads(text)["latin"].items() for one in others}
