@@ -1,54 +1,51 @@
-"""Eight clients at once over HTTP, with the bundled model: does one starve, and do they share the model's batches?"""
+"""Eight clients at once of ``clearwell serve`` with the bundled model: does one starve? And eight callers of the
+library: do they share the model's batches?"""
 
 import asyncio
 import http.client
 import json
-import os
-import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import uvicorn
 
 from bench.ground import analyze, fill, ground
-from bench.http import serving
-from clearwell.adapters.http.app import create_app
+from bench.server import serve
+from clearwell.app import Clearwell
 from clearwell.models import OfflineEmbedder
 from clearwell.models.offline import load_use
-from clearwell.settings import Settings
+from clearwell.records import Principal
 
 CLIENTS, REQUESTS, MEMORIES, LIVE = 8, 60, 1_000, 10
 SUBJECTS = ("backup", "invoice", "cluster", "payment", "release", "contract", "latency", "office")
+PERSON = Principal.local()
 
 
-class Counting:
-    """The model, and how many texts each of its batches had. Written down at once: a signal ends the server."""
+class CountingModel:
+    """The model, and how many texts each of its batches had."""
 
     def __init__(self) -> None:
         self._model = load_use()
-        self._batches: Counter[int] = Counter()
-        self._at = Path(os.environ["CLEARWELL_BENCH_COUNTS"])
+        self.batches: Counter[int] = Counter()
 
     def encode(self, texts: list[str]) -> Any:
-        self._batches[len(texts)] += 1
-        self._at.write_text(json.dumps(self._batches), encoding="utf-8")
+        self.batches[len(texts)] += 1
         return self._model.encode(texts)
 
 
 async def measure() -> list[str]:
-    with tempfile.NamedTemporaryFile(prefix="cw-bench-", suffix=".json") as counted:
-        async with ground(OfflineEmbedder()) as (clearwell, servers):
-            await fill(clearwell, "g", MEMORIES, live=LIVE)
-            await analyze(servers.database_url)
-            async with serving(servers, "bench.clients", CLEARWELL_BENCH_COUNTS=counted.name) as port:
-                alone = await _asked(port, 1)
-                together = await _asked(port, CLIENTS)
-        batches = json.loads(counted.read())
-    return [*_table(alone, together), *_batches(batches)]
+    model = CountingModel()
+    async with ground(OfflineEmbedder(load=lambda: model)) as (clearwell, servers):
+        await fill(clearwell, "g", MEMORIES, live=LIVE)
+        await analyze(servers.database_url)
+        with serve(clearwell.settings.data_dir) as server:
+            alone = await _asked(server.port, 1)
+            together = await _asked(server.port, CLIENTS)
+        model.batches.clear()
+        await asyncio.gather(*(_library_caller(clearwell, number) for number in range(CLIENTS)))
+    return [*_table(alone, together), *_batches(model.batches)]
 
 
 async def _asked(port: int, clients: int) -> list[list[float]]:
@@ -64,10 +61,7 @@ def _client(port: int, number: int) -> list[float]:
     connection = http.client.HTTPConnection("127.0.0.1", port)
     times = []
     for turn in range(REQUESTS + 5):
-        question = (
-            f"What was decided about the {SUBJECTS[(number + turn) % len(SUBJECTS)]} in week {number * 100 + turn}?"
-        )
-        body = json.dumps({"group_id": "g", "query": question}).encode()
+        body = json.dumps({"group_id": "g", "query": _question(number, turn)}).encode()
         start = time.perf_counter()
         connection.request("POST", "/api/v1/memory/query", body=body, headers={"Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -76,6 +70,15 @@ def _client(port: int, number: int) -> list[float]:
         assert answer.status == 200, text
     connection.close()
     return times[5:]
+
+
+async def _library_caller(clearwell: Clearwell, number: int) -> None:
+    for turn in range(REQUESTS):
+        await clearwell.memory.retrieve(_question(number, turn), "g", by=PERSON)
+
+
+def _question(number: int, turn: int) -> str:
+    return f"What was decided about the {SUBJECTS[(number + turn) % len(SUBJECTS)]} in week {number * 100 + turn}?"
 
 
 def _table(alone: list[list[float]], together: list[list[float]]) -> list[str]:
@@ -93,21 +96,12 @@ def _table(alone: list[list[float]], together: list[list[float]]) -> list[str]:
     return [*lines, ""]
 
 
-def _batches(batches: dict[str, int]) -> list[str]:
-    shared = sum(int(size) * count for size, count in batches.items() if int(size) > 1)
-    texts = sum(int(size) * count for size, count in batches.items())
-    told = ", ".join(f"{count} of {size}" for size, count in sorted(batches.items(), key=lambda one: int(one[0])))
+def _batches(batches: Counter[int]) -> list[str]:
+    shared = sum(size * count for size, count in batches.items() if size > 1)
+    texts = sum(size * count for size, count in batches.items())
+    told = ", ".join(f"{count} of {size}" for size, count in sorted(batches.items()))
     return [
-        f"Of {texts} texts that the model was given, {shared} shared a batch with another client's. Batches: {told}.",
+        f"{CLIENTS} concurrent callers of the library: of {texts} texts that the model was given, {shared} shared a "
+        f"batch with another caller's. Batches: {told}.",
         "",
     ]
-
-
-def main() -> None:
-    settings = Settings()
-    application = create_app(settings, embedder=OfflineEmbedder(load=Counting))
-    uvicorn.run(application, port=settings.port, log_level="warning", access_log=False)
-
-
-if __name__ == "__main__":
-    main()

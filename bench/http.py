@@ -1,42 +1,36 @@
 """Retrieval over HTTP with keep-alive, beside an empty route of the same server, against the bare statement."""
 
-import asyncio
 import http.client
 import json
-import os
-import socket
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-import uvicorn
+from urllib.parse import urlsplit
 
 from bench.blocks import interleaved, table
+from bench.embedding_stub import embedding_stub
 from bench.ground import FixedEmbedder, analyze, bare_connection, fill, ground
 from bench.paths import search_params
-from clearwell.adapters.http.app import create_app
-from clearwell.servers import Servers
-from clearwell.settings import Settings
+from bench.server import serve
 from clearwell.stores.postgres.queries import query
 
 BODY = json.dumps({"group_id": "g", "query": "query"}).encode()
+EMBEDDING = json.dumps({"model": FixedEmbedder.model, "input": ["query"]}).encode()
 
 
 async def measure() -> list[str]:
     async with ground() as (clearwell, servers):
         await fill(clearwell, "g", 4000, live=10)
         await analyze(servers.database_url)
-        async with serving(servers, "bench.http") as port:
-            return await _compare(servers.database_url, port)
+        with embedding_stub() as stub, serve(clearwell.settings.data_dir, **stub) as server:
+            return await _compare(servers.database_url, server.port, stub["CLEARWELL_EMBEDDING_BASE_URL"])
 
 
-async def _compare(url: str, port: int) -> list[str]:
+async def _compare(url: str, port: int, stub_url: str) -> list[str]:
     bare, params = await bare_connection(url), search_params()
     client = http.client.HTTPConnection("127.0.0.1", port)
+    stub = http.client.HTTPConnection(urlsplit(stub_url).netloc)
 
-    def ask(method: str, path: str, body: bytes | None) -> None:
-        client.request(method, path, body=body, headers={"Content-Type": "application/json"})
-        answer = client.getresponse()
+    def ask(connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> None:
+        connection.request(method, path, body=body, headers={"Content-Type": "application/json"})
+        answer = connection.getresponse()
         text = answer.read()
         assert answer.status == 200, text
 
@@ -44,50 +38,23 @@ async def _compare(url: str, port: int) -> list[str]:
         await (await bare.execute(query("search"), params)).fetchall()
 
     async def empty_route() -> None:
-        ask("GET", "/healthz", None)
+        ask(client, "GET", "/healthz", None)
+
+    async def embedding() -> None:
+        ask(stub, "POST", "/v1/embeddings", EMBEDDING)
 
     async def ours() -> None:
-        ask("POST", "/api/v1/memory/query", BODY)
+        ask(client, "POST", "/api/v1/memory/query", BODY)
 
-    steps = {"bare vector query": bare_search, "empty route (healthz)": empty_route, "POST memory/query": ours}
+    steps = {
+        "bare vector query": bare_search,
+        "empty route (healthz)": empty_route,
+        "embedding API (stub on loopback)": embedding,
+        "POST memory/query": ours,
+    }
     times = await interleaved(steps, rounds=20, block=10)
     await bare.close()
     client.close()
-    title = "Retrieve over HTTP, keep-alive, embedding excluded (at most 3 ×)"
-    return table(title, times, {"POST memory/query": "bare vector query", "empty route (healthz)": "bare vector query"})
-
-
-@asynccontextmanager
-async def serving(servers: Servers, module: str, **more: str) -> AsyncIterator[int]:
-    """The server in a process of its own, on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    where = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url, "CLEARWELL_PORT": str(port), **more}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, env={**os.environ, **where})
-    try:
-        while not await asyncio.to_thread(_answers, port):  # noqa: ASYNC110 - another process
-            await asyncio.sleep(0.05)
-        yield port
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-def _answers(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=0.2):
-            return True
-    except OSError:
-        return False
-
-
-def main() -> None:
-    settings = Settings()
-    uvicorn.run(
-        create_app(settings, embedder=FixedEmbedder()), port=settings.port, log_level="warning", access_log=False
-    )
-
-
-if __name__ == "__main__":
-    main()
+    stub.close()
+    title = "Retrieve from `clearwell serve`, keep-alive, embedding by a stub on loopback (at most 3 ×)"
+    return table(title, times, {name: "bare vector query" for name in steps if name != "bare vector query"})

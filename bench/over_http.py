@@ -1,4 +1,4 @@
-"""Recall over HTTP: a sample of the questions of ``retrieval``, asked of a server and beside it of the library."""
+"""Recall over HTTP: a sample of the questions of ``retrieval``, asked of ``clearwell serve`` and of the library."""
 
 import asyncio
 import http.client
@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import uvicorn
 
-from bench.http import serving
 from bench.retrieval import ADVERSARIAL, AIMS, PERSON, SETS, Remembering, _load, folder, groups
-from clearwell.adapters.http.app import create_app
+from bench.server import serve
 from clearwell.app import Clearwell, open_clearwell
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.servers import running_servers
@@ -36,8 +34,12 @@ async def measure() -> list[str]:
             for name in SETS.values():
                 for group in groups(name):
                     await _load(clearwell, group)
-            async with serving(servers, "bench.over_http") as port:
-                rows = [line for title, name in SETS.items() for line in await _measured(clearwell, title, name, port)]
+            with serve(at) as server:
+                rows = [
+                    line
+                    for title, name in SETS.items()
+                    for line in await _measured(clearwell, title, name, server.port)
+                ]
         return [
             "### Recall over HTTP",
             "",
@@ -84,12 +86,3 @@ def _over_http(client: http.client.HTTPConnection, group: str, question: str) ->
 def _share(refs: list[str], asked: Mapping[str, Any], k: int) -> float:
     evidence = {str(one) for one in asked["evidence"]}
     return len({*refs[:k]} & evidence) / len(evidence)
-
-
-def main() -> None:
-    settings = Settings()
-    uvicorn.run(create_app(settings), port=settings.port, log_level="warning", access_log=False)
-
-
-if __name__ == "__main__":
-    main()

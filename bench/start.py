@@ -1,18 +1,13 @@
 """How long `clearwell serve` takes to be ready, cold and warm, and what it holds in memory."""
 
-import http.client
-import os
 import shutil
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import psutil
+
+from bench.server import serve
 
 WARM_STARTS = 3
 
@@ -39,31 +34,6 @@ async def measure() -> list[str]:
 
 
 def _start(folder: Path) -> tuple[float, float]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-    environment |= {"CLEARWELL_DATA_DIR": str(folder), "CLEARWELL_PORT": str(port)}
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "clearwell", "serve"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while not _ready(port):
-            assert process.poll() is None, "clearwell serve ended"
-            assert time.perf_counter() - started < 60, "clearwell serve is not ready after a minute"
-            time.sleep(0.02)
-        return time.perf_counter() - started, psutil.Process(process.pid).memory_info().rss / 1e6
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-
-
-def _ready(port: int) -> bool:
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        client.request("GET", "/readyz")
-        return client.getresponse().status == 200
-    except OSError:
-        return False
-    finally:
-        client.close()
+    """Seconds until it was ready, and its resident memory then in MB."""
+    with serve(folder) as server:
+        return server.start_seconds, psutil.Process(server.pid).memory_info().rss / 1e6

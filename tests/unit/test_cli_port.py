@@ -1,5 +1,6 @@
 """The address to listen on is taken before anything else, and what is in the way is said."""
 
+import asyncio
 import os
 import socket
 
@@ -26,10 +27,14 @@ def test_a_port_in_use_names_the_process_and_a_free_one() -> None:
     assert refused.value.params["other"] != port
 
 
-def test_two_that_bind_at_once_find_out_when_they_listen() -> None:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        wanted = settings("127.0.0.1", probe.getsockname()[1])
+        return int(probe.getsockname()[1])
+
+
+def test_two_that_bind_at_once_find_out_when_they_listen() -> None:
+    wanted = settings("127.0.0.1", free_port())
     first, second = take_port(wanted), take_port(wanted)
     try:
         listen(first, wanted)
@@ -41,6 +46,25 @@ def test_two_that_bind_at_once_find_out_when_they_listen() -> None:
     finally:
         for one in (*first, *second):
             one.close()
+
+
+async def test_accepted_connections_send_small_answers_at_once() -> None:
+    """With Nagle's algorithm the second answer on a connection waits 40 ms for an acknowledgement."""
+    no_delay: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted = writer.get_extra_info("socket")
+        no_delay.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    wanted = settings("127.0.0.1", free_port())
+    (listening,) = take_port(wanted)
+    listen([listening], wanted)
+    async with await asyncio.start_server(accept, sock=listening):
+        _, writer = await asyncio.open_connection("127.0.0.1", wanted.port)
+        writer.close()
+        await writer.wait_closed()
+        assert await asyncio.wait_for(no_delay, 10) == 1
 
 
 @pytest.mark.parametrize(("host", "code"), [("not a host", "cli_host_unknown"), ("203.0.113.7", "cli_host_elsewhere")])

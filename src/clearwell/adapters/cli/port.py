@@ -126,7 +126,8 @@ def _free_neighbour(settings: Settings) -> int:
 
 
 def _bound(family: int, where: tuple[object, ...]) -> socket.socket:
-    one = socket.socket(family, socket.SOCK_STREAM)
+    # Without the protocol's number asyncio does not turn Nagle's algorithm off for the connections it accepts.
+    one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
