@@ -1,6 +1,10 @@
 """One round trip, one transaction: also when something in it fails."""
 
 import asyncio
+import contextlib
+import gc
+import logging
+from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
@@ -11,8 +15,8 @@ from tests.waiting import until
 
 
 @pytest.fixture(params=[True, False], ids=["prepared", "unprepared"])
-async def database(request: pytest.FixtureRequest, database_url: str) -> Database:
-    return await open_database(
+async def database(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Database]:
+    opened = await open_database(
         database_url,
         pool_min=1,
         pool_max=1,
@@ -20,6 +24,8 @@ async def database(request: pytest.FixtureRequest, database_url: str) -> Databas
         statement_seconds=1,
         prepare=request.param,
     )
+    yield opened
+    await opened.close()
 
 
 async def test_every_statement_gives_its_rows(database: Database) -> None:
@@ -37,7 +43,6 @@ async def test_every_statement_gives_its_rows(database: Database) -> None:
         None, None, "SELECT current_user::text AS role, current_setting('clearwell.group') AS grp"
     )
     assert after == {"role": "clearwell_app", "grp": ""}
-    await database.close()
 
 
 async def test_a_failing_statement_undoes_the_others_and_the_connection_goes_on(database: Database) -> None:
@@ -47,14 +52,12 @@ async def test_a_failing_statement_undoes_the_others_and_the_connection_goes_on(
             await database.run_all(Role.REVIEWER, "g", [(note, {}), ("SELECT 1/0", {}), (note, {})])
     assert await database.run(Role.REVIEWER, "g", "SELECT model FROM embedding_models") == []
     assert await database.run(Role.REVIEWER, "g", note) == [{"rowcount": 1}]
-    await database.close()
 
 
 async def test_a_statement_that_takes_too_long_is_ended_by_the_server(database: Database) -> None:
     with pytest.raises(DatabaseUnavailable, match="statement timeout"):
         await database.run(Role.AGENT, "g", "SELECT pg_sleep(5)")
     assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
-    await database.close()
 
 
 async def test_a_cancelled_caller_leaves_the_connection_usable(database: Database, database_url: str) -> None:
@@ -70,7 +73,6 @@ async def test_a_cancelled_caller_leaves_the_connection_usable(database: Databas
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
-    await database.close()
 
 
 async def test_a_lost_connection_is_told_and_replaced(database: Database, database_url: str) -> None:
@@ -80,11 +82,30 @@ async def test_a_lost_connection_is_told_and_replaced(database: Database, databa
     with pytest.raises(DatabaseUnavailable):
         await database.run(None, None, "SELECT 1 AS up")
     assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
-    await database.close()
 
 
 async def test_many_large_statements_do_not_block_each_other(database: Database) -> None:
     echo = "SELECT %(text)s AS text"
     answers = await database.run_all(Role.AGENT, "g", [(echo, {"text": "x" * 200_000}) for _ in range(100)])
     assert sum(len(rows[0]["text"]) for rows in answers) == 20_000_000
-    await database.close()
+
+
+async def test_connections_that_the_pool_replaced_are_freed(
+    database: Database, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    # The records that pytest keeps would hold the connections that the pool's warnings name.
+    caplog.set_level(logging.CRITICAL, logger="psycopg.pool")
+    earlier = _connections()
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        for _ in range(5):
+            await database.run(Role.AGENT, "g", "SELECT 1 AS up")
+            owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'clearwell'")
+            with contextlib.suppress(DatabaseUnavailable):
+                await database.run(None, None, "SELECT 1 AS up")
+    assert await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+    assert len(_connections() - earlier) == 1
+
+
+def _connections() -> set[int]:
+    gc.collect()
+    return {id(one) for one in gc.get_objects() if isinstance(one, psycopg.AsyncConnection)}

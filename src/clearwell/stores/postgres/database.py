@@ -7,7 +7,6 @@ the statements in one pipeline: one round trip, one transaction.
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
-from weakref import WeakKeyDictionary
 
 import psycopg
 from pgvector.psycopg import register_vector_async
@@ -66,11 +65,9 @@ def database_address(url: str) -> str:
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], *, url: str, prepare: bool) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], *, url: str) -> None:
         self.url = url
         self._pool = pool
-        self._prepare = prepare
-        self._exchanges: WeakKeyDictionary[Connection, Exchange] = WeakKeyDictionary()
 
     async def run(
         self, role: Role | None, group_id: str | None, statement: str, params: Params | None = None
@@ -88,25 +85,18 @@ class Database:
             # Not as a context: that would commit, and the exchange has ended its transaction itself.
             connection = await self._pool.getconn()
             try:
-                answers = await self._exchange(connection).run([*entry, *statements])
+                answers = await connection.exchange.run([*entry, *statements])
             finally:
                 await self._pool.putconn(connection)
         return answers[len(entry) :]
-
-    def _exchange(self, connection: Connection) -> Exchange:
-        found = self._exchanges.get(connection)
-        if found is None:
-            found = self._exchanges[connection] = Exchange(connection, prepare=self._prepare)
-        return found
 
     @asynccontextmanager
     async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Exchange]:
         """A transaction of several steps, in one role and one group."""
         with translated_errors():
             async with self._pool.connection() as connection, connection.transaction():
-                exchange = self._exchange(connection)
-                await exchange.run([(query("enter"), {"role": role, "group_id": group_id})])
-                yield exchange
+                await connection.exchange.run([(query("enter"), {"role": role, "group_id": group_id})])
+                yield connection.exchange
 
     async def ping(self) -> None:
         await self.run(None, None, query("ping"))
@@ -129,12 +119,14 @@ async def open_database(
     async def configure(connection: Connection) -> None:
         # Statements are prepared by the exchange: psycopg would deallocate them all at a rollback.
         connection.prepare_threshold = None
+        connection.prepare = prepare
         await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})
         await register_vector_async(connection)
         set_json_loads(from_json, connection)
 
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         url,
+        connection_class=Connection,
         min_size=min(pool_min, pool_max),
         max_size=pool_max,
         timeout=connect_seconds,
@@ -152,7 +144,7 @@ async def open_database(
     with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool, url=url, prepare=prepare)
+    return Database(pool, url=url)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:

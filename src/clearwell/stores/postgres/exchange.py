@@ -6,6 +6,7 @@ the server runs all that comes before one sync in one implicit transaction.
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from psycopg.generators import fetch_many, send
 from psycopg.pq.abc import PGresult
 from psycopg.rows import DictRow
 
-Connection: TypeAlias = AsyncConnection[DictRow]
 Params: TypeAlias = Mapping[str, Any]
 Statement: TypeAlias = tuple[str, Params]
 Place: TypeAlias = tuple[bytes, tuple[int, ...]]
@@ -28,9 +28,8 @@ OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 class Exchange:
     """The statements that one connection has prepared, and how it reads and writes values."""
 
-    def __init__(self, connection: Connection, *, prepare: bool) -> None:
+    def __init__(self, connection: "Connection") -> None:
         self._connection = connection
-        self._prepare = prepare
         self._transformer = Transformer(connection)
         self._prepared: dict[Place, bytes] = {}
         self._numbers = count()
@@ -68,7 +67,7 @@ class Exchange:
     def _send(self, one: PostgresQuery) -> list[Place | None]:
         """Send one statement; for each answer that will come, what it prepares, or None for the rows."""
         server = self._connection.pgconn
-        if not self._prepare:
+        if not self._connection.prepare:
             server.send_query_params(one.query, one.params, one.types, one.formats, pq.Format.BINARY)
             return [None]
         place = (one.query, one.types)
@@ -87,3 +86,14 @@ class Exchange:
         self._transformer.set_pgresult(result)
         rows: list[tuple[Any, ...]] = self._transformer.load_rows(0, result.ntuples, tuple)
         return [dict(zip(names, values, strict=True)) for values in rows]
+
+
+class Connection(AsyncConnection[DictRow]):
+    """A connection of the pool. It owns its exchange, so both are freed together when the pool replaces it."""
+
+    prepare = True
+    """Whether statements are prepared on the server. The pool sets this when it configures the connection."""
+
+    @cached_property
+    def exchange(self) -> Exchange:
+        return Exchange(self)

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 
 from clearwell.records import Admission, Move
 from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
-from clearwell.stores.postgres.exchange import Connection, Params
+from clearwell.stores.postgres.exchange import Params
 from clearwell.stores.postgres.migrate import migrations
 from clearwell.stores.postgres.moves import move_of
 from clearwell.stores.postgres.queries import query
@@ -103,7 +103,7 @@ class WaitingPromotions:
 class Overview:
     """One read-only connection with the login of the database's address."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection[DictRow]) -> None:
         self._connection = connection
 
     async def server(self) -> ServerFacts:
