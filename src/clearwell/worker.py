@@ -24,7 +24,12 @@ SCHEDULE_SECONDS = 60.0
 
 
 async def sweep(clearwell: Clearwell) -> int:
-    """Take up every admission that is due and nobody is doing; how many there were."""
+    """Offer the admissions that are due to the queue and return how many there were.
+
+    A queue that is full gets no more: what it holds is done first.
+    """
+    if clearwell.queue.length >= SWEEP_LIMIT:
+        return 0
     due = await clearwell.admissions.pending(limit=SWEEP_LIMIT)
     for one in due:
         clearwell.queue.offer(one.group_id, one.log_id)
@@ -88,13 +93,13 @@ async def _schedule_round(clearwell: Clearwell, _: int) -> None:
 
 
 async def work(clearwell: Clearwell) -> None:
-    """Sweep for ever."""
-
-    async def pause() -> None:
-        await clearwell.queue.drained()
-        await asyncio.sleep(clearwell.settings.sweep_seconds)
-
-    await _rounds("sweep", lambda number: _sweep_round(clearwell, number), pause)
+    """Sweep for ever. A round does not wait for the queue: under steady traffic, or while a judge is slow, it is
+    never empty."""
+    await _rounds(
+        "sweep",
+        lambda number: _sweep_round(clearwell, number),
+        lambda: asyncio.sleep(clearwell.settings.sweep_seconds),
+    )
 
 
 async def build_indexes(clearwell: Clearwell) -> None:
