@@ -23,7 +23,7 @@
         ├── ModelMismatch       the database holds vectors of another model
         └── EmbeddedStoreError  a bundled PostgreSQL or Valkey could not be started
 
-Every error carries a stable ``code`` of ``messages.toml`` and says itself in English or Chinese.
+Every error carries a stable ``code`` of ``clearwell.messages`` and says itself in English or Chinese.
 """
 
 from collections.abc import Mapping

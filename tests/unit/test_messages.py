@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,13 @@ import pytest
 
 import clearwell.errors
 from clearwell.errors import ClearwellError
-from clearwell.messages import catalogue, say
+from clearwell.messages import FOLDER, Catalogue, catalogue, say
 
 SOURCE = Path(clearwell.errors.__file__).parent
 CODES = sorted(catalogue())
+
+
+FILES = sorted(FOLDER.rglob("*.toml"))
 
 
 def placeholders(sentence: str) -> set[str]:
@@ -87,3 +91,46 @@ def test_every_code_that_is_used_has_a_sentence() -> None:
 def test_every_placeholder_is_filled_in_where_the_code_is_used() -> None:
     known = [use for use in USES if use.given is not None and use.code in catalogue()]
     assert not [use for use in known if not placeholders(catalogue()[use.code]["en"]) <= (use.given or set())]
+
+
+def test_every_sentence_is_in_exactly_one_file() -> None:
+    codes = [code for path in FILES for code in tomllib.loads(path.read_text(encoding="utf-8"))]
+    assert sorted(codes) == CODES
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
+def test_no_file_is_longer_than_a_reader_can_follow(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_a_file_is_parsed_when_one_of_its_sentences_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "good.toml").write_text('[known]\nen = "known"\nzh = "已知"\n', encoding="utf-8")
+    (tmp_path / "broken.toml").write_text("[other]\nen = \n", encoding="utf-8")
+    sentences = Catalogue(tmp_path)
+    assert sorted(sentences) == ["known", "other"]
+    assert sentences["known"] == {"en": "known", "zh": "已知"}
+    with pytest.raises(tomllib.TOMLDecodeError):
+        sentences["other"]
+
+
+COUNTED = ("cli_age_", "cli_left_")
+"""Families whose codes are put together from two parts, so that their beginning does not stand in the source."""
+
+
+def patterns_in(path: Path) -> Iterator[str]:
+    """Every text of a module as a pattern: an f-string stands for all the codes that it can make."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.JoinedStr) and sum(isinstance(part, ast.FormattedValue) for part in node.values) == 1:
+            yield "".join(re.escape(str(p.value)) if isinstance(p, ast.Constant) else r"\w+" for p in node.values)
+
+
+def test_every_sentence_is_used() -> None:
+    patterns = {pattern for path in SOURCE.rglob("*.py") for pattern in patterns_in(path)}
+    written = {pattern for pattern in patterns if pattern in catalogue()}
+    families = re.compile(
+        "|".join(pattern for pattern in patterns if re.match(r"[a-z]+_[a-z_]*\\w\+|\\w\+_[a-z]+$", pattern))
+    )
+    unused = [code for code in CODES if code not in written and not families.fullmatch(code)]
+    assert not [code for code in unused if not code.startswith(COUNTED)]

@@ -35,7 +35,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemReport:
-    """What became of one memory. ``reason`` is a code of ``messages.toml``."""
+    """What became of one memory. ``reason`` is a code of ``clearwell.messages``."""
 
     id: UUID
     fate: Fate

@@ -1,0 +1,69 @@
+"""Every sentence Clearwell says to a person, in English and in Chinese.
+
+The sentences are in the ``.toml`` files of this package, by the stage or the adapter that says them, each under a
+stable code, so that a verdict or an error stored years ago can still be read in either language. Words that
+several parts share (labels, states, flags, checks) are in ``core.toml``.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+FOLDER = Path(__file__).parent
+_HEADER = re.compile(r"^\[(\w+)\]$", re.MULTILINE)
+
+
+class Word(str):
+    """A code that stands in another sentence, and is said in the language of that sentence."""
+
+    __slots__ = ()
+
+
+class Catalogue(Mapping[str, dict[str, str]]):
+    """All sentences: code to language to text with ``{placeholders}``.
+
+    Which file holds a code is read from the table headers, which is cheap. A file is parsed when one of its
+    sentences is first asked for.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.toml"))}
+        self._files = {code: path for path, text in self._texts.items() for code in _HEADER.findall(text)}
+        self._parsed: dict[Path, dict[str, dict[str, str]]] = {}
+
+    def __getitem__(self, code: str) -> dict[str, str]:
+        path = self._files[code]
+        if path not in self._parsed:
+            self._parsed[path] = tomllib.loads(self._texts[path])
+        return self._parsed[path][code]
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The sentences of this package."""
+    return Catalogue(FOLDER)
+
+
+def say(code: str, language: Language = "en", /, **params: object) -> str:
+    """The sentence for ``code`` in ``language``, with its placeholders filled in.
+
+    A code that this version does not know, because a newer version stored it, is returned as it is.
+    """
+    if code not in catalogue():
+        return code
+    texts = {name: say(value, language) if isinstance(value, Word) else value for name, value in params.items()}
+    return catalogue()[code][language].format(**texts)
