@@ -87,7 +87,7 @@ def reachable_install(place: Place, install: Path) -> Path:
     copy = place.home / f"program-{built.st_size}-{built.st_mtime_ns}"
     if not copy.exists():
         with writing(copy):
-            _copy_package(install.parent, copy)
+            _copy_package(install.parent, copy, owner=uid)
     return copy / install.parent.name / install.name
 
 
@@ -185,16 +185,21 @@ def _link(data: DataFolder, home: Path) -> None:
             data.postgres.symlink_to(home / "postgres")
 
 
-def _copy_package(package: Path, copy: Path) -> None:
-    """Copy what a server needs of a package, its libraries beside it as the wheel has them, readable by all."""
+def _copy_package(package: Path, copy: Path, *, owner: int) -> None:
+    """Copy what a server needs of a package, with its libraries beside it as in the wheel.
+
+    The files stay root's and can be read, but only ``owner``, as whom PostgreSQL runs, can enter the copy.
+    """
     unfinished = copy.with_name(f"{copy.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.copytree(package / "pginstall", unfinished / package.name / "pginstall", ignore=_not_needed)
     libraries = package.with_name(f"{package.name}.libs")
     if libraries.is_dir():
         shutil.copytree(libraries, unfinished / libraries.name)
-    for path in (unfinished, *unfinished.rglob("*")):
+    for path in unfinished.rglob("*"):
         path.chmod(0o755)
+    unfinished.chmod(0o700)
+    os.chown(unfinished, owner, -1)
     unfinished.rename(copy)
 
 

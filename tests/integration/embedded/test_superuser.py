@@ -57,22 +57,44 @@ def test_where_namespaces_are_forbidden_nobody_runs_it_in_a_folder_that_nobody_c
         write(running, "hello")
         assert running.folder == folder / "postgres"
         assert user_of(running.pid) == nobody()
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o711
-        for inner in folder.iterdir():
-            assert stat.S_IMODE(inner.stat().st_mode) == 0o700
+        check_only_passable(folder)
     monkeypatch.undo()
     with EmbeddedPostgres(folder) as running:  # data that are nobody's stay so, also where namespaces work
         assert user_of(running.pid) == nobody()
         assert read(running.url) == ["hello"]
 
 
+def check_only_passable(data_dir: Path) -> None:
+    """The data folder can be passed through, and nothing in it can be entered by others."""
+    assert stat.S_IMODE(data_dir.stat().st_mode) == 0o711
+    for inner in data_dir.iterdir():
+        assert stat.S_IMODE(inner.stat().st_mode) == 0o700, inner
+
+
+def closed_install(folder: Path) -> Path:
+    """A copy of the installation below a folder that only root can enter."""
+    folder.mkdir(mode=0o700)
+    package = postgres_install().parent
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(part, folder / part.name)
+    return folder / package.name / "pginstall"
+
+
+def test_as_nobody_the_copy_of_a_closed_program_is_closed_to_others_too(folder: Path, tmp_path: Path) -> None:
+    install = closed_install(tmp_path / "closed")
+    with EmbeddedPostgres(folder, root_mode=RootMode.NOBODY, install=install) as running:
+        write(running, "hello")
+        assert user_of(running.pid) == nobody()
+        (copy,) = folder.glob("program-*")
+        assert title_of(running.pid).startswith(str(copy))
+        assert copy.stat().st_uid == nobody()
+        check_only_passable(folder)
+
+
 def test_as_nobody_data_and_programs_go_elsewhere_when_they_cannot_be_reached(
     folder: Path, closed_folder: Path
 ) -> None:
-    package = postgres_install().parent
-    for part in (package, package.with_name(f"{package.name}.libs")):
-        shutil.copytree(part, folder / "closed" / part.name)
-    install = folder / "closed" / package.name / "pginstall"
+    install = closed_install(folder / "closed")
 
     with capture_logs() as said, EmbeddedPostgres(closed_folder, root_mode=RootMode.NOBODY, install=install) as running:
         write(running, "hello")
