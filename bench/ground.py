@@ -14,13 +14,11 @@ import uuid_utils.compat
 from pgvector.psycopg import register_vector_async
 from psycopg.rows import DictRow, dict_row
 
-from clearwell.app import Clearwell, SystemClock, open_clearwell
-from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.app import Clearwell, open_clearwell
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector, WorkingEntry
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
-from clearwell.stores.postgres import PostgresDecisions
 
 DIMENSIONS = 512
 TEXT = "The payment service was moved to the new cluster on Monday without any downtime at all. " * 3
@@ -80,7 +78,7 @@ async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearw
 
 async def promote(clearwell: Clearwell, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
     """Memories without a decision."""
-    async with PostgresDecisions(clearwell.database, Bm25(), SystemClock()).open(group_id) as desk:
+    async with clearwell.stores.decisions.open(group_id) as desk:
         await desk.promote(made)
 
 
@@ -92,7 +90,7 @@ async def fill(clearwell: Clearwell, group_id: str, memories: int, *, live: int,
     for start in range(0, len(made), 500):
         await promote(clearwell, group_id, made[start : start + 500])
     for vector in vectors(live, seed=seed + 1) if live else []:
-        await clearwell.working.push(_entry(group_id, vector, now))
+        await clearwell.stores.working.push(_entry(group_id, vector, now))
 
 
 def memory(group_id: str, vector: Vector, model: str = FixedEmbedder.model) -> tuple[Promotion, list[Memory]]:

@@ -14,7 +14,7 @@ from pgvector import HalfVector
 from bench.ground import FixedEmbedder, alike_vectors, analyze, bare_connection, ground, promote
 from bench.plot import svg
 from bench.scale import BATCH, _lexicon_of_words, _memories
-from clearwell.app import Clearwell
+from clearwell.app import Clearwell, open_postgres
 from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
@@ -35,7 +35,9 @@ async def measure() -> list[str]:
     async with ground() as (clearwell, servers):
         lexicon = _lexicon_of_words()
         bare = await bare_connection(servers.database_url)
-        lines = await _in_the_group(clearwell, lexicon, servers.database_url)
+        async with open_postgres(clearwell.settings, servers.database_url) as database:
+            exact = PostgresLongTerm(database)
+            lines = await _in_the_group(clearwell, exact, lexicon, servers.database_url)
         lines += await _in_other_groups(clearwell, lexicon, bare, servers.database_url)
         lines += await _every_group(clearwell, lexicon, bare)
         await bare.close()
@@ -91,8 +93,8 @@ def _recall(found: Sequence[Sequence[Any]], expected: Sequence[Sequence[Any]]) -
     )
 
 
-async def _in_the_group(clearwell: Clearwell, lexicon: list[str], url: str) -> list[str]:
-    exact, by_index = PostgresLongTerm(clearwell.database), PostgresLongTerm(clearwell.database, large=clearwell.large)
+async def _in_the_group(clearwell: Clearwell, exact: LongTermSearch, lexicon: list[str], url: str) -> list[str]:
+    by_index = clearwell.stores.longterm
     times: dict[str, list[tuple[float, float]]] = {"every row compared": [], "by the group's indexes": []}
     rows, limit = [], clearwell.settings.exact_scan_rows
     asking, near = questions("g", QUESTIONS, lexicon), questions("g", QUESTIONS, lexicon, words=False)
@@ -102,7 +104,7 @@ async def _in_the_group(clearwell: Clearwell, lexicon: list[str], url: str) -> l
         took, expected = await _timed(exact, asking)
         times["every row compared"].append((size, took))
         start = time.perf_counter()
-        await clearwell.indexes.keep(FixedEmbedder.model)
+        await clearwell.stores.vector_indexes.maintain(FixedEmbedder.model)
         built = time.perf_counter() - start
         if size <= limit:
             rows.append(f"| {size:,} | {took:.1f} | – | – | – | – |")
@@ -136,7 +138,7 @@ async def _in_the_group(clearwell: Clearwell, lexicon: list[str], url: str) -> l
 
 async def _in_other_groups(clearwell: Clearwell, lexicon: list[str], bare: Any, url: str) -> list[str]:
     """Other groups are filled by the path once and then copied: only their number is new."""
-    store = PostgresLongTerm(clearwell.database, large=clearwell.large)
+    store = clearwell.stores.longterm
     await _fill(clearwell, "own", 1_000, lexicon, seed=1)
     for number in range(TEMPLATES):
         await _fill(clearwell, f"template{number}", GROUP_SIZE, lexicon, seed=100 + number)
@@ -186,7 +188,7 @@ async def _copy(bare: Any, template: str, group: str) -> None:
 
 async def _every_group(clearwell: Clearwell, lexicon: list[str], bare: Any) -> list[str]:
     """What the path finds against the same order computed over every row of the group, without role or index."""
-    store = PostgresLongTerm(clearwell.database, large=clearwell.large)
+    store = clearwell.stores.longterm
     groups = max(OTHERS) // GROUP_SIZE
     shares, foreign = [], 0
     await bare.execute("SET enable_indexscan = off")
@@ -225,7 +227,7 @@ def _vector(one: SearchQuery) -> Vector:
     return one.embedding
 
 
-async def _with_words(store: PostgresLongTerm, lexicon: list[str], bare: Any, groups: int) -> float:
+async def _with_words(store: LongTermSearch, lexicon: list[str], bare: Any, groups: int) -> float:
     shares = []
     for number in range(groups):
         (one,) = questions(f"many{number}", 1, lexicon)

@@ -12,9 +12,10 @@ from bench.ground import TEXT, FixedEmbedder, analyze, bare_connection, fill, gr
 from clearwell.app import Clearwell, SystemClock, TimeOrderedIds
 from clearwell.flow.capture.recorder import CaptureRecorder
 from clearwell.records import NewCapture, Principal
-from clearwell.stores.postgres import PostgresCaptures
+from clearwell.servers import Servers
 from clearwell.stores.postgres.captures import capture_params
 from clearwell.stores.postgres.queries import query
+from clearwell.stores.valkey import open_client
 
 PERSON = Principal.local()
 CALLERS = 8
@@ -27,12 +28,12 @@ async def measure() -> list[str]:
         return [
             *await _captures(clearwell, servers.database_url),
             *await _concurrent(clearwell, servers.database_url),
-            *await _retrieval(clearwell, servers.database_url),
+            *await _retrieval(clearwell, servers),
         ]
 
 
 def recorder(clearwell: Clearwell) -> CaptureRecorder:
-    return CaptureRecorder(PostgresCaptures(clearwell.database), SystemClock(), TimeOrderedIds(), clearwell.settings)
+    return CaptureRecorder(clearwell.stores.captures, SystemClock(), TimeOrderedIds(), clearwell.settings)
 
 
 def bare_insert() -> str:
@@ -121,9 +122,9 @@ def search_params() -> dict[str, Any]:
     }
 
 
-async def _retrieval(clearwell: Clearwell, url: str) -> list[str]:
-    bare, params = await bare_connection(url), search_params()
-    redis = clearwell.working._client
+async def _retrieval(clearwell: Clearwell, servers: Servers) -> list[str]:
+    bare, params = await bare_connection(servers.database_url), search_params()
+    redis = open_client(servers.redis_url, pool_max=1, timeout_seconds=2)
 
     async def bare_search() -> None:
         await (await bare.execute(query("search"), params)).fetchall()
@@ -138,5 +139,6 @@ async def _retrieval(clearwell: Clearwell, url: str) -> list[str]:
         {"bare vector query": bare_search, "bare list read": bare_list, "retrieve": ours}, rounds=20, block=10
     )
     await bare.close()
+    await redis.aclose()
     title = "Retrieve as a library, embedding excluded, 4,000 memories and 10 live entries (at most 1.5 ×)"
     return table(title, times, {"retrieve": "bare vector query"})

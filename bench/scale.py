@@ -14,7 +14,6 @@ from clearwell.app import Clearwell
 from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import SearchQuery
 from clearwell.records import Memory, Promotion
-from clearwell.stores.postgres import PostgresLongTerm
 from clearwell.stores.postgres.queries import query
 
 SIZES = (1_000, 4_000, 10_000)
@@ -39,7 +38,7 @@ async def measure() -> list[str]:
 
 
 async def _measured(clearwell: Clearwell, bare: Any, size: int, lexicon: list[str]) -> list[str]:
-    group, store = f"g{size}", PostgresLongTerm(clearwell.database)
+    group, store = f"g{size}", clearwell.stores.longterm
     vector = vectors(1, seed=7)[0]
     text = "What did Ann " + " ".join(lexicon[number] for number in (3, 40, 300, 700, 2000)) + "?"
     wanted = SearchQuery(group_id=group, embedding=vector, model=FixedEmbedder.model, limit=10, asked=asked(text))

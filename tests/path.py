@@ -1,56 +1,13 @@
-"""The whole path on twins, and words for tests of it."""
+"""The whole program on twins, and words for tests of it."""
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
 
-from clearwell.flow.access.gate import Gate
-from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.capture.intake import Intake
-from clearwell.flow.capture.recorder import CaptureRecorder
-from clearwell.flow.context.builder import ContextBuilder
-from clearwell.flow.context.retrieval_node import HistoryRetriever
-from clearwell.flow.context.tokens import EstimatedTokens
-from clearwell.flow.counters import Counters
-from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
-from clearwell.flow.groups import GroupProfiles
-from clearwell.flow.ingress.admission import Admitter
-from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.ingress.queue import AdmissionQueue
-from clearwell.flow.ingress.requeue import Requeuer
-from clearwell.flow.promotion.chunks import Chunker
-from clearwell.flow.promotion.lifting import TombstoneLifter
-from clearwell.flow.promotion.promoter import Promoter
-from clearwell.flow.promotion.texts import Promoting
-from clearwell.flow.promotion.tombstones import TombstoneRegistry
-from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.app import build
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.flow.retrieval.retriever import Retriever
-from clearwell.flow.review import AtDesk, Deciding, Retracting, Reviewing, Showing, Undoing
-from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
-from clearwell.flow.working.recalls import RecallLog
-from clearwell.flow.working.removal import EntryRemover
-from clearwell.ports import Embedder, InsightWriter, Judge, LongTermSearch, WorkingStore
-from clearwell.records import NewCapture, Principal, Right
-from clearwell.service import MemoryManager
+from clearwell.ports import Embedder, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
+from clearwell.records import ModelChoice, NewCapture, Principal, Right
 from clearwell.settings import Settings
-from clearwell.testing import (
-    CountedIds,
-    ManualClock,
-    MemoryAudit,
-    MemoryDecisions,
-    MemoryDigestQueue,
-    MemoryDigests,
-    MemoryGroups,
-    MemoryIdempotency,
-    MemoryLedger,
-    MemoryLongTerm,
-    MemoryQuarantine,
-    MemoryRecalls,
-    MemoryReview,
-    MemoryTombstones,
-    MemoryWorking,
-    WordEmbedder,
-)
+from clearwell.testing import CountedIds, ManualClock, MemoryStores, WordEmbedder
 
 PERSON = Principal.local()
 AGENT = Principal(name="bot", rights=frozenset({Right.CAPTURE, Right.READ}), groups=frozenset({"g"}))
@@ -60,7 +17,7 @@ OTHER = "Nightly backups of the billing database now take eleven minutes instead
 
 @dataclass
 class Path:
-    """Every part within reach of a test."""
+    """The program on twins, with the parts that tests look into. A store that is given replaces its twin."""
 
     settings: Settings = field(default_factory=Settings)
     clock: ManualClock = field(default_factory=ManualClock)
@@ -68,107 +25,50 @@ class Path:
     working: WorkingStore | None = None
     search: LongTermSearch | None = None
     judge: Judge | None = None
-    groups: MemoryGroups = field(default_factory=MemoryGroups)
+    prompts: GroupStore | None = None
     writer: InsightWriter | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
-        self.quarantine = MemoryQuarantine(self.clock, ttl=timedelta(seconds=self.settings.working_ttl_seconds))
-        self.idempotency = MemoryIdempotency(self.clock, self.ids)
-        self.longterm = MemoryLongTerm(Bm25())
-        working = self.working or MemoryWorking(self.clock, size=self.settings.working_size)
-        search = self.search or self.longterm
-        self.recalls, self.tombstones = RecallLog(MemoryRecalls(self.clock)), MemoryTombstones()
-        self.counters = Counters()
-        knowledge = Knowledge(working, search, self.quarantine, self.tombstones, self.recalls, self.embedder)
-        self.admitter = Admitter(
-            self.quarantine, working, knowledge, self.embedder, self.judge, self.counters, self.clock, self.settings
+        twins = MemoryStores(self.settings, self.clock, self.ids, Bm25())
+        self.quarantine, self.longterm, self.ledger = twins.quarantine, twins.longterm, twins.ledger
+        self.digest_store, self.digest_queue, self.groups = twins.digests, twins.digest_queue, twins.groups
+        self.decisions, self.audit, self.idempotency, self.review_store = (
+            twins.decisions,
+            twins.audit,
+            twins.idempotency,
+            twins.review,
         )
-        self.rebuilder = WorkingMemoryRebuilder(self.quarantine, working, knowledge, self.clock, self.settings)
-        self.queue = AdmissionQueue(self.admitter, batch=self.settings.admission_batch)
-        self.retriever = Retriever(working, search, self.recalls, self.embedder, self.clock, self.settings)
-        self.history = HistoryRetriever(self.retriever, self.clock, self.settings)
-        self.ledger = MemoryLedger()
-        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
-        self.digest_queue = MemoryDigestQueue()
-        reading = MaterialReader(self.digests, knowledge, self.embedder, self.settings)
-        writing = InsightComposer(self.writer, reading, self.embedder, self.ids)
-        self.runner = DigestRunner(
-            self.digests, self.digests, reading, writing, self.embedder, self.clock, self.ids, self.settings
+        stores = twins.stores
+        if self.working is not None:
+            stores = replace(stores, working=self.working)
+        if self.search is not None:
+            stores = replace(
+                stores,
+                longterm=self.search,
+                longterm_for_worker=self.search,
+                longterm_for_reviewer=self.search,
+            )
+        if self.prompts is not None:
+            stores = replace(stores, groups=self.prompts)
+        self.program = build(
+            self.settings,
+            stores,
+            self.clock,
+            self.ids,
+            embedder=self.embedder,
+            make_model=self._make_model,
+            judge=self.judge,
+            writer=self.writer,
         )
-        self.scheduler = DigestScheduler(self.digests, self.digest_queue, self.clock, self.ids, self.settings)
-        self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, self.clock)
-        self.reviewed = MemoryReview(self.ledger, self.quarantine, self.longterm, self.digests)
-        self.audit = MemoryAudit()
-        self.gate, self.chunking = Gate(self.audit, self.clock, self.ids), Chunker(self.embedder, self.settings)
-        self.promoter = Promoter(knowledge, self.chunking, self.clock, self.ids)
-        self.promoting = Promoting(
-            self.gate, self.promoter, self.decisions, self.idempotency, self.counters, self.settings
-        )
-        self.review = Reviewing(
-            gate=self.gate,
-            showing=Showing(
-                self.reviewed, self.quarantine, search, self.tombstones, self.embedder, self.clock, self.settings
-            ),
-            deciding=Deciding(
-                self.reviewed,
-                self.promoter,
-                knowledge,
-                self.embedder,
-                self.clock,
-                self.ids,
-                self.settings,
-            ),
-            undoing=Undoing(self.promoter, TombstoneLifter(self.embedder, self.settings), self.clock, self.ids),
-            retracting=Retracting(self.reviewed, self.clock, self.ids),
-            promoting=self.promoting,
-            desk=AtDesk(self.decisions, self.idempotency, self.counters),
-            reviewed=self.reviewed,
-            quarantine=self.quarantine,
-            working=working,
-            idempotency=self.idempotency,
-            clock=self.clock,
-        )
-        self.waiting_promotions = WaitingPromotions(
-            self.decisions, self.tombstones, knowledge, self.chunking, self.clock, self.ids
-        )
-        recorder, audit_events = (
-            CaptureRecorder(self.quarantine, self.clock, self.ids, self.settings),
-            AuditEvents(self.clock, self.ids),
-        )
-        remover = EntryRemover(working, self.quarantine, audit_events)
-        self.memory = MemoryManager(
-            recorder=recorder,
-            intake=Intake(recorder, self.queue, self.quarantine, self.settings),
-            admitter=self.admitter,
-            requeuer=Requeuer(self.quarantine, self.queue, self.idempotency, audit_events),
-            admissions=self.quarantine,
-            quarantine=self.quarantine,
-            working=working,
-            rebuilder=self.rebuilder,
-            remover=remover,
-            tombstones=TombstoneRegistry(
-                self.gate,
-                self.tombstones,
-                self.decisions,
-                knowledge,
-                remover,
-                self.idempotency,
-                self.embedder,
-                self.clock,
-                self.ids,
-                self.settings,
-            ),
-            idempotency=self.idempotency,
-            review=self.review,
-            retriever=self.retriever,
-            digests=DigestRequests(self.digests, self.digest_queue, self.idempotency, self.clock, self.ids),
-            profiles=GroupProfiles(self.groups, self.idempotency, self.clock, self.ids, self.settings),
-            contexts=ContextBuilder(self.groups, self.retriever, EstimatedTokens(), self.settings),
-            history=self.history,
-            promoting=self.promoting,
-            settings=self.settings,
-        )
+        self.memory, self.review, self.queue = self.program.memory, self.program.review, self.program.queue
+        self.admitter, self.retriever = self.program.admitter, self.program.retriever
+        self.waiting_promotions, self.recalls = self.program.waiting_promotions, self.program.recalls
+        self.counters = self.program.counters
+        self.runner, self.scheduler = self.program.digests.runner, self.program.digests.scheduler
+
+    def _make_model(self, choice: ModelChoice) -> Embedder:
+        raise AssertionError(f"no test migrates to {choice.model}")
 
 
 def said(content: str = LONG, group_id: str | None = "g", **metadata: object) -> NewCapture:

@@ -9,9 +9,7 @@ import structlog
 
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
-from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.records import Principal
-from clearwell.stores.postgres.words import groups_to_index, index_again
 
 log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
@@ -30,7 +28,7 @@ async def sweep(clearwell: Clearwell) -> int:
     """
     if clearwell.queue.length >= SWEEP_LIMIT:
         return 0
-    due = await clearwell.admissions.pending(limit=SWEEP_LIMIT)
+    due = await clearwell.stores.admissions.pending(limit=SWEEP_LIMIT)
     for one in due:
         clearwell.queue.offer(one.group_id, one.log_id)
     return len(due)
@@ -39,26 +37,26 @@ async def sweep(clearwell: Clearwell) -> int:
 async def tidy(clearwell: Clearwell) -> None:
     """Remove expired entries and answers."""
     await clearwell.memory.cleanup_working_memory(by=Principal.local("worker"))
-    await clearwell.idempotency.expire()
+    await clearwell.stores.idempotency.expire()
 
 
 async def index(clearwell: Clearwell) -> int:
     """Make the words of groups anew that an older tokenizer made, some groups a round; how many there were."""
-    groups = await groups_to_index(clearwell.database, Bm25(), limit=INDEX_LIMIT)
+    groups = await clearwell.stores.lexical_index.find_outdated_groups(limit=INDEX_LIMIT)
     for group_id in groups:
-        chunks = await index_again(clearwell.database, Bm25(), group_id)
+        chunks = await clearwell.stores.lexical_index.rebuild_group(group_id)
         log.info("words made anew", chunks=chunks)
     return len(groups)
 
 
 async def look_after_digests(clearwell: Clearwell) -> int:
     """Every digest that has not ended has a job that somebody does; how many were found without."""
-    digests = clearwell.digests
-    taken_up = await digests.jobs.take_up()
-    waiting = await digests.jobs.queued()
-    lost = [one for one in await digests.runs.open_runs() if one.digest_id not in waiting]
+    stores = clearwell.stores
+    taken_up = await stores.digest_queue.take_up()
+    waiting = await stores.digest_queue.queued()
+    lost = [one for one in await stores.digest_runs.open_runs() if one.digest_id not in waiting]
     for one in lost:
-        await digests.jobs.put(one.group_id, one.digest_id)
+        await stores.digest_queue.put(one.group_id, one.digest_id)
     return taken_up + len(lost)
 
 
@@ -116,7 +114,7 @@ async def build_indexes(clearwell: Clearwell) -> None:
 
 async def _indexed(clearwell: Clearwell, *, told: bool) -> bool:
     """One look; whether it was told that this login cannot build. Once is enough."""
-    changes = await clearwell.indexes.keep((await clearwell.models.to_write()).model)
+    changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.to_write()).model)
     if changes.not_owner and not told:
         log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
     for group_id in changes.built:
@@ -155,7 +153,7 @@ async def beat(clearwell: Clearwell) -> None:
     """Let other processes know that this one settles captures, and how: they leave that to it where they differ."""
     while True:
         try:
-            await clearwell.beats.beat(lasts=BEAT_LASTS)
+            await clearwell.stores.heartbeats.beat(lasts=BEAT_LASTS)
         except Unavailable as error:
             log.debug("not known as a worker", reason=error.code)
         await asyncio.sleep(BEAT_SECONDS)
@@ -175,15 +173,14 @@ async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
 
 async def _stop_beating(clearwell: Clearwell) -> None:
     with suppress(Unavailable):
-        await clearwell.beats.stop()
+        await clearwell.stores.heartbeats.stop()
 
 
 @asynccontextmanager
 async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> AsyncIterator[None]:
     """The part of the worker that makes digests: those that somebody asks for, and those that are due."""
-    digests = clearwell.digests
     looking = work_at_digests(clearwell, scheduled=scheduled)
-    async with digests.jobs.working(digests.runner.run), _as_long(looking, "digests"):
+    async with clearwell.stores.digest_queue.working(clearwell.digests.runner.run), _as_long(looking, "digests"):
         yield
 
 

@@ -10,13 +10,11 @@ import psycopg
 from clearwell.adapters.http import answers, review_answers
 from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.review import Wanted
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Action, InsightState, Principal, Vector
 from clearwell.settings import Settings
-from clearwell.stores.postgres.words import index_again
 from clearwell.testing import WordEmbedder
 from tests.conftest import opened
 from tests.insights import put_insight, rows
@@ -111,7 +109,7 @@ async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there
         assert await clearwell.waiting_promotions.due() == 1
         assert await living(clearwell) == [(new.id,)]
         kept = [await rows(clearwell, one) for one in (WORDS, COUNTS)]
-        await index_again(clearwell.database, Bm25(), "g")
+        await clearwell.stores.lexical_index.rebuild_group("g")
         assert kept == [await rows(clearwell, one) for one in (WORDS, COUNTS)]
         seams = "SELECT count(DISTINCT coalesce(valid_to, promoted_at)) FROM memories"
         assert await rows(clearwell, seams) == [(1,)], "one ends when the other begins"
@@ -160,7 +158,7 @@ async def test_words_are_as_if_made_anew_after_memories_left_and_came_back(clear
             assert undone is not None
             await clearwell.review.undo("g", undone, by=PERSON)
         kept = [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
-        await index_again(clearwell.database, Bm25(), "g")
+        await clearwell.stores.lexical_index.rebuild_group("g")
         assert kept == [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
 
 

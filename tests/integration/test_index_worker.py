@@ -1,5 +1,7 @@
 """The worker builds the index of a group that has become large, and searches go on."""
 
+import psycopg
+
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewMemory
 from clearwell.settings import Settings
@@ -10,7 +12,7 @@ from tests.waiting import until
 
 
 async def test_a_group_that_grows_large_is_indexed_in_the_background(
-    settings: Settings, offline_embedder: OfflineEmbedder
+    settings: Settings, database_url: str, offline_embedder: OfflineEmbedder
 ) -> None:
     settings = settings.model_copy(update={"exact_scan_rows": 5})
     texts = [NewMemory(content=f"Room {number} has {number + 3} chairs and one table.") for number in range(8)]
@@ -19,8 +21,9 @@ async def test_a_group_that_grows_large_is_indexed_in_the_background(
         async with worker(running):
 
             async def indexed() -> bool:
-                await running.large.look()
-                return ("g", offline_embedder.model) in running.large.known
+                with psycopg.connect(database_url) as connection:
+                    rows = connection.execute("SELECT model FROM group_indexes WHERE state = 'ready'").fetchall()
+                return rows == [(offline_embedder.model,)]
 
             await until(indexed)
             found = await running.memory.retrieve("How many chairs are in room 6?", "g", by=PERSON)

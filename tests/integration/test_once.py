@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from clearwell.app import Clearwell, assemble
+from clearwell.app import Clearwell, TimeOrderedIds, build, open_stores
 from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.ports import Settled
 from clearwell.records import Admission, Principal, WorkingEntry
@@ -63,8 +63,11 @@ class Machine(RuleBasedStateMachine):
         return self.loop.run(wait())
 
     def start(self) -> None:
-        self.clearwell: Clearwell = assemble(
-            self.settings, self.database, self.redis_url, WordEmbedder(), clock=self.clock
+        ids = TimeOrderedIds()
+        self.opened = open_stores(self.settings, self.database, self.redis_url, self.clock, ids)
+        stores = self.run(self.opened.__aenter__())
+        self.clearwell: Clearwell = build(
+            self.settings, stores, self.clock, ids, embedder=WordEmbedder(), make_model=lambda _: WordEmbedder()
         )
 
     def text(self) -> str:
@@ -104,7 +107,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.run(self.clearwell.queue.close())
-        self.run(self.clearwell.working.close())
+        self.run(self.opened.__aexit__(None, None, None))
         self.start()
 
     @rule(hours=st.integers(min_value=1, max_value=13))
@@ -154,7 +157,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.run(self.clearwell.queue.close())
-        self.run(self.clearwell.working.close())
+        self.run(self.opened.__aexit__(None, None, None))
         self.run(self.database.close())
         self.redis.close()
         self.loop.close()

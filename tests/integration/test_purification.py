@@ -63,7 +63,7 @@ async def test_a_key_of_another_type_is_told_and_mended_by_a_rebuild(clearwell: 
     found = await clearwell.memory.retrieve(OTHER, "g", by=AGENT)
     assert (found.degraded, [one.id for one in found.items]) == (("working_memory_damaged",), [verified.id])
     with pytest.raises(WorkingMemoryUnavailable, match="clearwell working rebuild --group g"):
-        await clearwell.working.remove("g", kept.id)
+        await clearwell.stores.working.remove("g", kept.id)
     await clearwell.memory.rebuild_working_memory("g", by=PERSON)
     assert [one.id for one in await clearwell.memory.working_memory("g", by=AGENT)] == [kept.id]
     assert (await clearwell.memory.retrieve(OTHER, "g", by=AGENT)).degraded == ()

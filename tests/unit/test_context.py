@@ -159,7 +159,7 @@ class DownGroups(MemoryGroups):
 
 
 async def test_parts_that_are_down_are_named_and_the_rest_is_built() -> None:
-    path = Path(working=DownWorking(ManualClock()), groups=DownGroups())
+    path = Path(working=DownWorking(ManualClock()), prompts=DownGroups())
     await path.memory.promote("g", SHARED, by=PERSON)
     built = await path.memory.build_context("g", ContextRequest(proposal=PROPOSAL), by=AGENT)
     assert built.degraded == ("prompts", "working_memory")

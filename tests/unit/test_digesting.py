@@ -108,7 +108,7 @@ async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources(
     assert (insight.written_by, insight.support.agents) == (Writer.EXTRACTIVE, 2)
     assert GATEWAY in insight.summary
     assert insight.embedding_model == "words"
-    assert all(one.embedding is not None for one in await path.digests.undecided("g", "words"))
+    assert all(one.embedding is not None for one in await path.digest_store.undecided("g", "words"))
     assert digest.report["without_vector"] == 0
     assert (short in shown(digest)) or path.ledger.marks[("g", short)].considered == 1
 
@@ -242,14 +242,14 @@ async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to
     failed = await made(path)
     assert (failed.status, failed.note) == (DigestStatus.FAILED, "digest_failed")
     assert "ask for a digest again" in str(failed.explanation("en"))
-    assert [event.action for event in path.digests.events] == ["request digest", "give up digest"]
+    assert [event.action for event in path.digest_store.events] == ["request digest", "give up digest"]
 
 
 async def test_a_digest_whose_tries_never_end_is_given_up() -> None:
     path = Path(Settings(digest_attempts=2))
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     for _ in range(2):
-        await path.digests.take("g", asked, at=path.clock.now())  # and the process is killed
+        await path.digest_store.take("g", asked, at=path.clock.now())  # and the process is killed
     assert await path.runner.run("g", asked) is None
     found = await path.memory.digest(asked, by=PERSON)
     assert (found.status, found.note) == (DigestStatus.FAILED, "digest_gave_up")
@@ -272,7 +272,7 @@ async def test_people_ask_for_digests_and_agents_do_not() -> None:
     elsewhere = replace(PERSON, groups=frozenset({"other"}))
     with pytest.raises(NotFound):
         await path.memory.digest(first, by=elsewhere)
-    assert [event.action for event in path.digests.events] == ["request digest"]
+    assert [event.action for event in path.digest_store.events] == ["request digest"]
 
 
 # schedules

@@ -90,7 +90,7 @@ async def decide(path: Path, action: Action, insight_id: UUID, **more: object) -
 
 
 async def insight(path: Path, insight_id: UUID) -> Insight:
-    found = await path.reviewed.insight("g", insight_id)
+    found = await path.review_store.insight("g", insight_id)
     assert found is not None
     return found
 

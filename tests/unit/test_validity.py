@@ -123,7 +123,7 @@ async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:
     path = Path()
     old = await path.memory.promote("g", LONG, by=PERSON)
     texts = [NewMemory(content=text, supersedes=old.id) for text in (OTHER, THIRD, OTHER)]
-    results = await path.promoting.promote("g", [*texts, NewMemory(content=OTHER, supersedes=UUID(int=1))], by=PERSON)
+    results = await path.memory.promote_many("g", [*texts, NewMemory(content=OTHER, supersedes=UUID(int=1))], by=PERSON)
     assert [getattr(one, "code", None) for one in results] == [None, "supersedes_withdrawn", None, "memory_not_found"]
     assert (results[0], verified(path)) == (replace(results[2], already=False, recorded=True), [OTHER])  # type: ignore[type-var]
 

@@ -1,25 +1,32 @@
-"""Puts the parts together. The only place that names concrete stores and models."""
+"""Puts the program together. The only package that names concrete stores and models.
 
-from clearwell.app.assembly import assemble
+``stores`` opens the stores, ``models`` makes the models, ``wiring`` builds the program from them, and ``program`` opens
+all of it as the settings say.
+"""
+
+from clearwell.app.clock import SystemClock, TimeOrderedIds
 from clearwell.app.models import configured_model, make_chat, make_embedder, make_model
-from clearwell.app.opening import open_clearwell, open_indexes, open_keys, open_memory, open_reembedding, require_model
-from clearwell.app.program import SystemClock, TimeOrderedIds
-from clearwell.app.running import Clearwell, Health
+from clearwell.app.program import open_clearwell, open_indexes, open_keys, open_memory, open_reembedding, require_model
+from clearwell.app.stores import make_stores, open_postgres, open_stores
+from clearwell.app.wiring import Clearwell, Health, build
 
 __all__ = [
     "Clearwell",
     "Health",
     "SystemClock",
     "TimeOrderedIds",
-    "assemble",
+    "build",
     "configured_model",
     "make_chat",
     "make_embedder",
     "make_model",
+    "make_stores",
     "open_clearwell",
     "open_indexes",
     "open_keys",
     "open_memory",
+    "open_postgres",
     "open_reembedding",
+    "open_stores",
     "require_model",
 ]

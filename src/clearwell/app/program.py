@@ -1,18 +1,155 @@
-"""The clock and the ids of a running program."""
+"""Opens the program that the settings describe, or a part of it, and closes it again."""
 
-from datetime import UTC, datetime
-from uuid import UUID
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
-import uuid_utils.compat
+import structlog
+
+from clearwell import comparison
+from clearwell.app.clock import SystemClock, TimeOrderedIds
+from clearwell.app.models import configured_model, make_chat, make_embedder, make_model, make_writing_chat
+from clearwell.app.stores import open_postgres, open_stores
+from clearwell.app.wiring import Clearwell, build, make_keys
+from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.reembedding.migration import Reembedder
+from clearwell.flow.reembedding.models import startable
+from clearwell.logs import configure_logs_if_nobody_has
+from clearwell.models import LLMJudge, LLMWriter
+from clearwell.ports import Embedder, InsightWriter, Judge, MoveStore
+from clearwell.records import ModelChoice
+from clearwell.servers import Servers, running_servers
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from clearwell.stores.postgres import GroupIndexes, LargeGroups, PostgresKeys, PostgresMoves
+
+log = structlog.get_logger(__name__)
 
 
-class SystemClock:
-    def now(self) -> datetime:
-        return datetime.now(UTC)
+LOADING_SECONDS = 5.0
+"""How long a model of this process takes to load, on a slow machine."""
 
 
-class TimeOrderedIds:
-    """UUIDv7: an id made later sorts after one made earlier."""
+@asynccontextmanager
+async def open_clearwell(
+    settings: Settings, servers: Servers, *, embedder: Embedder | None = None
+) -> AsyncIterator[Clearwell]:
+    """The whole program on these servers. A bundled PostgreSQL is migrated; any other must have been."""
+    configure_logs_if_nobody_has()
+    clock, ids = SystemClock(), TimeOrderedIds()
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(open_postgres(settings, servers.database_url))
+        configured = configured_model(settings) if embedder is None else None
+        if embedder is None:
+            embedder = make_embedder(settings)
+            stack.push_async_callback(embedder.close)
+        judge, writer = _open_judge(settings, stack), _open_writer(settings, stack)
+        stores = await stack.enter_async_context(open_stores(settings, database, servers.redis_url, clock, ids))
+        clearwell = build(
+            settings,
+            stores,
+            clock,
+            ids,
+            embedder=embedder,
+            make_model=lambda choice: make_model(choice, settings),
+            judge=judge,
+            writer=writer,
+        )
+        stack.push_async_callback(clearwell.queue.close)
+        stack.push_async_callback(clearwell.retriever.noted)
+        stack.push_async_callback(clearwell.models.close)
+        await require_model(stores.moves, embedder, configured)
+        await _loaded(embedder)
+        # The first search must already know whether the database moves to another model.
+        await clearwell.models.follow()
+        await clearwell.models.loaded()
+        yield clearwell
 
-    def new(self) -> UUID:
-        return uuid_utils.compat.uuid7()
+
+def _open_judge(settings: Settings, stack: AsyncExitStack) -> Judge | None:
+    chat = make_chat(settings)
+    if chat is None:
+        return None
+    stack.push_async_callback(chat.close)
+    return LLMJudge(chat, max_chars=settings.judge_max_chars)
+
+
+def _open_writer(settings: Settings, stack: AsyncExitStack) -> InsightWriter | None:
+    chat = make_writing_chat(settings)
+    if chat is None:
+        return None
+    stack.push_async_callback(chat.close)
+    return LLMWriter(chat, max_chars=settings.digest_llm_max_chars)
+
+
+@asynccontextmanager
+async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryManager]:
+    """The memory manager for a program of your own: by the environment, on bundled servers where none is named."""
+    settings = settings or Settings()
+    async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
+        yield clearwell.memory
+        await clearwell.queue.drained()
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
+    """The keys alone: they need neither working memory nor a model."""
+    async with open_postgres(settings, database_url) as database:
+        yield make_keys(settings, PostgresKeys(database), SystemClock(), TimeOrderedIds())
+
+
+@asynccontextmanager
+async def open_reembedding(
+    settings: Settings, database_url: str, *, wait: float | None = None
+) -> AsyncIterator[Reembedder]:
+    """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
+    async with open_postgres(settings, database_url) as database:
+        yield Reembedder(
+            PostgresMoves(database),
+            SystemClock(),
+            loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
+            search_seconds=settings.retrieve_timeout_seconds,
+        )
+
+
+@asynccontextmanager
+async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexes, str]]:
+    """The indexes of large groups alone, and the model that they are for."""
+    async with open_postgres(settings, database_url) as database:
+        move = await PostgresMoves(database).last()
+        model = make_embedder(settings).model if move is None else move.to_model
+        yield GroupIndexes(database, LargeGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
+
+
+async def _loaded(embedder: Embedder) -> None:
+    """Load the word lists and the model before anybody waits for them.
+
+    Without the model capture still works, and the rest says what is missing.
+    """
+    await asyncio.to_thread(comparison.features, "")
+    try:
+        await embedder.load()
+    except Unavailable as error:
+        log.error("the model cannot be loaded", reason=str(error))
+
+
+async def require_model(moves: MoveStore, embedder: Embedder, configured: ModelChoice | None = None) -> None:
+    """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
+    stored, move = await moves.models(), await moves.last()
+    usable = startable(stored, move)
+    if stored and embedder.model not in usable:
+        wanted = configured if configured is not None else ModelChoice.named(embedder.model)
+        raise ModelMismatch(
+            "model_mismatch",
+            stored=", ".join(sorted(usable)),
+            configured=embedder.model,
+            settings=next(iter(usable.values())).assignments(),
+            command=wanted.command(),
+        )
+    if embedder.model in stored:
+        (vector,) = await embedder.embed(["dimensions?"])
+        if len(vector) != stored[embedder.model]:
+            raise ModelMismatch(
+                "model_dimensions", model=embedder.model, stored=stored[embedder.model], configured=len(vector)
+            )

@@ -16,10 +16,12 @@ from clearwell.ports.digest import (
     OpenDigest,
     RejectedVector,
     Run,
+    RunDigest,
     Schedule,
 )
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, SearchQuery
+from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
 from clearwell.ports.moving import MoveStore
 from clearwell.ports.program import Clock, Ids
@@ -36,6 +38,7 @@ from clearwell.ports.quarantine import (
     TombstoneStore,
 )
 from clearwell.ports.review import TOMBSTONED, DecisionStore, Desk, RestsOn, ReviewStore, Waiting
+from clearwell.ports.stores import Stores
 from clearwell.ports.working import Recalled, RecallStore, WorkingStore
 
 __all__ = [
@@ -62,12 +65,14 @@ __all__ = [
     "Embedder",
     "Fusion",
     "GroupStore",
+    "Heartbeats",
     "IdempotencyStore",
     "Ids",
     "InsightWriter",
     "Judge",
     "KeyStore",
     "KnownVector",
+    "LexicalIndex",
     "Lexicon",
     "LongTermSearch",
     "MoveStore",
@@ -81,12 +86,15 @@ __all__ = [
     "RestsOn",
     "ReviewStore",
     "Run",
+    "RunDigest",
     "Schedule",
     "SearchQuery",
     "Settled",
     "Stored",
+    "Stores",
     "TokenCounter",
     "TombstoneStore",
+    "VectorIndexes",
     "Waiting",
     "WorkingStore",
 ]

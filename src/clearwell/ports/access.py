@@ -33,6 +33,10 @@ class IdempotencyStore(Protocol):
         """Give up a claim whose request failed, so that it can be tried again."""
         ...
 
+    async def expire(self) -> int:
+        """Remove the answers that are older than they have to be kept; how many there were."""
+        ...
+
 
 class KeyStore(Protocol):
     async def add(self, key: ApiKey, secret_hash: bytes, *, event: AuditEvent) -> None: ...

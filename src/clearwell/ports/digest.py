@@ -1,6 +1,7 @@
 """Digests: the runs, what they are made of, and who writes their words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -186,11 +187,27 @@ class DigestMaterial(Protocol):
         ...
 
 
+RunDigest = Callable[[str, UUID], Awaitable[datetime | None]]
+"""Does one try at a digest; when to try again, where there is something to try again."""
+
+
 class DigestQueue(Protocol):
     """What runs digests, now or in another process."""
 
     async def put(self, group_id: str, digest_id: UUID) -> None:
         """Have this run done soon. Once is enough: again changes nothing."""
+        ...
+
+    async def queued(self) -> frozenset[UUID]:
+        """The digests that have a job, waiting or running."""
+        ...
+
+    async def take_up(self) -> int:
+        """Put back the jobs of workers that gave no sign of life for a while; how many there were."""
+        ...
+
+    def working(self, run_digest: RunDigest) -> AbstractAsyncContextManager[None]:
+        """Run jobs as long as this lasts."""
         ...
 
 

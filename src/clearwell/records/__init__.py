@@ -40,6 +40,7 @@ from clearwell.records.ingress import (
     Tombstone,
     Verdict,
 )
+from clearwell.records.maintenance import IndexChanges
 from clearwell.records.moving import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
 from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
 from clearwell.records.promotion import Promoted, Promotion
@@ -114,6 +115,7 @@ __all__ = [
     "Group",
     "GroupChange",
     "IdempotencyKey",
+    "IndexChanges",
     "IngressCount",
     "Insight",
     "InsightSource",

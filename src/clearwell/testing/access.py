@@ -54,6 +54,12 @@ class MemoryIdempotency:
         if held is not None and held.token == claim.token and not held.done:
             del self._held[_place(claim.request)]
 
+    async def expire(self) -> int:
+        old = [place for place, held in self._held.items() if held.expires_at <= self._clock.now()]
+        for place in old:
+            del self._held[place]
+        return len(old)
+
 
 def _place(request: IdempotencyKey) -> tuple[str, str, str]:
     return request.principal, request.route, request.key

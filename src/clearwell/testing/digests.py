@@ -1,6 +1,7 @@
 """Digests in dicts, over the rows of the quarantine twin."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -12,6 +13,7 @@ from clearwell.ports import (
     OpenDigest,
     RejectedVector,
     Run,
+    RunDigest,
     Schedule,
 )
 from clearwell.records import (
@@ -271,3 +273,16 @@ class MemoryDigestQueue:
     async def put(self, group_id: str, digest_id: UUID) -> None:
         if (group_id, digest_id) not in self.waiting:
             self.waiting.append((group_id, digest_id))
+
+    async def queued(self) -> frozenset[UUID]:
+        return frozenset(digest_id for _, digest_id in self.waiting)
+
+    async def take_up(self) -> int:
+        return 0
+
+    @asynccontextmanager
+    async def working(self, run_digest: RunDigest) -> AsyncIterator[None]:
+        """Run what waits, once."""
+        while self.waiting:
+            await run_digest(*self.waiting.pop(0))
+        yield

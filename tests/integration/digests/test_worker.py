@@ -132,7 +132,7 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
         await clearwell.memory.change_group("own", change, by=PERSON)
         _run(quick, "UPDATE working_groups SET first_settled_at = first_settled_at - interval '2 minutes'")
         _run(quick, "UPDATE groups SET scheduled_at = scheduled_at - interval '2 minutes'")
-        found = {one.group_id: (one.cron, one.zone) for one in await clearwell.digests.runs.schedules()}
+        found = {one.group_id: (one.cron, one.zone) for one in await clearwell.stores.digest_runs.schedules()}
         assert found == {"own": ("* * * * *", "Asia/Shanghai"), "weekly": (None, None)}
         now = datetime.now(UTC)
         await clearwell.digests.scheduler.make_due()
@@ -145,14 +145,14 @@ async def test_a_digest_without_a_job_is_given_one(quick: Settings, offline_embe
     """As after a crash between the two."""
     async with opened(quick, offline_embedder) as clearwell:
         asked, _ = await clearwell.memory.request_digest("g", by=PERSON)
-        assert await clearwell.digests.jobs.queued() == {asked}
+        assert await clearwell.stores.digest_queue.queued() == {asked}
         assert await look_after_digests(clearwell) == 0
         _run(quick, "SET search_path = procrastinate; DELETE FROM procrastinate_jobs")
         assert await look_after_digests(clearwell) == 1
-        assert await clearwell.digests.jobs.queued() == {asked}
+        assert await clearwell.stores.digest_queue.queued() == {asked}
         async with worker(clearwell):
             assert (await until(clearwell, asked, DigestStatus.DONE)).attempts == 1
-        assert await clearwell.digests.jobs.queued() == frozenset()
+        assert await clearwell.stores.digest_queue.queued() == frozenset()
 
 
 async def test_a_worker_outlives_its_connections(quick: Settings, offline_embedder: OfflineEmbedder) -> None:

@@ -5,8 +5,7 @@ import pytest
 
 from clearwell.app import Clearwell, SystemClock
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.stores.postgres import PostgresDecisions, PostgresLongTerm, open_database
-from clearwell.stores.postgres.words import index_again
+from clearwell.stores.postgres import PostgresDecisions, PostgresLexicalIndex, PostgresLongTerm, open_database
 from clearwell.testing import MemoryLongTerm
 from clearwell.worker import index, worker
 from tests.contract.ports import START
@@ -34,10 +33,10 @@ async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_u
     plain.hold([said(number) for number in range(7) if number != 1])
     with psycopg.connect(database_url, autocommit=True) as owner:
         before = owner.execute(COUNTS).fetchall()
-        assert await index_again(database, Bm25(), "g") == 7
+        assert await PostgresLexicalIndex(database, Bm25()).rebuild_group("g") == 7
         assert owner.execute(COUNTS).fetchall() == before
         owner.execute("UPDATE memories SET valid_to = %s WHERE id = %s", (START, said(1)[0].memory_id))
-        assert await index_again(database, Bm25(), "g") == 6
+        assert await PostgresLexicalIndex(database, Bm25()).rebuild_group("g") == 6
         assert owner.execute(COUNTS).fetchall()[0] == (0, 6)
     for text in QUESTIONS:
         expected = {one.memory.id: one.rank for one in await plain.search(query(text))}

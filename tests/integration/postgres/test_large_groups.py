@@ -9,11 +9,10 @@ import pytest
 
 from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.ports import SearchQuery
-from clearwell.records import Memory, Promotion, Vector
+from clearwell.records import IndexChanges, Memory, Promotion, Vector
 from clearwell.stores.postgres import (
     Database,
     GroupIndexes,
-    IndexChanges,
     LargeGroups,
     PostgresDecisions,
     PostgresLongTerm,
@@ -109,14 +108,14 @@ async def test_only_a_large_group_gets_indexes_and_loses_them_when_it_shrinks(
 ) -> None:
     await fill(database, HOSTILE, LARGE)
     await fill(database, "small", 20, first=1000)
-    assert await indexes.keep("m") == IndexChanges(built=(HOSTILE,))
+    assert await indexes.maintain("m") == IndexChanges(built=(HOSTILE,))
     assert len(names(database_url)) == 2
-    assert await indexes.keep("m") == IndexChanges()
+    assert await indexes.maintain("m") == IndexChanges()
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute("UPDATE group_terms SET chunks = %s WHERE group_id = %s AND dimension = 0", (ROWS - 1, HOSTILE))
-        assert await indexes.keep("m") == IndexChanges(), "a group at the border does not come and go"
+        assert await indexes.maintain("m") == IndexChanges(), "a group at the border does not come and go"
         owner.execute("UPDATE group_terms SET chunks = 10 WHERE group_id = %s AND dimension = 0", (HOSTILE,))
-    assert await indexes.keep("m") == IndexChanges(dropped=(HOSTILE,))
+    assert await indexes.maintain("m") == IndexChanges(dropped=(HOSTILE,))
     assert names(database_url) == []
 
 
@@ -124,14 +123,14 @@ async def test_a_build_that_was_killed_is_begun_again(
     database: Database, indexes: GroupIndexes, database_url: str
 ) -> None:
     await fill(database, "g", LARGE)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     built = names(database_url)
     with psycopg.connect(database_url, autocommit=True) as owner:
         # What a killed CREATE INDEX CONCURRENTLY leaves behind.
         owner.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (built[0],))
         owner.execute("UPDATE group_indexes SET state = 'building'")
     assert len(names(database_url)) == 1
-    assert await indexes.keep("m") == IndexChanges(built=("g",))
+    assert await indexes.maintain("m") == IndexChanges(built=("g",))
     assert names(database_url) == built
 
 
@@ -139,9 +138,9 @@ async def test_one_process_builds_at_a_time(database: Database, indexes: GroupIn
     await fill(database, "g", LARGE)
     with psycopg.connect(database_url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(hashtextextended('clearwell:indexes', 0))")
-        assert await indexes.keep("m") == IndexChanges()
+        assert await indexes.maintain("m") == IndexChanges()
         assert names(database_url) == []
-    assert await indexes.keep("m") == IndexChanges(built=("g",))
+    assert await indexes.maintain("m") == IndexChanges(built=("g",))
 
 
 async def test_a_login_that_owns_nothing_builds_nothing_and_says_so(database: Database, database_url: str) -> None:
@@ -158,7 +157,7 @@ async def test_a_login_that_owns_nothing_builds_nothing_and_says_so(database: Da
         prepare=True,
     )
     try:
-        changes = await GroupIndexes(plain, LargeGroups(plain), ManualClock(), rows=ROWS).keep("m")
+        changes = await GroupIndexes(plain, LargeGroups(plain), ManualClock(), rows=ROWS).maintain("m")
         assert changes == IndexChanges(not_owner=True)
     finally:
         await plain.close()
@@ -172,7 +171,7 @@ async def test_the_same_is_found_by_the_indexes(
     database: Database, large: LargeGroups, indexes: GroupIndexes, text: str | None
 ) -> None:
     await fill(database, "g", LARGE)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     exact, by_index = PostgresLongTerm(database), PostgresLongTerm(database, large=large)
     for vector in vectors(12, seed=5):
         query = wanted("g", vector, text)
@@ -185,7 +184,7 @@ async def test_what_is_promoted_later_is_found_and_what_is_no_longer_valid_is_no
     database: Database, large: LargeGroups, indexes: GroupIndexes, database_url: str
 ) -> None:
     await fill(database, "g", LARGE)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     await fill(database, "g", 30, first=2000)
     later = memories("g", 30, first=2000)[3][1][0]
     assert later.embedding is not None
@@ -203,7 +202,7 @@ async def test_another_group_is_not_reached_through_the_indexes(
 ) -> None:
     await fill(database, "g", LARGE)
     await fill(database, "h", LARGE, first=5000)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     terms = [*Bm25().dimensions(" ".join(WORDS))]
     look = "SELECT count(*) AS places FROM clearwell_worded(%(terms)s)"
     assert (await database.run(Role.AGENT, "g", look, {"terms": terms}))[0]["places"] == LARGE
@@ -217,7 +216,7 @@ async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
     database: Database, indexes: GroupIndexes
 ) -> None:
     await fill(database, HOSTILE, LARGE)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     (vector,) = vectors(1, seed=3)
     asking = wanted(HOSTILE, vector, "lantern meadow")
     params = {"group_id": HOSTILE, "embedding": to_column(vector), "model": "m", "agent_id": None, "limit": 13}
@@ -241,7 +240,7 @@ async def test_words_are_found_by_the_inverted_index_and_not_by_reading_rows(
     database: Database, indexes: GroupIndexes, database_url: str
 ) -> None:
     await fill(database, HOSTILE, LARGE)
-    await indexes.keep("m")
+    await indexes.maintain("m")
     with psycopg.connect(database_url) as owner:
         owner.execute("SET ROLE clearwell_finder")
         owner.execute("SET enable_seqscan = off")

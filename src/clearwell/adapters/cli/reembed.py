@@ -14,10 +14,9 @@ from clearwell.app import configured_model, make_model, open_indexes, open_reemb
 from clearwell.flow.reembedding.migration import Progress as Report
 from clearwell.flow.reembedding.migration import Reembedded
 from clearwell.ports import Embedder
-from clearwell.records import OFFLINE_MODEL, ModelChoice
+from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice
 from clearwell.servers import running_postgres
 from clearwell.settings import Settings
-from clearwell.stores.postgres import IndexChanges
 
 OFFLINE = ("offline", OFFLINE_MODEL)
 STEPS = 10
@@ -82,7 +81,7 @@ async def _indexed(settings: Settings) -> IndexChanges:
         running_postgres(settings) as postgres,
         open_indexes(settings, postgres.url) as (indexes, model),
     ):
-        return await indexes.keep(model)
+        return await indexes.maintain(model)
 
 
 async def _moved(

@@ -21,7 +21,7 @@ LOOK_SECONDS = 0.2
 async def settles_here(clearwell: Clearwell) -> bool:
     """Not where servers run and none of them would decide as this process."""
     try:
-        return not await clearwell.beats.leaves_to_others()
+        return not await clearwell.stores.heartbeats.leaves_to_others()
     except WorkingMemoryUnavailable:
         return True
 

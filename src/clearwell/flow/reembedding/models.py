@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import ModelsMoved, Unavailable
-from clearwell.flow.reembedding.scale import MaterialReader, Scale, equivalent, on_scale, scale_of
+from clearwell.flow.reembedding.scale import Measure, Scale, equivalent, on_scale, scale_of
 from clearwell.ports import Embedder, LongTermSearch, MoveStore, SearchQuery
 from clearwell.records import Found, Memory, ModelChoice, Move
 
@@ -131,7 +131,7 @@ class MovingLongTerm:
         asker, its = self._scale(self._models.embedder), self._scale(other)
         fusion, shift = on_scale(query.fusion, asker, its)
         found = await self._longterm.search(replace(query, embedding=vector, model=other.model, fusion=fusion))
-        reading: MaterialReader = "similarity" if query.asked is None else "relevance"
+        reading: Measure = "similarity" if query.asked is None else "relevance"
         return [
             replace(
                 one,

@@ -10,7 +10,7 @@ from clearwell.ports import Embedder, Fusion
 
 NARROWEST = 0.05
 GRID = np.linspace(-1.0, 1.0, 401)
-MaterialReader = Literal["relevance", "similarity"]
+Measure = Literal["relevance", "similarity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,15 @@ class Scale:
 
     low: float
     high: float
-    curves: dict[MaterialReader, npt.NDArray[np.float64]]
+    curves: dict[Measure, npt.NDArray[np.float64]]
 
     def along(self, cosine: float, other: "Scale") -> float:
         """The place in this span that the cosine has in the other's."""
         return self.low + (cosine - other.low) * (self.high - self.low) / (other.high - other.low)
 
-    def at(self, value: float, reading: MaterialReader, *, otherwise: float) -> float:
+    def at(self, value: float, measure: Measure, *, otherwise: float) -> float:
         """Where this value is read; beyond the ends, where the curve is flat, rather ``otherwise``."""
-        curve = self.curves[reading]
+        curve = self.curves[measure]
         if value <= curve[0]:
             return float(max(-1.0, min(otherwise, GRID[np.searchsorted(curve, curve[0], side="right") - 1])))
         if value >= curve[-1]:
@@ -51,7 +51,7 @@ def on_scale(fusion: Fusion, asker: Scale, other: Scale) -> tuple[Fusion, float]
     return replace(fusion, dense=dense), fusion.dense * asker.low - dense * other.low
 
 
-def equivalent(cosine: float, other: Scale, asker: Scale, reading: MaterialReader) -> float:
+def equivalent(cosine: float, other: Scale, asker: Scale, measure: Measure) -> float:
     """The cosine at which the asker reads what the other reads at this one."""
-    value = float(np.interp(cosine, GRID, other.curves[reading]))
-    return asker.at(value, reading, otherwise=asker.along(cosine, other))
+    value = float(np.interp(cosine, GRID, other.curves[measure]))
+    return asker.at(value, measure, otherwise=asker.along(cosine, other))

@@ -7,7 +7,7 @@ from clearwell.stores.postgres.decisions import PostgresDecisions
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
-from clearwell.stores.postgres.indexing import GroupIndexes, IndexChanges
+from clearwell.stores.postgres.indexing import GroupIndexes
 from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.large import LargeGroups
@@ -18,11 +18,11 @@ from clearwell.stores.postgres.moves import PostgresMoves
 from clearwell.stores.postgres.quarantine import PostgresQuarantine
 from clearwell.stores.postgres.review import PostgresReview
 from clearwell.stores.postgres.tombstones import PostgresTombstones
+from clearwell.stores.postgres.words import PostgresLexicalIndex
 
 __all__ = [
     "Database",
     "GroupIndexes",
-    "IndexChanges",
     "LargeGroups",
     "PostgresAdmissions",
     "PostgresAudit",
@@ -35,6 +35,7 @@ __all__ = [
     "PostgresIdempotency",
     "PostgresJobs",
     "PostgresKeys",
+    "PostgresLexicalIndex",
     "PostgresLongTerm",
     "PostgresMoves",
     "PostgresQuarantine",

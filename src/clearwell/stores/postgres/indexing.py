@@ -7,7 +7,6 @@ record that says ``building``; the next one that looks removes the one and start
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import structlog
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.ports import Clock
+from clearwell.records import IndexChanges
 from clearwell.stores.postgres.database import Database, Role, first_line, translated_errors
 from clearwell.stores.postgres.large import LargeGroups
 from clearwell.stores.postgres.queries import query
@@ -27,16 +27,6 @@ TRY_AGAIN: Final = timedelta(hours=1)
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexChanges:
-    """What one look has done: groups indexed, groups whose indexes were dropped, groups that could not be indexed."""
-
-    built: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    not_owner: bool = False
-
-
 class GroupIndexes:
     """Sees to it that groups above ``rows`` chunks have their indexes, and that groups under half of it have none."""
 
@@ -46,7 +36,7 @@ class GroupIndexes:
         self._clock = clock
         self._rows = rows
 
-    async def keep(self, model: str) -> IndexChanges:
+    async def maintain(self, model: str) -> IndexChanges:
         """Look once. Where there is nothing to do this costs two small statements."""
         to_build, to_leave = await self._due(model)
         if not to_build and not to_leave:

@@ -6,7 +6,7 @@ code, in UTC, while the schedules of groups are rows with a time zone.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from uuid import UUID
@@ -20,15 +20,13 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from clearwell.errors import DatabaseUnavailable
+from clearwell.ports.digest import RunDigest
 from clearwell.stores.postgres.database import first_line
 from clearwell.stores.postgres.queries import query
 
 log = structlog.get_logger(__name__)
 QUEUE, DIGEST = "digests", "digest"
 STOP_SECONDS = 10.0
-
-RunDigest = Callable[[str, UUID], Awaitable[datetime | None]]
-"""Does one try at a digest; when to try again, where there is something to try again."""
 
 
 class TryAgain(Exception):

@@ -158,38 +158,44 @@ def _counted_for(
     ]
 
 
-async def index_again(database: Database, lexicon: Lexicon, group_id: str) -> int:
-    """Make the words of a group anew from its living chunks; how many there are.
+class PostgresLexicalIndex:
+    """The terms of verified chunks, made by one lexicon."""
 
-    For chunks from before there were words, for another tokenizer, and after chunks were superseded or forgotten:
-    neighbours and counts then know nothing of them any more. One transaction: searches see the old words or the new.
-    """
-    async with database.transaction(Role.WORKER, group_id) as transaction:
-        params = {"group_id": group_id}
-        _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
-        words = Words(lexicon, group_id, [Living(**row) for row in rows])
-        # Reading ten thousand texts takes seconds, in which others are to be answered.
-        placed = await asyncio.to_thread(words.placed, [[], *([] for _ in words.sessions)])
-        changed = await asyncio.to_thread(words.changed)
-        await transaction.run(
-            [
-                (query("forget_terms"), params),
-                (query("forget_authors"), params),
-                *(
-                    (query("place_again"), {**params, "id": chunk.id, "chunk_no": chunk.chunk_no, **more})
-                    for chunk, more in placed
-                ),
-                *changed,
-                (query("mark_indexed"), {**params, "tokenizer_version": lexicon.version}),
-            ]
-        )
-        return len(rows)
+    def __init__(self, database: Database, lexicon: Lexicon) -> None:
+        self._database = database
+        self._lexicon = lexicon
 
+    async def find_outdated_groups(self, *, limit: int) -> list[str]:
+        params = {"tokenizer_version": self._lexicon.version, "limit": limit}
+        rows = await self._database.run(Role.WORKER, None, query("groups_to_index"), params)
+        return [row["group_id"] for row in rows]
 
-async def groups_to_index(database: Database, lexicon: Lexicon, *, limit: int) -> list[str]:
-    """Groups whose words were made by another tokenizer, or before there were words."""
-    params = {"tokenizer_version": lexicon.version, "limit": limit}
-    return [row["group_id"] for row in await database.run(Role.WORKER, None, query("groups_to_index"), params)]
+    async def rebuild_group(self, group_id: str) -> int:
+        """Make the terms of a group again from its living chunks; how many there are.
+
+        For chunks from before there were terms, for another tokenizer, and after chunks were superseded or forgotten,
+        so that neighbours and counts no longer include them. One transaction: searches see the old terms or the new.
+        """
+        async with self._database.transaction(Role.WORKER, group_id) as transaction:
+            params = {"group_id": group_id}
+            _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
+            words = Words(self._lexicon, group_id, [Living(**row) for row in rows])
+            # Reading ten thousand texts takes seconds, in which others are to be answered.
+            placed = await asyncio.to_thread(words.placed, [[], *([] for _ in words.sessions)])
+            changed = await asyncio.to_thread(words.changed)
+            await transaction.run(
+                [
+                    (query("forget_terms"), params),
+                    (query("forget_authors"), params),
+                    *(
+                        (query("place_again"), {**params, "id": chunk.id, "chunk_no": chunk.chunk_no, **more})
+                        for chunk, more in placed
+                    ),
+                    *changed,
+                    (query("mark_indexed"), {**params, "tokenizer_version": self._lexicon.version}),
+                ]
+            )
+            return len(rows)
 
 
 def _session(chunk: Indexed) -> Session:

@@ -1,0 +1,135 @@
+"""Opens the stores on real servers. Nothing else names the concrete ones."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+
+import redis.asyncio as redis
+
+from clearwell.flow.ingress.fingerprint import fingerprint
+from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.ports import BackOff, Clock, Ids, Stores
+from clearwell.settings import Settings
+from clearwell.stores.postgres import (
+    Database,
+    GroupIndexes,
+    LargeGroups,
+    PostgresAdmissions,
+    PostgresAudit,
+    PostgresCaptures,
+    PostgresDecisions,
+    PostgresDigestMaterial,
+    PostgresDigestRuns,
+    PostgresDigests,
+    PostgresGroups,
+    PostgresIdempotency,
+    PostgresJobs,
+    PostgresKeys,
+    PostgresLexicalIndex,
+    PostgresLongTerm,
+    PostgresMoves,
+    PostgresQuarantine,
+    PostgresReview,
+    PostgresTombstones,
+    Role,
+    migrate,
+    open_database,
+    require_schema,
+)
+from clearwell.stores.valkey import ValkeyBeats, ValkeyRecalls, ValkeyWorking, open_client
+
+
+@asynccontextmanager
+async def open_stores(
+    settings: Settings, database: Database, redis_url: str, clock: Clock, ids: Ids
+) -> AsyncIterator[Stores]:
+    """All stores on an open database and the Valkey at this address, as long as this lasts."""
+    async with AsyncExitStack() as stack:
+        jobs = _make_jobs(settings, database)
+        await jobs.open()
+        stack.push_async_callback(jobs.close)
+        client = open_client(
+            redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds
+        )
+        stack.push_async_callback(client.aclose)
+        large = LargeGroups(database)
+        stack.push_async_callback(large.close)
+        # The first search must already know which groups have indexes.
+        await large.look()
+        yield make_stores(settings, database, client, large, jobs, clock, ids)
+
+
+def make_stores(
+    settings: Settings,
+    database: Database,
+    client: redis.Redis,
+    large: LargeGroups,
+    jobs: PostgresJobs,
+    clock: Clock,
+    ids: Ids,
+) -> Stores:
+    """All stores on connections that somebody else opens and closes."""
+    return Stores(
+        captures=PostgresCaptures(database),
+        quarantine=PostgresQuarantine(database),
+        admissions=_make_admissions(settings, database, clock),
+        working=ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes),
+        recalls=ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)),
+        tombstones=PostgresTombstones(database),
+        longterm=PostgresLongTerm(database, large=large),
+        longterm_for_worker=PostgresLongTerm(database, Role.WORKER, large=large),
+        longterm_for_reviewer=PostgresLongTerm(database, Role.REVIEWER, large=large),
+        digests=PostgresDigests(database),
+        digest_runs=PostgresDigestRuns(database),
+        digest_material=PostgresDigestMaterial(database),
+        digest_queue=jobs,
+        decisions=PostgresDecisions(database, Bm25(), clock),
+        review=PostgresReview(database),
+        groups=PostgresGroups(database),
+        keys=PostgresKeys(database),
+        audit=PostgresAudit(database),
+        idempotency=PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours)),
+        moves=PostgresMoves(database),
+        lexical_index=PostgresLexicalIndex(database, Bm25()),
+        vector_indexes=GroupIndexes(database, large, clock, rows=settings.exact_scan_rows),
+        heartbeats=ValkeyBeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
+    )
+
+
+@asynccontextmanager
+async def open_postgres(settings: Settings, url: str) -> AsyncIterator[Database]:
+    """The database at this address, as long as this lasts. A bundled one is migrated; any other must have been."""
+    if settings.database_url is None:
+        await migrate(url)
+    else:
+        await require_schema(url)
+    database = await open_database(
+        url,
+        pool_min=settings.postgres_pool_min,
+        pool_max=settings.postgres_pool_max,
+        connect_seconds=settings.postgres_connect_seconds,
+        statement_seconds=settings.postgres_statement_seconds,
+        prepare=settings.postgres_prepare,
+    )
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def _make_admissions(settings: Settings, database: Database, clock: Clock) -> PostgresAdmissions:
+    back_off = BackOff(
+        first=timedelta(seconds=settings.judge_retry_seconds),
+        longest=timedelta(seconds=settings.judge_longest_wait_seconds),
+    )
+    ttl = timedelta(seconds=settings.working_ttl_seconds)
+    return PostgresAdmissions(database, clock, ttl=ttl, judge_back_off=back_off)
+
+
+def _make_jobs(settings: Settings, database: Database) -> PostgresJobs:
+    return PostgresJobs(
+        database.url,
+        connect_seconds=settings.postgres_connect_seconds,
+        statement_seconds=settings.postgres_statement_seconds,
+        stalled_seconds=settings.digest_stalled_seconds,
+    )

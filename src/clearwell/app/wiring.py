@@ -1,0 +1,227 @@
+"""Builds the program from ports: from the real stores, or in tests from their in-memory twins."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from clearwell.errors import Unavailable
+from clearwell.flow.access.gate import Gate
+from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.capture.intake import Intake
+from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.context.builder import ContextBuilder
+from clearwell.flow.context.retrieval_node import HistoryRetriever
+from clearwell.flow.context.tokens import EstimatedTokens
+from clearwell.flow.counters import Counters
+from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
+from clearwell.flow.groups import GroupProfiles
+from clearwell.flow.ingress.admission import Admitter
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.promotion.chunks import Chunker
+from clearwell.flow.promotion.lifting import TombstoneLifter
+from clearwell.flow.promotion.promoter import Promoter
+from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.flow.reembedding.models import Models, MovingLongTerm
+from clearwell.flow.retrieval.retriever import Retriever
+from clearwell.flow.review import AtDesk, Deciding, Gauges, Retracting, Reviewing, Showing, Undoing
+from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
+from clearwell.flow.working.recalls import RecallLog
+from clearwell.flow.working.removal import EntryRemover
+from clearwell.flow.working.usage import UsageRecorder
+from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, Stores
+from clearwell.records import ModelChoice
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``ready`` once PostgreSQL is reachable and migrated and the model has embedded; the rest is ``degraded``."""
+
+    ready: bool
+    problems: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """The parts that accept requests for digests, find those that are due, and make them."""
+
+    requests: DigestRequests
+    scheduler: DigestScheduler
+    runner: DigestRunner
+
+
+@dataclass(frozen=True, slots=True)
+class Clearwell:
+    """The program: its parts in the order of the path, and the stores that it was built from."""
+
+    settings: Settings
+    stores: Stores
+    memory: MemoryManager
+    admitter: Admitter
+    queue: AdmissionQueue
+    rebuilder: WorkingMemoryRebuilder
+    recalls: RecallLog
+    digests: Digests
+    review: Reviewing
+    waiting_promotions: WaitingPromotions
+    retriever: Retriever
+    history: HistoryRetriever
+    uses: UsageRecorder
+    keys: KeyRing
+    counters: Counters
+    gauges: Gauges
+    models: Models
+    embedder: Embedder
+
+    async def health(self) -> Health:
+        """Ask every part at once, each for at most the time that retrieval would wait for it."""
+        parts: dict[str, Awaitable[object]] = {
+            "database": self.stores.longterm.ping(),
+            "working_memory": self.stores.working.ping(),
+            "embedder": self.embedder.embed(["ready?"]),
+        }
+        answers = await asyncio.gather(*(self._find_problem(asked) for asked in parts.values()))
+        problems = {name: problem for name, problem in zip(parts, answers, strict=True) if problem is not None}
+        return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
+
+    async def _find_problem(self, asked: Awaitable[object]) -> str | None:
+        seconds = self.settings.retrieve_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await asked
+        except Unavailable as error:
+            return str(error)
+        except TimeoutError:
+            return f"no answer in {seconds:g} s"
+        return None
+
+
+def make_keys(settings: Settings, keys: KeyStore, clock: Clock, ids: Ids) -> KeyRing:
+    remember = timedelta(seconds=settings.key_memory_seconds)
+    patience = timedelta(seconds=settings.retrieve_timeout_seconds)
+    return KeyRing(keys, clock, ids, remember=remember, patience=patience)
+
+
+def build(
+    settings: Settings,
+    stores: Stores,
+    clock: Clock,
+    ids: Ids,
+    *,
+    embedder: Embedder,
+    make_model: Callable[[ModelChoice], Embedder],
+    judge: Judge | None = None,
+    writer: InsightWriter | None = None,
+) -> Clearwell:
+    """The program on these stores and models. ``make_model`` makes the other model of a migration."""
+    models = Models(embedder, stores.moves, make_model)
+    counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
+    gate, chunker = Gate(stores.audit, clock, ids), Chunker(embedder, settings, models)
+    known = MovingLongTerm(stores.longterm_for_worker, models)
+    knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
+    admitter = Admitter(stores.admissions, stores.working, knowledge, embedder, judge, counters, clock, settings)
+    queue = AdmissionQueue(admitter, batch=settings.admission_batch)
+    rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.working, knowledge, clock, settings)
+    longterm = MovingLongTerm(stores.longterm, models)
+    retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
+    history = HistoryRetriever(retriever, clock, settings)
+    promoter = Promoter(knowledge, chunker, clock, ids)
+    promoting = Promoting(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
+    digests = _build_digests(settings, stores, knowledge, embedder, writer, clock, ids)
+    nearby = MovingLongTerm(stores.longterm_for_reviewer, models)
+    review = Reviewing(
+        gate=gate,
+        showing=Showing(stores.review, stores.quarantine, nearby, stores.tombstones, embedder, clock, settings),
+        deciding=Deciding(stores.review, promoter, knowledge, embedder, clock, ids, settings),
+        undoing=Undoing(promoter, TombstoneLifter(embedder, settings), clock, ids),
+        retracting=Retracting(stores.review, clock, ids),
+        promoting=promoting,
+        desk=AtDesk(stores.decisions, stores.idempotency, counters),
+        reviewed=stores.review,
+        quarantine=stores.quarantine,
+        working=stores.working,
+        idempotency=stores.idempotency,
+        clock=clock,
+    )
+    recorder, remover = (
+        CaptureRecorder(stores.captures, clock, ids, settings),
+        EntryRemover(stores.working, stores.admissions, events),
+    )
+    memory = MemoryManager(
+        recorder=recorder,
+        intake=Intake(recorder, queue, stores.admissions, settings),
+        admitter=admitter,
+        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
+        admissions=stores.admissions,
+        quarantine=stores.quarantine,
+        working=stores.working,
+        remover=remover,
+        rebuilder=rebuilder,
+        tombstones=TombstoneRegistry(
+            gate,
+            stores.tombstones,
+            stores.decisions,
+            knowledge,
+            remover,
+            stores.idempotency,
+            embedder,
+            clock,
+            ids,
+            settings,
+        ),
+        idempotency=stores.idempotency,
+        digests=digests.requests,
+        review=review,
+        promoting=promoting,
+        retriever=retriever,
+        profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
+        contexts=ContextBuilder(stores.groups, retriever, EstimatedTokens(), settings),
+        history=history,
+        settings=settings,
+    )
+    return Clearwell(
+        settings=settings,
+        stores=stores,
+        memory=memory,
+        admitter=admitter,
+        queue=queue,
+        rebuilder=rebuilder,
+        recalls=recalls,
+        digests=digests,
+        review=review,
+        waiting_promotions=WaitingPromotions(stores.decisions, stores.tombstones, knowledge, chunker, clock, ids),
+        retriever=retriever,
+        history=history,
+        uses=UsageRecorder(recalls, stores.review, clock),
+        keys=make_keys(settings, stores.keys, clock, ids),
+        counters=counters,
+        gauges=Gauges(stores.review, clock),
+        models=models,
+        embedder=embedder,
+    )
+
+
+def _build_digests(
+    settings: Settings,
+    stores: Stores,
+    knowledge: Knowledge,
+    embedder: Embedder,
+    writer: InsightWriter | None,
+    clock: Clock,
+    ids: Ids,
+) -> Digests:
+    runs, material = stores.digest_runs, stores.digest_material
+    reader = MaterialReader(material, knowledge, embedder, settings)
+    composer = InsightComposer(writer, reader, embedder, ids)
+    return Digests(
+        requests=DigestRequests(stores.digests, stores.digest_queue, stores.idempotency, clock, ids),
+        scheduler=DigestScheduler(runs, stores.digest_queue, clock, ids, settings),
+        runner=DigestRunner(runs, material, reader, composer, embedder, clock, ids, settings),
+    )

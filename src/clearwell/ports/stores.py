@@ -1,0 +1,45 @@
+"""All stores of a program, by their ports."""
+
+from dataclasses import dataclass
+
+from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
+from clearwell.ports.digest import DigestMaterial, DigestQueue, DigestRuns, DigestStore
+from clearwell.ports.groups import GroupStore
+from clearwell.ports.longterm import LongTermSearch
+from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.moving import MoveStore
+from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
+from clearwell.ports.review import DecisionStore, ReviewStore
+from clearwell.ports.working import RecallStore, WorkingStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """What the wiring builds a program from: real stores, or their in-memory twins.
+
+    Long-term memory is given three times, once with the rights of each caller that searches it.
+    """
+
+    captures: CaptureStore
+    quarantine: QuarantineStore
+    admissions: AdmissionStore
+    working: WorkingStore
+    recalls: RecallStore
+    tombstones: TombstoneStore
+    longterm: LongTermSearch
+    longterm_for_worker: LongTermSearch
+    longterm_for_reviewer: LongTermSearch
+    digests: DigestStore
+    digest_runs: DigestRuns
+    digest_material: DigestMaterial
+    digest_queue: DigestQueue
+    decisions: DecisionStore
+    review: ReviewStore
+    groups: GroupStore
+    keys: KeyStore
+    audit: AuditStore
+    idempotency: IdempotencyStore
+    moves: MoveStore
+    lexical_index: LexicalIndex
+    vector_indexes: VectorIndexes
+    heartbeats: Heartbeats

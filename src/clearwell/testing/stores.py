@@ -1,0 +1,62 @@
+"""All stores of a program as in-memory twins that know of each other."""
+
+from datetime import timedelta
+
+from clearwell.ports import Clock, Ids, Lexicon, Stores
+from clearwell.settings import Settings
+from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
+from clearwell.testing.decisions import MemoryDecisions
+from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
+from clearwell.testing.groups import MemoryGroups
+from clearwell.testing.ledger import MemoryLedger
+from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
+from clearwell.testing.moves import MemoryMoves
+from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.testing.review import MemoryReview
+from clearwell.testing.working import MemoryRecalls, MemoryWorking
+
+
+class MemoryStores:
+    """The twins, each by its own type for a test to look into; ``stores`` has them by their ports."""
+
+    def __init__(self, settings: Settings, clock: Clock, ids: Ids, lexicon: Lexicon) -> None:
+        self.quarantine = MemoryQuarantine(clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
+        self.idempotency = MemoryIdempotency(clock, ids)
+        self.longterm = MemoryLongTerm(lexicon)
+        self.working = MemoryWorking(clock, size=settings.working_size)
+        self.recalls, self.tombstones = MemoryRecalls(clock), MemoryTombstones()
+        self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
+        self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
+        self.digest_queue = MemoryDigestQueue()
+        self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
+        self.review = MemoryReview(self.ledger, self.quarantine, self.longterm, self.digests)
+
+    @property
+    def stores(self) -> Stores:
+        indexes = MemoryIndexes()
+        return Stores(
+            captures=self.quarantine,
+            quarantine=self.quarantine,
+            admissions=self.quarantine,
+            working=self.working,
+            recalls=self.recalls,
+            tombstones=self.tombstones,
+            longterm=self.longterm,
+            longterm_for_worker=self.longterm,
+            longterm_for_reviewer=self.longterm,
+            digests=self.digests,
+            digest_runs=self.digests,
+            digest_material=self.digests,
+            digest_queue=self.digest_queue,
+            decisions=self.decisions,
+            review=self.review,
+            groups=self.groups,
+            keys=MemoryKeys(),
+            audit=self.audit,
+            idempotency=self.idempotency,
+            moves=MemoryMoves(self.longterm),
+            lexical_index=indexes,
+            vector_indexes=indexes,
+            heartbeats=MemoryHeartbeats(),
+        )
