@@ -186,6 +186,9 @@ class Settings(BaseSettings):
     # capture and admission
     wait_seconds: Seconds = Field(5.0, description="longest wait of a capture with wait=true")
     sweep_seconds: Seconds = Field(5.0, description="pause between two looks for admissions left behind")
+    admission_attempts: Count = Field(
+        10, description="attempts at an admission that fails by itself before the output is refused"
+    )
     admission_batch: Count = Field(32, description="captures of one group that are admitted together")
 
     # embedding

@@ -12,7 +12,7 @@ from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import Pending, QuarantineFilter
 from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import START, Stores, capture, request, settled, unit
+from tests.contract.ports import START, Stores, capture, event, request, settled, unit
 
 
 async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:
@@ -99,6 +99,23 @@ async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: M
             seconds += 1
         waits.append(seconds)
     assert waits == [1, 2, 4, 8, 16, 30, 30]
+
+
+async def test_failures_of_a_row_are_counted_apart_from_outages(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1)])
+    clock.forward(timedelta(minutes=1))
+    await stores.admissions.postpone("g", [UUID(int=1)])
+    assert await stores.admissions.fail("g", UUID(int=1)) == 1
+    assert await stores.admissions.fail("g", UUID(int=1)) == 2
+    assert await stores.admissions.pending(limit=1) == [], "a failure postpones the row"
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert row.attempts == 3
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([settled(1, Admission.REFUSED)])
+    assert await stores.admissions.fail("g", UUID(int=1)) == 0, "only pending rows fail"
+    await stores.admissions.requeue("g", UUID(int=1), event=event(1))
+    assert await stores.admissions.fail("g", UUID(int=1)) == 1
 
 
 async def test_what_is_settled_stays_settled(stores: Stores) -> None:

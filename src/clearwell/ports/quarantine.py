@@ -134,6 +134,10 @@ class AdmissionStore(Protocol):
         """Count a failed try and set when to try again, later each time."""
         ...
 
+    async def fail(self, group_id: str, log_id: UUID) -> int:
+        """Postpone a pending row whose admission failed by itself; how often it has failed, 0 where none is pending."""
+        ...
+
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
         """How often the judge was asked about this row in vain."""
         ...

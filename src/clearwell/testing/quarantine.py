@@ -42,6 +42,7 @@ class Row:
     model: str | None = None
     sighting: Sighting | None = None
     judge_tries: int = 0
+    failures: int = 0
     removed_at: datetime | None = None
 
 
@@ -156,6 +157,14 @@ class MemoryQuarantine:
                 row.next_try_at = self._clock.now() + _pause(row.attempts)
                 row.attempts += 1
 
+    async def fail(self, group_id: str, log_id: UUID) -> int:
+        row = self._rows[group_id].get(log_id)
+        if row is None or row.state is not Admission.PENDING:
+            return 0
+        await self.postpone(group_id, [log_id])
+        row.failures += 1
+        return row.failures
+
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
         row = self._rows[group_id].get(log_id)
         return 0 if row is None else row.judge_tries
@@ -174,7 +183,8 @@ class MemoryQuarantine:
             return None
         was = row.state
         if was is Admission.REFUSED:
-            row.state, row.settled_at, row.attempts, row.judge_tries = Admission.PENDING, None, 0, 0
+            row.state, row.settled_at = Admission.PENDING, None
+            row.attempts, row.judge_tries, row.failures = 0, 0, 0
         row.next_try_at = self._clock.now()
         self.events.append(event)
         return was

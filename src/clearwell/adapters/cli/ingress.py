@@ -67,7 +67,10 @@ def requeue(
     group: Group,
     row_id: MaybeRowId = None,
     refused_by: Annotated[
-        str | None, typer.Option("--refused-by", help="Put back everything that this check refused, or judge_gave_up.")
+        str | None,
+        typer.Option(
+            "--refused-by", help="Put back everything that this check refused; or judge_gave_up, or admission_failed."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -289,7 +289,7 @@ class RowInput(Grouped):
 class RequeueInput(Grouped):
     """Which refused rows to put back."""
 
-    refused_by: str = Field(description="a check, or judge_gave_up")
+    refused_by: str = Field(description="a check, judge_gave_up or admission_failed")
 
 
 class TombstoneInput(Grouped):

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from clearwell.errors import JudgeUnavailable
+from clearwell.errors import ClearwellError, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
@@ -20,6 +20,10 @@ from clearwell.flow.offload import apart
 from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, WorkingStore
 from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
+
+ABOUT_ONE_TEXT = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
+"""Errors of the embedder that may be about one text of a batch, while it embeds the others."""
+PROBE = "Is the embedder available?"
 
 Receipts: TypeAlias = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
 
@@ -107,8 +111,44 @@ class Admitter:
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         await self._admissions.postpone(group_id, log_ids)
 
+    async def record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
+        """Record that the admission of one row failed by itself, and refuse the row after the last attempt.
+
+        An embedder that refuses every text says nothing about the row, which is only postponed.
+        """
+        if isinstance(error, Unavailable) and not await self._embedder_answers():
+            await self._admissions.postpone(group_id, [log_id])
+            return
+        failures = await self._admissions.fail(group_id, log_id)
+        if failures >= self._settings.admission_attempts:
+            await self._give_up(group_id, log_id, failures, error)
+
     async def receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Receipts:
         return await self._admissions.receipts(group_id, log_ids)
+
+    async def _embedder_answers(self) -> bool:
+        try:
+            await self._embedder.embed([PROBE])
+        except Unavailable:
+            return False
+        return True
+
+    async def _give_up(self, group_id: str, log_id: UUID, failures: int, error: Exception) -> None:
+        verdict = Verdict(
+            check=checks.ADMISSION,
+            outcome=Outcome.FAIL,
+            reason="verdict_admission_failed",
+            value=failures,
+            threshold=self._settings.admission_attempts,
+            params={"problem": describe(error)},
+        )
+        now = self._clock.now()
+        verdicts = [replace(each, at=now) for each in checks.completed([verdict], self._settings)]
+        refused = Settled(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
+        async with self._admissions.open(group_id, [log_id]) as batch:
+            settled = [refused] if log_id in batch.pending else []
+            await batch.settle(settled)
+        self._count(group_id, settled)
 
     async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> None:
         now = self._clock.now()
@@ -195,6 +235,11 @@ class Admitter:
             embedding_model=settled.embedding_model,
             flags=tuple(settled.flags),
         )
+
+
+def describe(error: Exception) -> str:
+    """The name of an error. Its text is left out, because it may quote the output."""
+    return error.code if isinstance(error, ClearwellError) else type(error).__name__
 
 
 def _not_asked(verdict: Verdict) -> Verdict:

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.ingress.admission import Admitted, Admitter
+from clearwell.flow.ingress.admission import ABOUT_ONE_TEXT, Admitted, Admitter, describe
 from clearwell.records import Admission, Capture, Judgement, Verdict
 
 log = structlog.get_logger(__name__)
@@ -18,7 +18,11 @@ Waiting: TypeAlias = "asyncio.Future[Standing | None]"
 
 
 class AdmissionQueue:
-    """One admission at a time in a group, in batches. Rows that wait for the judge let the others pass."""
+    """One admission at a time in a group, in batches. Rows that wait for the judge let the others pass.
+
+    A batch that fails for another reason than an outage is tried again row by row, so that one row does not hold up
+    the others.
+    """
 
     def __init__(self, admitter: Admitter, *, batch: int, groups_at_once: int = 4) -> None:
         self._admitter = admitter
@@ -61,37 +65,55 @@ class AdmissionQueue:
         try:
             while waiting:
                 async with self._slots:
-                    await self._admit_some(group_id, list(waiting)[: self._batch])
+                    await self._admit_batch(group_id, list(waiting)[: self._batch])
         finally:
             for future in waiting.values():
                 _end(future, None)
             del self._waiting[group_id], self._draining[group_id]
 
-    async def _admit_some(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        done = Admitted(receipts={})
-        judgements = {one: self._judgements.pop(one) for one in log_ids if one in self._judgements}
+    async def _admit_batch(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        admitted = Admitted(receipts={})
+        judgements = {log_id: self._judgements.pop(log_id) for log_id in log_ids if log_id in self._judgements}
         try:
-            done = await self._admitter.admit(group_id, log_ids, judgements)
-        except Unavailable as error:
-            log.warning("admission postponed", rows=len(log_ids), reason=error.code)
-            await self._postpone(group_id, log_ids)
-        except Exception:
-            # The worker's loop: one bad row must not stop the others.
-            log.exception("admission failed", rows=len(log_ids))
-            await self._postpone(group_id, log_ids)
+            admitted = await self._admit(group_id, log_ids, judgements)
         finally:
             futures = {log_id: self._waiting[group_id].pop(log_id) for log_id in log_ids}
-            for capture in done.to_judge:
+            for capture in admitted.to_judge:
                 self._start_judging(capture, futures.pop(capture.id))
             for log_id, future in futures.items():
-                _end(future, done.receipts.get(log_id))
+                _end(future, admitted.receipts.get(log_id))
 
-    async def _postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+    async def _admit(self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement]) -> Admitted:
+        try:
+            return await self._admitter.admit(group_id, log_ids, judgements)
+        except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
+            if isinstance(error, Unavailable) and error.code not in ABOUT_ONE_TEXT:
+                await self._postpone(group_id, log_ids, error)
+                return Admitted(receipts={})
+            if len(log_ids) == 1:
+                await self._record_failure(group_id, log_ids[0], error)
+                return Admitted(receipts={})
+            log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
+        rows = [await self._admit(group_id, [log_id], judgements) for log_id in log_ids]
+        return Admitted(
+            receipts={log_id: receipt for row in rows for log_id, receipt in row.receipts.items()},
+            to_judge=[capture for row in rows for capture in row.to_judge],
+        )
+
+    async def _postpone(self, group_id: str, log_ids: Sequence[UUID], error: Unavailable) -> None:
+        log.warning("admission postponed", rows=len(log_ids), reason=error.code)
         try:
             await self._admitter.postpone(group_id, log_ids)
-        except Unavailable as error:
+        except Unavailable as problem:
             # The rows stay pending and due: the sweep finds them when the database is back.
-            log.warning("admission left to the sweep", rows=len(log_ids), reason=error.code)
+            log.warning("admission left to the sweep", rows=len(log_ids), reason=problem.code)
+
+    async def _record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
+        log.error("admission failed", log_id=str(log_id), reason=describe(error), exc_info=error)
+        try:
+            await self._admitter.record_failure(group_id, log_id, error)
+        except Exception as problem:  # noqa: BLE001 - the worker's loop: one row must not stop the others
+            log.warning("admission left to the sweep", rows=1, reason=describe(problem))
 
     def _start_judging(self, capture: Capture, future: Waiting) -> None:
         task = asyncio.create_task(self._judge(capture, future), name="judge")
@@ -103,10 +125,8 @@ class AdmissionQueue:
             judgement = await self._admitter.judge(capture)
         except Unavailable as error:
             log.warning("judgement left to the sweep", reason=error.code)
-        except Exception:
-            # The worker's loop: one bad row must not stop the others.
-            log.exception("judgement failed", log_id=str(capture.id))
-            await self._postpone(capture.group_id, [capture.id])
+        except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
+            await self._record_failure(capture.group_id, capture.id, error)
         finally:
             del self._judging[capture.id]
             if judgement is None:

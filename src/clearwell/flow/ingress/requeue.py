@@ -12,8 +12,9 @@ from clearwell.records import Admission, IdempotencyKey, Json, Principal, Requeu
 from clearwell.settings import FILTER_STAGES
 
 AT_ONCE = 500
-REFUSERS = ("judge_gave_up", "node_type", *(check for stage in FILTER_STAGES for check in stage))
-"""By what rows can be put back together: a check, or that the judge never answered."""
+REFUSERS = ("judge_gave_up", "admission_failed", "node_type", *(check for stage in FILTER_STAGES for check in stage))
+"""Rows can be requeued together by the check that refused them, or by one of these two reasons: the judge never
+answered, or the admission itself failed."""
 
 
 class Requeuer:

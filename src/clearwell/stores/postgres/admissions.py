@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
+from psycopg.rows import DictRow
+
 from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, Settled
 from clearwell.records import Admission, AuditEvent, Capture, IngressCount, Outcome, Verdict, WorkingEntry
 from clearwell.stores.postgres.database import Database, Role
@@ -48,14 +50,22 @@ class PostgresAdmissions:
             yield PostgresAdmissionBatch(transaction, group_id, frozenset(row["log_id"] for row in rows))
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        await self._postpone(group_id, log_ids, failures=0)
+
+    async def fail(self, group_id: str, log_id: UUID) -> int:
+        rows = await self._postpone(group_id, [log_id], failures=1)
+        return int(rows[0]["failures"]) if rows else 0
+
+    async def _postpone(self, group_id: str, log_ids: Sequence[UUID], *, failures: int) -> list[DictRow]:
         params = {
             "group_id": group_id,
             "ids": list(log_ids),
             "now": self._clock.now(),
             "first": FIRST_RETRY,
             "longest": LONGEST_RETRY,
+            "failures": failures,
         }
-        await self._database.run(Role.WORKER, group_id, query("postpone"), params)
+        return await self._database.run(Role.WORKER, group_id, query("postpone"), params)
 
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
         params = {"group_id": group_id, "log_id": log_id}

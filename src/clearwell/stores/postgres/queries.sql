@@ -80,10 +80,11 @@ FROM quarantine_logs q WHERE q.group_id = %(group_id)s AND q.id = %(log_id)s
 ON CONFLICT DO NOTHING
 
 -- name: postpone
--- Twice as long after each try, up to a limit.
-UPDATE admissions SET attempts = attempts + 1,
+-- Twice as long after each attempt, up to a limit. An outage counts as an attempt and not as a failure of the row.
+UPDATE admissions SET attempts = attempts + 1, failures = failures + %(failures)s,
     next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
+RETURNING log_id, failures
 
 -- name: judge_tries
 SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(log_id)s
@@ -95,7 +96,8 @@ UPDATE admissions SET judge_tries = %(tries)s, attempts = attempts + (%(tries)s 
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
 
 -- name: requeue
-UPDATE admissions SET state = 'pending', settled_at = NULL, attempts = 0, judge_tries = 0, next_try_at = %(now)s
+UPDATE admissions SET state = 'pending', settled_at = NULL, attempts = 0, judge_tries = 0, failures = 0,
+    next_try_at = %(now)s
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'refused'
 
 -- name: hurry

@@ -679,6 +679,7 @@ CREATE TABLE public.admissions (
     removed_at timestamp with time zone,
     removed_by text,
     judge_tries integer DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
     CONSTRAINT admissions_check CHECK (((state = 'pending'::text) = (settled_at IS NULL))),
     CONSTRAINT admissions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text])))
 );
@@ -1290,6 +1291,7 @@ GRANT UPDATE(flags) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(removed_at) ON TABLE public.admissions TO clearwell_reviewer;
 GRANT UPDATE(removed_by) ON TABLE public.admissions TO clearwell_reviewer;
 GRANT UPDATE(judge_tries) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(failures) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;

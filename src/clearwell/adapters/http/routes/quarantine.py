@@ -74,7 +74,8 @@ async def requeue(request: Request, caller: Caller, row_id: Annotated[UUID, Path
     "/api/v1/quarantine/requeue",
     summary="Put everything that a check refused through the filter again",
     description="Up to 500 rows at a time, the oldest first; more says whether there are more. refused_by is the name "
-    "of a check, or judge_gave_up for what was refused because the judge never answered. The scope admin is needed.",
+    "of a check, judge_gave_up for what was refused because the judge never answered, or admission_failed for what was "
+    "refused because its checks failed with an error. The scope admin is needed.",
     status_code=202,
     responses=openapi.responses({202: ("They are pending again.", [RequeuedAnswer])}, openapi.WRITES),
     openapi_extra=openapi.body(RequeueInput, examples={"one": {"group_id": "grp-123", "refused_by": "judge_gave_up"}}),

@@ -1,0 +1,99 @@
+"""The admission queue on twins: one row never holds up the others."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from clearwell.errors import EmbedderUnavailable
+from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
+from clearwell.settings import Settings
+from clearwell.testing import WordEmbedder
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+
+POISON = "poison"
+BAD = f"{LONG} It was said to be {POISON}."
+
+
+def refusal() -> EmbedderUnavailable:
+    return EmbedderUnavailable("embedder_refused", where="api", model="m", status=400, said="no")
+
+
+class FragileEmbedder(WordEmbedder):
+    """Fails on every batch that holds one word."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error: Exception | None = error
+        self.refuses_everything = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.error is not None and (self.refuses_everything or any(POISON in text for text in texts)):
+            raise self.error
+        return await super().embed(texts)
+
+
+async def sweep(path: Path, times: int) -> None:
+    for _ in range(times):
+        path.clock.forward(timedelta(minutes=1))
+        for due in await path.quarantine.pending(limit=10):
+            path.queue.offer(due.group_id, due.log_id)
+        await path.queue.drained()
+
+
+async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
+    path = Path(embedder=FragileEmbedder(ValueError(BAD)))
+    receipts = await path.memory.capture_many([said(), said(BAD), said(OTHER)], by=AGENT, wait=True)
+    states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
+    assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
+
+
+async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:
+    embedder = FragileEmbedder(ValueError(BAD))
+    path = Path(embedder=embedder, settings=Settings(admission_attempts=3))
+    receipt = await path.memory.capture(said(BAD), by=AGENT, wait=True)
+    await sweep(path, 1)
+    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.PENDING
+    await sweep(path, 1)
+    row = await path.memory.quarantine_row("g", receipt.id, by=PERSON)
+    assert row.admission is Admission.REFUSED
+    assert (row.verdicts[0].check, row.verdicts[0].outcome) == ("admission", Outcome.FAIL)
+    told = row.verdicts[0].explanation("en")
+    assert "3 times (ValueError)" in told
+    assert POISON not in told, "an error may quote the output"
+    assert [verdict.check for verdict in row.verdicts[1:]] == list(path.settings.filter_checks)
+
+
+async def test_a_row_that_was_given_up_can_be_put_back() -> None:
+    embedder = FragileEmbedder(ValueError(BAD))
+    path = Path(embedder=embedder, settings=Settings(admission_attempts=1))
+    receipt = await path.memory.capture(said(BAD), by=AGENT, wait=True)
+    assert receipt.admission is Admission.REFUSED
+    embedder.error = None
+    requeued = await path.memory.requeue_refused("g", "admission_failed", by=PERSON)
+    assert requeued.rows == 1
+    await path.queue.drained()
+    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
+
+
+async def test_a_text_that_the_embedder_refuses_is_given_up() -> None:
+    path = Path(embedder=FragileEmbedder(refusal()), settings=Settings(admission_attempts=2))
+    receipts = await path.memory.capture_many([said(), said(BAD)], by=AGENT, wait=True)
+    await sweep(path, 1)
+    rows = [
+        await path.memory.quarantine_row("g", receipt.id, by=PERSON)
+        for receipt in receipts
+        if isinstance(receipt, CaptureReceipt)
+    ]
+    assert [row.admission for row in rows] == [Admission.ADMITTED, Admission.REFUSED]
+    assert "2 times (embedder_refused)" in rows[1].verdicts[0].explanation("en")
+
+
+async def test_an_embedder_that_refuses_every_text_refuses_no_row() -> None:
+    embedder = FragileEmbedder(refusal())
+    embedder.refuses_everything = True
+    path = Path(embedder=embedder, settings=Settings(admission_attempts=2))
+    receipt = await path.memory.capture(said(), by=AGENT, wait=True)
+    await sweep(path, 5)
+    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.PENDING
+    embedder.error = None
+    await sweep(path, 1)
+    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
