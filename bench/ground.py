@@ -78,8 +78,8 @@ async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearw
 
 async def promote(clearwell: Clearwell, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
     """Memories without a decision."""
-    async with clearwell.stores.decisions.open(group_id) as desk:
-        await desk.promote(made)
+    async with clearwell.stores.decisions.transaction(group_id) as transaction:
+        await transaction.insert_promotions(made)
 
 
 async def fill(clearwell: Clearwell, group_id: str, memories: int, *, live: int, seed: int = 1) -> None:

@@ -11,8 +11,7 @@ import uuid_utils.compat
 
 from bench.ground import FixedEmbedder, ground
 from clearwell.app import Clearwell, make_embedder
-from clearwell.flow.review import Wanted
-from clearwell.records import Action, Principal
+from clearwell.records import Action, DecisionRequest, Principal
 from clearwell.servers import Servers
 from clearwell.settings import Settings
 
@@ -65,7 +64,7 @@ async def one_click(clearwell: Clearwell, servers: Servers, language: str) -> st
     taken = []
     for one in await put(servers, group_id, texts):
         started = time.perf_counter()
-        done = await clearwell.review.decide(group_id, Wanted(action=Action.PROMOTE, id=one), by=by)
+        done = await clearwell.review.decide(group_id, DecisionRequest(action=Action.PROMOTE, id=one), by=by)
         taken.append((time.perf_counter() - started) * 1000)
         if (await clearwell.review.origin(group_id, done.id, by=by)).promotions[0].state != "verified":
             raise AssertionError("promoted and not there")
@@ -83,7 +82,7 @@ async def many_at_once(clearwell: Clearwell, servers: Servers) -> str:
         for at, one in enumerate(ids):
             if at % REVIEWERS in (number, (number + 1) % REVIEWERS):
                 try:
-                    wanted = Wanted(action=Action.PROMOTE, id=one)
+                    wanted = DecisionRequest(action=Action.PROMOTE, id=one)
                     made.append((await clearwell.review.decide("crowd", wanted, by=by)).id)
                 except Exception as error:  # noqa: BLE001 - counted and told
                     problems.append(type(error).__name__)

@@ -10,14 +10,13 @@ from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
 from clearwell.flow.context.tokens import CountedBy
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.flow.review import Wanted
-from clearwell.ports import RestsOn
 from clearwell.records import (
     Action,
     Admission,
     BuiltContext,
     CaptureReceipt,
     ContextItem,
+    DecisionRequest,
     GroupChange,
     InsightState,
     MemoryEntry,
@@ -26,6 +25,7 @@ from clearwell.records import (
     Principal,
     Retrieval,
     Right,
+    SourceSelector,
 )
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -41,6 +41,7 @@ __all__ = [
     "ContextItem",
     "ContextRequest",
     "CountedBy",
+    "DecisionRequest",
     "GroupChange",
     "InsightState",
     "InvalidInput",
@@ -53,13 +54,12 @@ __all__ = [
     "NotAllowed",
     "NotFound",
     "Principal",
-    "RestsOn",
     "Retrieval",
     "RetrieveOptions",
     "Right",
     "Settings",
+    "SourceSelector",
     "Unavailable",
-    "Wanted",
     "__version__",
     "open_memory",
 ]

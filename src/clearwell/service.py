@@ -27,10 +27,10 @@ from clearwell.flow.idempotency import once
 from clearwell.flow.ingress.admission import Admitter, DryRun
 from clearwell.flow.ingress.redaction import told
 from clearwell.flow.ingress.requeue import Requeuer
-from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
-from clearwell.flow.review import Reviewing
+from clearwell.flow.review import ReviewService
 from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
 from clearwell.flow.working.removal import EntryRemover
 from clearwell.messages import Language
@@ -61,7 +61,7 @@ from clearwell.records import (
     NewMemory,
     NodeRun,
     Principal,
-    Promoted,
+    PromotionResult,
     QuarantineRow,
     Requeued,
     Retrieval,
@@ -89,9 +89,9 @@ class MemoryManager:
         rebuilder: WorkingMemoryRebuilder,
         tombstones: TombstoneRegistry,
         idempotency: IdempotencyStore,
-        promoting: Promoting,
+        promoting: TextPromoter,
         digests: DigestRequests,
-        review: Reviewing,
+        review: ReviewService,
         retriever: Retriever,
         profiles: GroupProfiles,
         contexts: ContextBuilder,
@@ -294,7 +294,7 @@ class MemoryManager:
         metadata: Metadata = NOTHING,
         supersedes: UUID | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Promoted:
+    ) -> PromotionResult:
         """A person decides that a text is knowledge. It can be retrieved when this returns, unless it is ``waiting``.
 
         ``supersedes`` is the memory that it replaces, whose history is kept.
@@ -315,7 +315,7 @@ class MemoryManager:
 
     async def promote_many(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
-    ) -> list[Promoted | ClearwellError]:
+    ) -> list[PromotionResult | ClearwellError]:
         """The same for many, in one transaction: each good text is stored, each other has its problem."""
         return await self._promoting.promote(group_id, texts, by=by, request=request)
 
@@ -405,7 +405,7 @@ class MemoryManager:
     # review
 
     @property
-    def review(self) -> Reviewing:
+    def review(self) -> ReviewService:
         """Where people decide: insights and what lies beside them, decisions and their undoing, provenance, numbers."""
         return self._review
 

@@ -65,8 +65,8 @@ class Stores:
 
     async def promote(self, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
         """Memories that a person decided on, without the decision."""
-        async with self.decisions.open(group_id) as desk:
-            await desk.promote(made)
+        async with self.decisions.transaction(group_id) as transaction:
+            await transaction.insert_promotions(made)
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:

@@ -294,8 +294,8 @@ async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
     (rejected,) = await stores.material.rejected("g", "m")
     assert (rejected.reason, rejected.at, int(rejected.embedding.argmax())) == ("wrong", START, 4)
     assert await stores.material.refused_values("g") == {b"1", b"2"}
-    async with stores.decisions.open("g") as desk:
-        await desk.lift(UUID(int=1), by="ann", at=START)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.lift_tombstone(UUID(int=1), by="ann", at=START)
     assert await stores.material.refused_values("g") == {b"2"}
     assert await stores.material.rejected("g", "m") == []
 

@@ -56,9 +56,9 @@ async def test_the_models_of_stored_vectors_are_known(stores: Stores) -> None:
 async def test_a_claim_is_answered_with_the_promotion(stores: Stores) -> None:
     claim = await stores.idempotency.claim(request())
     assert isinstance(claim, Claim)
-    async with stores.decisions.open("g") as desk:
-        await desk.promote([promotion(1)])
-        await desk.answer(claim, ["x"])
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([promotion(1)])
+        await transaction.store_answer(claim, ["x"])
     assert await stores.idempotency.claim(request()) == ["x"]
 
 
@@ -67,7 +67,7 @@ async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
     assert isinstance(claim, Claim)
     await stores.idempotency.release(claim)
     with pytest.raises(StillRunning):
-        async with stores.decisions.open("g") as desk:
-            await desk.promote([promotion(1)])
-            await desk.answer(claim, ["x"])
+        async with stores.decisions.transaction("g") as transaction:
+            await transaction.insert_promotions([promotion(1)])
+            await transaction.store_answer(claim, ["x"])
     assert await stores.search.search(query(unit(1))) == []

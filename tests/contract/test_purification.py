@@ -45,12 +45,12 @@ async def test_the_rejected_value_most_like_a_text_is_found(stores: Stores) -> N
 async def test_a_rejection_can_be_lifted_and_made_again_and_a_forgetting_cannot(stores: Stores) -> None:
     await add(stores, tombstone(1), b"1", axis=1)
     await add(stores, tombstone(2, TombstoneKind.FORGOTTEN), b"2")
-    async with stores.decisions.open("g") as desk:
-        assert await desk.lift(UUID(int=1), by="ann", at=START)
-        assert not await desk.lift(UUID(int=1), by="ann", at=START)
-        assert not await desk.lift(UUID(int=2), by="ann", at=START)
-    async with stores.decisions.open("other") as desk:
-        assert not await desk.lift(UUID(int=2), by="ann", at=START)
+    async with stores.decisions.transaction("g") as transaction:
+        assert await transaction.lift_tombstone(UUID(int=1), by="ann", at=START)
+        assert not await transaction.lift_tombstone(UUID(int=1), by="ann", at=START)
+        assert not await transaction.lift_tombstone(UUID(int=2), by="ann", at=START)
+    async with stores.decisions.transaction("other") as transaction:
+        assert not await transaction.lift_tombstone(UUID(int=2), by="ann", at=START)
     assert await stores.tombstones.look("g", [b"1"], embedding=unit(1), model="m") == (None, None)
     assert await add(stores, tombstone(3), b"1")
     lifted = replace(tombstone(1), lifted_by="ann", lifted_at=START)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import Desk, RestsOn, Waiting
+from clearwell.ports import DecisionTransaction, WaitingPromotion
 from clearwell.records import (
     Action,
     Admission,
@@ -20,6 +20,7 @@ from clearwell.records import (
     Origin,
     Promotion,
     Sighting,
+    SourceSelector,
 )
 from tests.contract.ports import Stores, capture, event, promotion, settled, unit
 from tests.contract.test_decisions import decision
@@ -57,18 +58,18 @@ def _from(number: int, origin: Origin, origin_id: UUID) -> tuple[Promotion, Sequ
     return replace(made, text=text), [replace(one, session_id=None, author=None) for one in chunks]
 
 
-async def promote(desk: Desk, number: int, one: Insight) -> Decision:
+async def promote(transaction: DecisionTransaction, number: int, one: Insight) -> Decision:
     made = from_insight(number, one)
-    await desk.promote([made])
-    await desk.change(replace(one, state=InsightState.PROMOTED, version=2, changed_at=DECIDED))
+    await transaction.insert_promotions([made])
+    await transaction.update_insight(replace(one, state=InsightState.PROMOTED, version=2, changed_at=DECIDED))
     return await record(
-        desk, number, insight_id=one.id, promotion_id=made[0].id, memory_id=made[0].memory_id, at=DECIDED
+        transaction, number, insight_id=one.id, promotion_id=made[0].id, memory_id=made[0].memory_id, at=DECIDED
     )
 
 
-async def record(desk: Desk, number: int, **more: object) -> Decision:
+async def record(transaction: DecisionTransaction, number: int, **more: object) -> Decision:
     taken = decision(number, **more)
-    await desk.record(taken, event(300 + number))
+    await transaction.record_decision(taken, event(300 + number))
     return taken
 
 
@@ -87,8 +88,8 @@ async def test_the_newest_digest_comes_first_and_what_is_like_something_rejected
 
 async def test_a_snoozed_insight_is_pending_when_its_time_has_come(stores: Stores) -> None:
     first, second = await shown(stores, [1], [2])
-    async with stores.decisions.open("g") as desk:
-        await desk.change(replace(first, state=InsightState.SNOOZED, snoozed_until=DECIDED))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.update_insight(replace(first, state=InsightState.SNOOZED, snoozed_until=DECIDED))
     asked = stores.reviewed.insights
     assert ids(await asked("g", now=LATER, state=InsightState.PENDING)) == [second.id.int]
     assert ids(await asked("g", now=LATER, state=InsightState.SNOOZED)) == [first.id.int]
@@ -102,43 +103,43 @@ async def test_an_insight_is_read_as_it_was_made_and_as_it_was_changed(stores: S
     assert await stores.reviewed.insight("other", made.id) is None
     changed = replace(made, version=2, summary="Other words.", changed_at=DECIDED, flags=("conflict",))
     changed = replace(changed, embedding=None, embedding_model=None)
-    async with stores.decisions.open("g") as desk:
-        await desk.change(changed)
-        assert (await desk.insights([made.id, UUID(int=1)])) == {made.id: changed}
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.update_insight(changed)
+        assert (await transaction.find_insights([made.id, UUID(int=1)])) == {made.id: changed}
     assert await stores.reviewed.insight("g", made.id) == changed
 
 
 async def test_sources_are_united_once_and_separated_again(stores: Stores) -> None:
     first, second, third = await shown(stores, [1, 2], [2, 3], [3, 4])
-    async with stores.decisions.open("g") as desk:
-        await desk.unite(first.id, [third.id, second.id])
-        united = (await desk.insights([first.id]))[first.id]
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.merge_sources(first.id, [third.id, second.id])
+        united = (await transaction.find_insights([first.id]))[first.id]
         assert [one.log_id.int for one in united.sources] == [1, 2, 3, 4]
-        await desk.separate(first.id, [second.id, third.id])
-        assert (await desk.insights([first.id]))[first.id].sources == first.sources
+        await transaction.separate_sources(first.id, [second.id, third.id])
+        assert (await transaction.find_insights([first.id]))[first.id].sources == first.sources
 
 
 async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Stores) -> None:
     await keep(stores, 1, 2)
     await settle(stores, settled(1), settled(2))
-    async with stores.decisions.open("g") as desk:
-        await desk.judge([UUID(int=1)], by=UUID(int=8001))
-        await desk.judge([UUID(int=1), UUID(int=2)], by=UUID(int=8002))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.mark_judged([UUID(int=1)], by=UUID(int=8001))
+        await transaction.mark_judged([UUID(int=1), UUID(int=2)], by=UUID(int=8002))
     assert await candidates(stores) == []
-    async with stores.decisions.open("g") as desk:
-        await desk.free(by=UUID(int=8002))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.clear_judged(by=UUID(int=8002))
     assert await candidates(stores) == [2]
-    async with stores.decisions.open("g") as desk:
-        await desk.free(by=UUID(int=8001))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.clear_judged(by=UUID(int=8001))
     assert await candidates(stores) == [1, 2]
 
 
 async def test_what_fails_at_the_desk_leaves_insights_as_they_were(stores: Stores) -> None:
     (made,) = await shown(stores, [1])
     with pytest.raises(ZeroDivisionError):
-        async with stores.decisions.open("g") as desk:
-            await desk.change(replace(made, state=InsightState.REJECTED))
-            await record(desk, 1, action=Action.REJECT, insight_id=made.id)
+        async with stores.decisions.transaction("g") as transaction:
+            await transaction.update_insight(replace(made, state=InsightState.REJECTED))
+            await record(transaction, 1, action=Action.REJECT, insight_id=made.id)
             raise ZeroDivisionError
     assert await stores.reviewed.insight("g", made.id) == made
     assert await stores.reviewed.decisions("g") == []
@@ -146,23 +147,25 @@ async def test_what_fails_at_the_desk_leaves_insights_as_they_were(stores: Store
 
 async def test_decisions_are_read_newest_first_and_by_insight(stores: Stores) -> None:
     first, second = await shown(stores, [1], [2])
-    async with stores.decisions.open("g") as desk:
-        snooze = await record(desk, 1, action=Action.SNOOZE, insight_id=first.id, until=DECIDED)
-        merge = await record(desk, 2, action=Action.MERGE, insight_id=second.id, others=(first.id,), text_before="x")
-        undo = await record(desk, 3, action=Action.UNDO, insight_id=second.id, undoes=merge.id)
+    async with stores.decisions.transaction("g") as transaction:
+        snooze = await record(transaction, 1, action=Action.SNOOZE, insight_id=first.id, until=DECIDED)
+        merge = await record(
+            transaction, 2, action=Action.MERGE, insight_id=second.id, others=(first.id,), text_before="x"
+        )
+        undo = await record(transaction, 3, action=Action.UNDO, insight_id=second.id, undoes=merge.id)
     assert await stores.reviewed.decisions("g") == [undo, merge, snooze]
     assert await stores.reviewed.decisions("g", before=undo.id, limit=1) == [merge]
     assert await stores.reviewed.decisions("g", insight_id=first.id) == [merge, snooze]
     assert await stores.reviewed.decisions("other") == []
-    async with stores.decisions.open("g") as desk:
-        assert await desk.standing(first.id) == snooze
-        assert await desk.standing(second.id) is None
+    async with stores.decisions.transaction("g") as transaction:
+        assert await transaction.find_last_decision(first.id) == snooze
+        assert await transaction.find_last_decision(second.id) is None
 
 
 async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
     (made,) = await shown(stores, [1])
-    async with stores.decisions.open("g") as desk:
-        taken = await promote(desk, 1, made)
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 1, made)
     assert taken.memory_id is not None
     named = {"insight": made.id, "decision": taken.id, "memory": taken.memory_id, "row": UUID(int=1)}
     assert {kind: await stores.reviewed.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
@@ -174,12 +177,12 @@ async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
 async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Stores) -> None:
     first, second = await shown(stores, [1], [2])
     made, chunks = from_insight(1, first)
-    async with stores.decisions.open("g") as desk:
-        await desk.promote([(made, None)])
-        await desk.change(replace(first, state=InsightState.PROMOTED))
-        await record(desk, 1, insight_id=first.id, promotion_id=made.id, memory_id=made.memory_id)
-        assert (await desk.insights([first.id]))[first.id].state is InsightState.PROMOTED
-        await promote(desk, 2, second)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([(made, None)])
+        await transaction.update_insight(replace(first, state=InsightState.PROMOTED))
+        await record(transaction, 1, insight_id=first.id, promotion_id=made.id, memory_id=made.memory_id)
+        assert (await transaction.find_insights([first.id]))[first.id].state is InsightState.PROMOTED
+        await promote(transaction, 2, second)
 
     async def states() -> list[list[int]]:
         wanted = (InsightState.PROMOTING, InsightState.PROMOTED)
@@ -189,20 +192,20 @@ async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Store
     read = await stores.reviewed.insight("g", first.id)
     assert read is not None
     assert read.state is InsightState.PROMOTING
-    waiting = Waiting(group_id="g", promotion_id=made.id)
+    waiting = WaitingPromotion(group_id="g", promotion_id=made.id)
     assert await stores.decisions.carry_out(waiting, chunks, digests=[], event=event(9))
     assert sorted((await states())[1]) == [first.id.int, second.id.int]
 
 
 async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> None:
     first, second, third = await shown(stores, [1], [2], [3])
-    async with stores.decisions.open("g") as desk:
-        await desk.unite(second.id, [third.id])
-        await desk.change(replace(third, state=InsightState.MERGED, merged_into=second.id))
-        await desk.unite(first.id, [second.id])
-        await desk.change(replace(second, state=InsightState.MERGED, merged_into=first.id))
-        taken = await promote(desk, 1, first)
-        later = await record(desk, 2, memory_id=None, supersedes=taken.memory_id)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.merge_sources(second.id, [third.id])
+        await transaction.update_insight(replace(third, state=InsightState.MERGED, merged_into=second.id))
+        await transaction.merge_sources(first.id, [second.id])
+        await transaction.update_insight(replace(second, state=InsightState.MERGED, merged_into=first.id))
+        taken = await promote(transaction, 1, first)
+        later = await record(transaction, 2, memory_id=None, supersedes=taken.memory_id)
     assert taken.memory_id is not None
     found = await stores.reviewed.origin("g", taken.memory_id)
     assert found is not None
@@ -223,10 +226,10 @@ async def test_a_row_leads_to_the_memories_that_rest_on_it(stores: Stores) -> No
     await keep(stores, 3, 4)
     seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
     await settle(stores, replace(settled(3, Admission.REFUSED), sighting=seen))
-    async with stores.decisions.open("g") as desk:
-        taken = await promote(desk, 1, made)
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 1, made)
         straight = from_row(2, 1)
-        await desk.promote([straight])
+        await transaction.insert_promotions([straight])
     found = await stores.reviewed.influence("g", UUID(int=1))
     assert found is not None
     assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id, straight[0].memory_id]
@@ -245,22 +248,22 @@ async def test_a_row_leads_to_the_memories_that_rest_on_it(stores: Stores) -> No
 async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds(stores: Stores) -> None:
     (made,) = await shown(stores, [1])
     await stores.captures.add([replace(capture(2), session_id="s2", agent_id="a2")])
-    async with stores.decisions.open("g") as desk:
-        await promote(desk, 1, made)
-        await desk.promote([from_row(2, 2), promotion(3, agent_id="a2")])
+    async with stores.decisions.transaction("g") as transaction:
+        await promote(transaction, 1, made)
+        await transaction.insert_promotions([from_row(2, 2), promotion(3, agent_id="a2")])
 
-    async def resting(**on: object) -> list[int]:
-        found = await stores.reviewed.resting_on("g", RestsOn(**on))  # type: ignore[arg-type]
+    async def dependents(**on: object) -> list[int]:
+        found = await stores.reviewed.find_dependents("g", SourceSelector(**on))  # type: ignore[arg-type]
         return [one.memory_id.int for one in found]
 
-    assert await resting(source=UUID(int=1)) == [1001]
-    assert await resting(session_id="s1") == [1001, 1003]
-    assert await resting(session_id="s2") == [1002]
-    assert await resting(agent_id="a2") == [1002, 1003]
-    assert await resting(agent_id="Ann") == [1003]
-    async with stores.decisions.open("g") as desk:
-        await desk.withdraw([UUID(int=1002)], at=DECIDED)
-    assert await resting(agent_id="a2") == [1003]
+    assert await dependents(source=UUID(int=1)) == [1001]
+    assert await dependents(session_id="s1") == [1001, 1003]
+    assert await dependents(session_id="s2") == [1002]
+    assert await dependents(agent_id="a2") == [1002, 1003]
+    assert await dependents(agent_id="Ann") == [1003]
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.withdraw_memories([UUID(int=1002)], at=DECIDED)
+    assert await dependents(agent_id="a2") == [1003]
     states = await stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
     assert [(one.promotion.memory_id.int, one.state) for one in states] == [(1001, "verified"), (1002, "withdrawn")]
 
@@ -268,22 +271,22 @@ async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds
 async def test_what_a_memory_rests_on_beside_what_is_meant_is_counted(stores: Stores) -> None:
     first, second = await shown(stores, [1, 2], [3])
     await keep(stores, 4)
-    async with stores.decisions.open("g") as desk:
-        taken = await promote(desk, 1, first)
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 1, first)
         known = {"promotion_id": taken.promotion_id, "memory_id": taken.memory_id, "already": True}
-        await record(desk, 2, origin_id=UUID(int=4), **known)
-        undone = await record(desk, 3, insight_id=second.id, **known)
-        await record(desk, 4, action=Action.UNDO, undoes=undone.id)
+        await record(transaction, 2, origin_id=UUID(int=4), **known)
+        undone = await record(transaction, 3, insight_id=second.id, **known)
+        await record(transaction, 4, action=Action.UNDO, undoes=undone.id)
 
     async def counted(number: int) -> list[tuple[int, int]]:
-        found = await stores.reviewed.resting_on("g", RestsOn(source=UUID(int=number)))
-        return [(one.meant, one.others) for one in found]
+        found = await stores.reviewed.find_dependents("g", SourceSelector(source=UUID(int=number)))
+        return [(one.matching, one.others) for one in found]
 
     assert await counted(1) == [(1, 2)]
     assert await counted(4) == [(1, 2)], "its words were known when it was promoted"
     assert await counted(3) == [], "what was undone holds nothing"
-    (all_,) = await stores.reviewed.resting_on("g", RestsOn(agent_id="a1"))
-    assert (all_.meant, all_.others) == (3, 0)
+    (all_,) = await stores.reviewed.find_dependents("g", SourceSelector(agent_id="a1"))
+    assert (all_.matching, all_.others) == (3, 0)
 
 
 async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
@@ -291,15 +294,15 @@ async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
     await stores.captures.add([replace(capture(4), agent_id="a2")])
     await settle(stores, settled(4))
     straight = from_row(2, 4)
-    async with stores.decisions.open("g") as desk:
-        await promote(desk, 1, first)
-        await desk.change(replace(second, state=InsightState.REJECTED))
-        await record(desk, 2, action=Action.REJECT, insight_id=second.id, at=DECIDED + timedelta(minutes=2))
-        await desk.promote([straight, (promotion(3)[0], None)])
-        await record(desk, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
+    async with stores.decisions.transaction("g") as transaction:
+        await promote(transaction, 1, first)
+        await transaction.update_insight(replace(second, state=InsightState.REJECTED))
+        await record(transaction, 2, action=Action.REJECT, insight_id=second.id, at=DECIDED + timedelta(minutes=2))
+        await transaction.insert_promotions([straight, (promotion(3)[0], None)])
+        await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
     await stores.reviewed.note_uses("g", [UUID(int=1001), UUID(int=4)], at=DECIDED)
     await stores.reviewed.note_uses("g", [UUID(int=1001)], at=DECIDED + timedelta(days=1))
-    found = await stores.reviewed.numbers("g")
+    found = await stores.reviewed.statistics("g")
     assert found.insights == {"pending": 1, "promoted": 1, "rejected": 1}
     assert (found.lag_median, found.lag_p90) == pytest.approx((120.0, 168.0))
     assert (found.lag_sum, found.lag_count, found.oldest_pending_at) == (240.0, 2, LATER)
@@ -309,13 +312,13 @@ async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
     assert (found.memories, found.memories_used, found.promoting) == (2, 1, 1)
     assert (found.digests, found.digests_yield) == (1, 0.5)
     assert await stores.material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
-    async with stores.decisions.open("g") as desk:
-        await record(desk, 4, action=Action.UNDO, undoes=UUID(int=9003))
+    async with stores.decisions.transaction("g") as transaction:
+        await record(transaction, 4, action=Action.UNDO, undoes=UUID(int=9003))
     assert await stores.material.decided("g") == {"a1": (1, 1)}
 
 
 async def test_numbers_of_a_group_without_anything(stores: Stores) -> None:
-    found = await stores.reviewed.numbers("g")
+    found = await stores.reviewed.statistics("g")
     assert (found.insights, found.lag_median, found.lag_count, found.oldest_pending_at) == ({}, None, 0, None)
     assert (found.by_agent, found.by_check, found.memories, found.digests_yield) == ([], [], 0, None)
     assert (found.accepted.promoted, found.accepted.rejected, found.accepted.rate) == (0, 0, None)
@@ -326,9 +329,9 @@ async def test_numbers_of_a_group_without_anything(stores: Stores) -> None:
 async def test_what_agents_stated_is_held_against_what_became_of_it(stores: Stores) -> None:
     first, second, _ = await shown(stores, [1], [2], [3])
     await stores.captures.add([replace(capture(4), agent_id=None, metadata={"confidence": "high"})])
-    async with stores.decisions.open("g") as desk:
-        await promote(desk, 1, first)
-        await desk.change(replace(second, state=InsightState.REJECTED))
+    async with stores.decisions.transaction("g") as transaction:
+        await promote(transaction, 1, first)
+        await transaction.update_insight(replace(second, state=InsightState.REJECTED))
     stated, unstated = await stores.reviewed.calibration("g")
     assert (stated.agent_id, stated.low, stated.high) == ("a1", 0.9, 1.0)
     assert stated.mean_stated == pytest.approx(0.9)

@@ -11,9 +11,8 @@ from clearwell.adapters.http import answers, review_answers
 from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.flow.review import Wanted
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Action, InsightState, Principal, Vector
+from clearwell.records import Action, DecisionRequest, InsightState, Principal, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from tests.conftest import opened
@@ -43,7 +42,9 @@ async def test_eight_reviewers_at_once_lose_and_double_nothing(settings: Setting
         async def reviewer(number: int) -> list[UUID]:
             by, results = Principal.local(f"r{number}"), list[UUID]()
             for one in (*ids[number * 3 :], *ids[: number * 3]):
-                results.append((await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=one), by=by)).id)
+                results.append(
+                    (await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=by)).id
+                )
             for text in range(10):
                 results.append((await clearwell.memory.promote("g", f"Typed text number {text}.", by=by)).id)
             return results
@@ -59,13 +60,13 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
     model = Weak()
     async with opened(settings, model) as clearwell:
         insight = await put_insight(clearwell, "g", LONG, [])
-        done = await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=insight), by=PERSON)
+        done = await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=insight), by=PERSON)
         typed = await clearwell.memory.promote("g", OTHER, by=PERSON)
         assert (done.status, typed.waiting) == ("promoting", True)
         assert answers.batch_status([typed]) == "promoting"
         (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
         assert state.state == "promoting"
-        assert (await clearwell.review.numbers("g", by=PERSON)).promoting == 2
+        assert (await clearwell.review.statistics("g", by=PERSON)).promoting == 2
         shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
         assert shown["state"] == "promoting"
         assert (done.insight is not None and done.insight.state) == InsightState.PROMOTING
@@ -87,7 +88,7 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         )
         shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
         assert "The embedding model did not answer" in str(shown["promotion"])
-        await clearwell.review.decide("g", Wanted(action=Action.UNDO, id=insight), by=PERSON)
+        await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=insight), by=PERSON)
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")
         assert await clearwell.waiting_promotions.due() == 1
@@ -177,17 +178,18 @@ async def test_a_memory_that_two_insights_hold_goes_with_the_last(clearwell: Cle
     first = await put_insight(clearwell, "g", LONG, [])
     second = await put_insight(clearwell, "g", LONG, [])
     held = [
-        await clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=one), by=PERSON) for one in (first, second)
+        await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=PERSON)
+        for one in (first, second)
     ]
     assert held[0].id == held[1].id
     for one, left in ((first, 1), (second, 0)):
-        await clearwell.review.decide("g", Wanted(action=Action.UNDO, id=one), by=PERSON)
+        await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=one), by=PERSON)
         assert len((await clearwell.memory.retrieve("payment", "g", by=PERSON)).items) == left
 
 
 async def test_a_snoozed_insight_wakes_when_its_time_has_come(clearwell: Clearwell) -> None:
     insight = await put_insight(clearwell, "g", LONG, [said(LONG)])
-    await clearwell.review.decide("g", Wanted(action=Action.SNOOZE, id=insight, days=1), by=PERSON)
+    await clearwell.review.decide("g", DecisionRequest(action=Action.SNOOZE, id=insight, days=1), by=PERSON)
     assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING) == []
     await rows_changed(clearwell, "UPDATE insights SET snoozed_until = now() - interval '1 minute'")
     (found,) = await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING)

@@ -15,7 +15,7 @@ from clearwell.embedded import EmbeddedValkey
 from clearwell.errors import DatabaseUnavailable, ModelMismatch, SchemaError
 from clearwell.flow.retrieval.retriever import RetrieveOptions
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Admission, CaptureReceipt, NewMemory, Principal, Promoted, Right, Source
+from clearwell.records import Admission, CaptureReceipt, NewMemory, Principal, PromotionResult, Right, Source
 from clearwell.settings import Settings
 from clearwell.worker import sweep, worker
 from tests.conftest import opened
@@ -183,7 +183,7 @@ async def test_a_promotion_is_audited_with_who_did_it(clearwell: Clearwell) -> N
     results = await clearwell.memory.promote_many("g", texts, by=reviewer)
     with psycopg.connect(_url(clearwell.settings)) as owner:
         events = owner.execute("SELECT actor, action, subject, detail::text FROM audit_events ORDER BY id").fetchall()
-    promoted = [one for one in results if isinstance(one, Promoted)]
+    promoted = [one for one in results if isinstance(one, PromotionResult)]
     assert [(actor, action, subject) for actor, action, subject, _ in events] == [
         ("key:ann", "promote", f"memory {one.id}") for one in promoted
     ]

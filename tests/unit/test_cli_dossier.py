@@ -78,7 +78,7 @@ async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_dif
     await path.memory.promote("g", "Lunch is at noon.", by=PERSON)
     await path.memory.promote("g", GATEWAY.replace("five", "six"), by=PERSON)
     found = await first(path)
-    assert [one.relation for one in found.beside] == ["contradicts"]
+    assert [one.relation for one in found.nearby] == ["contradicts"]
     show_dossier(found, Terminal("en"), {})
     shown = capsys.readouterr().out
     assert "[-six-]{+five+}" in shown

@@ -27,7 +27,7 @@ from clearwell.records import (
     NewMemory,
     Outcome,
     Principal,
-    Promoted,
+    PromotionResult,
     Right,
     Source,
     Vector,
@@ -309,8 +309,8 @@ async def test_a_repeated_promotion_gives_the_first_answer() -> None:
     texts = [NewMemory(content=LONG), NewMemory(content=" "), NewMemory(content=OTHER)]
     first = await path.memory.promote_many("g", texts, by=PERSON, request=request)
     again = await path.memory.promote_many("g", texts, by=PERSON, request=request)
-    assert [one.id for one in first if isinstance(one, Promoted)] == [
-        one.id for one in again if isinstance(one, Promoted) and one.replayed
+    assert [one.id for one in first if isinstance(one, PromotionResult)] == [
+        one.id for one in again if isinstance(one, PromotionResult) and one.replayed
     ]
     assert isinstance(again[1], InvalidInput)
     assert len(path.longterm.promotions) == 2
@@ -360,12 +360,12 @@ async def test_the_same_thing_is_one_memory_and_the_same_words_elsewhere_are_ano
 async def test_two_turns_with_the_same_words_are_two_where_their_metadata_differ() -> None:
     path = Path()
     turns = [NewMemory(content=LONG, session_id="s", metadata={"turn": number}) for number in (1, 2, 1)]
-    made = [one.id for one in await path.memory.promote_many("g", turns, by=PERSON) if isinstance(one, Promoted)]
+    made = [one.id for one in await path.memory.promote_many("g", turns, by=PERSON) if isinstance(one, PromotionResult)]
     assert made[0] == made[2] != made[1]
     typed = [NewMemory(content=OTHER, metadata={"source": name}) for name in ("mail", "minutes")]
     one, other = await path.memory.promote_many("g", typed, by=PERSON)
-    assert isinstance(one, Promoted)
-    assert isinstance(other, Promoted)
+    assert isinstance(one, PromotionResult)
+    assert isinstance(other, PromotionResult)
     assert one.id == other.id
 
 

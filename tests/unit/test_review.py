@@ -8,12 +8,11 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import Conflict, EmbedderUnavailable, InvalidInput, NotAllowed, NotFound
-from clearwell.flow.review import Wanted
-from clearwell.ports import RestsOn
 from clearwell.records import (
     Action,
     Contradiction,
-    Decided,
+    DecisionRequest,
+    DecisionResult,
     IdempotencyKey,
     Insight,
     InsightSource,
@@ -21,6 +20,7 @@ from clearwell.records import (
     Layer,
     NewCapture,
     NewMemory,
+    SourceSelector,
     Support,
     Vector,
     Writer,
@@ -85,8 +85,8 @@ async def _source(path: Path, log_id: UUID) -> InsightSource:
     )
 
 
-async def decide(path: Path, action: Action, insight_id: UUID, **more: object) -> Decided:
-    return await path.review.decide("g", Wanted(action=action, id=insight_id, **more), by=PERSON)  # type: ignore[arg-type]
+async def decide(path: Path, action: Action, insight_id: UUID, **more: object) -> DecisionResult:
+    return await path.review.decide("g", DecisionRequest(action=action, id=insight_id, **more), by=PERSON)  # type: ignore[arg-type]
 
 
 async def insight(path: Path, insight_id: UUID) -> Insight:
@@ -242,7 +242,7 @@ async def test_what_nobody_can_read_is_neither_promoted_nor_a_reason() -> None:
             decide(path, Action.REJECT, one, reason=reason),
             decide(path, Action.SNOOZE, one, reason=reason),
             path.review.undo("g", snoozed.decision_id, by=PERSON, reason=reason),
-            path.review.retract("g", RestsOn(agent_id="a1"), token="x", reason=reason, by=PERSON),
+            path.review.retract("g", SourceSelector(agent_id="a1"), token="x", reason=reason, by=PERSON),
             path.memory.add_tombstone("g", LONG, reason=reason, by=PERSON),
         ):
             with pytest.raises(InvalidInput) as refused:
@@ -417,15 +417,15 @@ async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all() ->
     path = Path()
     one = await offered(path, LONG, said(LONG))
     await decide(path, Action.PROMOTE, one)
-    listed = await path.review.list_resting_on("g", RestsOn(session_id="s1"), by=PERSON)
+    listed = await path.review.preview_retraction("g", SourceSelector(session_id="s1"), by=PERSON)
     row = (await path.memory.capture(said(OTHER), by=PERSON, wait=True)).id
     await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
     with pytest.raises(Conflict) as changed:
-        await path.review.retract("g", RestsOn(session_id="s1"), token=listed.token, by=PERSON)
+        await path.review.retract("g", SourceSelector(session_id="s1"), token=listed.token, by=PERSON)
     assert changed.value.code == "retract_changed"
     assert changed.value.current is not None
     token = str(changed.value.current["token"])
-    gone = await path.review.retract("g", RestsOn(session_id="s1"), token=token, by=PERSON)
+    gone = await path.review.retract("g", SourceSelector(session_id="s1"), token=token, by=PERSON)
     assert (len(gone.memories), verified(path)) == (2, [])
     assert gone.decision_id is not None
     await path.review.undo("g", gone.decision_id, by=PERSON)
@@ -435,12 +435,12 @@ async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all() ->
 async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:
     path = Path()
     one, two = await offered(path, LONG), await offered(path, OTHER)
-    wanted = [Wanted(action=Action.PROMOTE, id=one), Wanted(action=Action.REJECT, id=two)]
+    wanted = [DecisionRequest(action=Action.PROMOTE, id=one), DecisionRequest(action=Action.REJECT, id=two)]
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
     first = await path.review.decide_many("g", wanted, by=PERSON, request=request)
     again = await path.review.decide_many("g", wanted, by=PERSON, request=request)
-    assert [type(each).__name__ for each in first] == ["Decided", "InvalidInput"]
-    assert [type(each).__name__ for each in again] == ["Decided", "Conflict"]
+    assert [type(each).__name__ for each in first] == ["DecisionResult", "InvalidInput"]
+    assert [type(each).__name__ for each in again] == ["DecisionResult", "Conflict"]
     assert again[0] == first[0]
     assert len(path.longterm.promotions) == 1
 
@@ -449,7 +449,7 @@ async def test_a_repeated_request_is_answered_from_what_was_kept() -> None:
     path = Path()
     one = await offered(path, LONG)
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
-    wanted = Wanted(action=Action.SNOOZE, id=one, days=1)
+    wanted = DecisionRequest(action=Action.SNOOZE, id=one, days=1)
     first = await path.review.decide("g", wanted, by=PERSON, request=request)
     again = await path.review.decide("g", wanted, by=PERSON, request=request)
     assert (again.replayed, again.decision_id, again.insight) == (True, first.decision_id, first.insight)
@@ -461,7 +461,7 @@ async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
     one = await offered(path, LONG)
     for action in Action:
         with pytest.raises(NotAllowed):
-            await path.review.decide("g", Wanted(action=action, id=one), by=AGENT)
+            await path.review.decide("g", DecisionRequest(action=action, id=one), by=AGENT)
     with pytest.raises(NotAllowed):
         await path.review.insights("g", by=AGENT)
     with pytest.raises(NotAllowed):

@@ -8,8 +8,7 @@ import pytest
 
 from clearwell.errors import Conflict
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.ports import RestsOn
-from clearwell.records import Action, NewMemory, Principal, Promoted
+from clearwell.records import Action, NewMemory, Principal, PromotionResult, SourceSelector
 from tests.path import LONG, OTHER, PERSON, Path, said
 from tests.unit.test_review import THIRD, Weak, decide, offered, verified
 
@@ -128,14 +127,14 @@ async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:
     assert (results[0], verified(path)) == (replace(results[2], already=False, recorded=True), [OTHER])  # type: ignore[type-var]
 
 
-async def promoted_row(path: Path, text: str = LONG) -> tuple[UUID, Promoted]:
+async def promoted_row(path: Path, text: str = LONG) -> tuple[UUID, PromotionResult]:
     row = (await path.memory.capture(said(text), by=PERSON, wait=True)).id
     return row, await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
 
 
 async def retracted(path: Path) -> UUID:
-    listed = await path.review.list_resting_on("g", RestsOn(session_id="s1"), by=PERSON)
-    done = await path.review.retract("g", RestsOn(session_id="s1"), token=listed.token, by=PERSON)
+    listed = await path.review.preview_retraction("g", SourceSelector(session_id="s1"), by=PERSON)
+    done = await path.review.retract("g", SourceSelector(session_id="s1"), token=listed.token, by=PERSON)
     return decision_of(done.decision_id)
 
 

@@ -24,12 +24,12 @@ from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.chunks import Chunker
 from clearwell.flow.promotion.lifting import TombstoneLifter
 from clearwell.flow.promotion.promoter import Promoter
-from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.promotion.waiting import WaitingPromotions
 from clearwell.flow.reembedding.models import Models, MovingLongTerm
 from clearwell.flow.retrieval.retriever import Retriever
-from clearwell.flow.review import AtDesk, Deciding, Gauges, Retracting, Reviewing, Showing, Undoing
+from clearwell.flow.review import AtDesk, Deciding, Retracting, ReviewService, Showing, StatisticsCache, Undoing
 from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.flow.working.removal import EntryRemover
@@ -69,14 +69,14 @@ class Clearwell:
     rebuilder: WorkingMemoryRebuilder
     recalls: RecallLog
     digests: Digests
-    review: Reviewing
+    review: ReviewService
     waiting_promotions: WaitingPromotions
     retriever: Retriever
     history: HistoryRetriever
     uses: UsageRecorder
     keys: KeyRing
     counters: Counters
-    gauges: Gauges
+    gauges: StatisticsCache
     models: Models
     embedder: Embedder
 
@@ -133,10 +133,10 @@ def build(
     retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
     history = HistoryRetriever(retriever, clock, settings)
     promoter = Promoter(knowledge, chunker, clock, ids)
-    promoting = Promoting(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
+    promoting = TextPromoter(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
     digests = _build_digests(settings, stores, knowledge, embedder, writer, clock, ids)
     nearby = MovingLongTerm(stores.longterm_for_reviewer, models)
-    review = Reviewing(
+    review = ReviewService(
         gate=gate,
         showing=Showing(stores.review, stores.quarantine, nearby, stores.tombstones, embedder, clock, settings),
         deciding=Deciding(stores.review, promoter, knowledge, embedder, clock, ids, settings),
@@ -202,7 +202,7 @@ def build(
         uses=UsageRecorder(recalls, stores.review, clock),
         keys=make_keys(settings, stores.keys, clock, ids),
         counters=counters,
-        gauges=Gauges(stores.review, clock),
+        gauges=StatisticsCache(stores.review, clock),
         models=models,
         embedder=embedder,
     )

@@ -37,7 +37,13 @@ from clearwell.ports.quarantine import (
     Stored,
     TombstoneStore,
 )
-from clearwell.ports.review import TOMBSTONED, DecisionStore, Desk, RestsOn, ReviewStore, Waiting
+from clearwell.ports.review import (
+    TOMBSTONED,
+    DecisionStore,
+    DecisionTransaction,
+    ReviewStore,
+    WaitingPromotion,
+)
 from clearwell.ports.stores import Stores
 from clearwell.ports.working import Recalled, RecallStore, WorkingStore
 
@@ -56,7 +62,7 @@ __all__ = [
     "Claim",
     "Clock",
     "DecisionStore",
-    "Desk",
+    "DecisionTransaction",
     "DigestMaterial",
     "DigestQueue",
     "DigestRuns",
@@ -83,7 +89,6 @@ __all__ = [
     "RecallStore",
     "Recalled",
     "RejectedVector",
-    "RestsOn",
     "ReviewStore",
     "Run",
     "RunDigest",
@@ -95,6 +100,6 @@ __all__ = [
     "TokenCounter",
     "TombstoneStore",
     "VectorIndexes",
-    "Waiting",
+    "WaitingPromotion",
     "WorkingStore",
 ]

@@ -1,4 +1,4 @@
-"""Review: a desk at which one person decides at a time in a group, and what reviewers read."""
+"""Review: the transaction in which one person at a time decides in a group, and what reviewers read."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,6 +12,7 @@ from clearwell.records import (
     AuditEvent,
     CalibrationRow,
     Decision,
+    DependentMemory,
     Insight,
     InsightState,
     Json,
@@ -20,8 +21,8 @@ from clearwell.records import (
     Promotion,
     PromotionState,
     Provenance,
-    Resting,
-    ReviewNumbers,
+    ReviewStatistics,
+    SourceSelector,
     Tombstone,
     Vector,
 )
@@ -31,123 +32,123 @@ TOMBSTONED = "promotion_tombstoned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingPromotion:
     """A promotion whose chunks are still to be made."""
 
     group_id: str
     promotion_id: UUID
 
 
-class Desk(Protocol):
+class DecisionTransaction(Protocol):
     """One group's insights and knowledge while nobody else decides there. Committed when the block ends, or not."""
 
-    async def insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
+    async def find_insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
         """Those of these that there are, with their sources."""
         ...
 
-    async def decision(self, decision_id: UUID) -> Decision | None: ...
+    async def find_decision(self, decision_id: UUID) -> Decision | None: ...
 
-    async def standing(self, insight_id: UUID) -> Decision | None:
+    async def find_last_decision(self, insight_id: UUID) -> Decision | None:
         """The last decision on this insight that is not undone: also a merge that took it in."""
         ...
 
     async def is_undone(self, decision_id: UUID) -> bool: ...
 
-    async def promoted_by(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
+    async def find_promoting_decisions(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
         """Every decision that made this memory or found it made, and whether it is undone."""
         ...
 
-    async def superseded_by(self, memory_id: UUID) -> Decision | None:
+    async def find_superseding_decision(self, memory_id: UUID) -> Decision | None:
         """The last decision that replaced this memory and is not undone."""
         ...
 
-    async def retracted_by(self, memory_id: UUID) -> Decision | None:
+    async def find_retracting_decision(self, memory_id: UUID) -> Decision | None:
         """The last retraction of this memory that is not undone."""
         ...
 
-    async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
+    async def find_tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         """The tombstone that stands for one of these values."""
         ...
 
-    async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
+    async def find_duplicate(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
         """The promotion that made the same thing knowledge, or that came from the same origin, where it still holds.
 
         Of several the one from the same origin: by itself, or by a decision that found it made.
         """
         ...
 
-    async def alike(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+    async def list_duplicates(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
         """The same, whether they hold or not, the oldest first."""
         ...
 
-    async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
+    async def find_promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
         """By memory: how it came to be, and whether it holds."""
         ...
 
-    async def promote(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
+    async def insert_promotions(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
         """Decisions with their chunks. Without chunks (None) the promotion waits for them."""
         ...
 
-    async def withdraw(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+    async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         """End the validity of memories, and of promotions that still wait. History is kept."""
         ...
 
-    async def restore(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+    async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         """Make withdrawn memories valid again, at their old places. That they did not hold until now is kept.
 
         What was withdrawn before its chunks were made waits for them again.
         """
         ...
 
-    async def change(self, insight: Insight) -> None:
+    async def update_insight(self, insight: Insight) -> None:
         """Store state, version, summary, writer, vector, support, flags, contradictions, and what it waits for."""
         ...
 
-    async def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         """Give an insight the sources of others too."""
         ...
 
-    async def separate(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         """Take back the sources that came from others."""
         ...
 
-    async def judge(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
+    async def mark_judged(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
         """Mark rows as judged, by an insight or a promotion."""
         ...
 
-    async def free(self, *, by: UUID) -> None:
+    async def clear_judged(self, *, by: UUID) -> None:
         """Take the marks of an insight or a promotion away."""
         ...
 
-    async def reject(
+    async def insert_tombstone(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None
     ) -> UUID | None:
         """The tombstone's id; None where one stands for the value."""
         ...
 
-    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+    async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
         """False where there is none that can be lifted."""
         ...
 
-    async def rejected_by(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
+    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
         """Every decision that made this tombstone or found it made, and whether it is undone."""
         ...
 
-    async def near_rejected(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
         """The rejected value that is most like this, and how much."""
         ...
 
-    async def flagged(self, flag: str) -> Sequence[Insight]:
+    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
         """The insights with this flag."""
         ...
 
-    async def hurry(self, *, at: datetime) -> None:
+    async def retry_refused_promotions(self, *, at: datetime) -> None:
         """Make due what waited because its value was refused."""
         ...
 
-    async def record(self, decision: Decision | None, event: AuditEvent) -> None: ...
+    async def record_decision(self, decision: Decision | None, event: AuditEvent) -> None: ...
 
-    async def answer(self, claim: Claim, answer: Json) -> None:
+    async def store_answer(self, claim: Claim, answer: Json) -> None:
         """Keep the answer to a repeated request. Raises StillRunning where the claim was lost."""
         ...
 
@@ -155,20 +156,20 @@ class Desk(Protocol):
 class DecisionStore(Protocol):
     """The reviewer's hand, and the worker's for what a reviewer left to it."""
 
-    def open(self, group_id: str) -> AbstractAsyncContextManager[Desk]:
+    def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
         """Be alone with this group's decisions until the block ends. An error within it undoes everything."""
         ...
 
-    async def waiting(self, *, limit: int) -> Sequence[Waiting]:
+    async def waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
         """Promotions of any group whose chunks are due."""
         ...
 
-    async def load(self, one: Waiting) -> Promotion | None:
+    async def load(self, one: WaitingPromotion) -> Promotion | None:
         """A waiting promotion; None where nothing waits by that id any more."""
         ...
 
     async def carry_out(
-        self, one: Waiting, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+        self, one: WaitingPromotion, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
     ) -> bool:
         """Store the chunks of a waiting promotion, and withdraw in the same moment what it replaces.
 
@@ -176,18 +177,9 @@ class DecisionStore(Protocol):
         """
         ...
 
-    async def postpone(self, one: Waiting, *, problem: str) -> None:
+    async def postpone(self, one: WaitingPromotion, *, problem: str) -> None:
         """Count a failed try and set when to try again, later each time."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestsOn:
-    """What memories rest on: one quarantine row, one session or one agent. Exactly one is given."""
-
-    source: UUID | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
 
 
 class ReviewStore(Protocol):
@@ -228,13 +220,13 @@ class ReviewStore(Protocol):
 
     async def influence(self, group_id: str, log_id: UUID) -> Provenance | None: ...
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
+    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
         """The memories that hold and rest on it, by a decision that stands or by their own session, author or agent."""
         ...
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
 
-    async def numbers(self, group_id: str) -> ReviewNumbers: ...
+    async def statistics(self, group_id: str) -> ReviewStatistics: ...
 
     async def groups(self, *, limit: int) -> Sequence[str]:
         """Groups that have insights or decisions, by name."""

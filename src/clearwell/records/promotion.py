@@ -24,7 +24,7 @@ class Promotion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promoted:
+class PromotionResult:
     """The answer to a promotion: the memory that the text became.
 
     ``already``: it was knowledge before. ``waiting``: decided, and its chunks follow when the model is back.
@@ -51,7 +51,7 @@ class Promoted:
         }
 
     @classmethod
-    def from_json(cls, stored: Json) -> "Promoted":
+    def from_json(cls, stored: Json) -> "PromotionResult":
         """The answer that the first run of a repeated request gave."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")

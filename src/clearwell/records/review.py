@@ -26,7 +26,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class InsightBeforeMerge:
     """What an insight had of its own before others were merged into it."""
 
     flags: tuple[str, ...]
@@ -60,12 +60,37 @@ class Decision:
     text_before: str | None = None
     text_after: str | None = None
     writer_before: Writer | None = None
-    before: Before | None = None
+    before: InsightBeforeMerge | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where an insight stands, without its text."""
+class DecisionRequest:
+    """A decision that a person asks for on one insight. Which fields count depends on the action."""
+
+    action: Action
+    id: UUID
+    version: int | None = None
+    text: str | None = None
+    agent_id: str | None = None
+    supersedes: UUID | None = None
+    reason: str | None = None
+    others: tuple[UUID, ...] = ()
+    until: datetime | None = None
+    days: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSelector:
+    """What memories rest on: one quarantine row, one session or one agent. Exactly one is given."""
+
+    source: UUID | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsightStatus:
+    """The state and version of an insight, without its text."""
 
     id: UUID
     version: int
@@ -75,7 +100,7 @@ class Standing:
     merged_into: UUID | None = None
 
     @classmethod
-    def of(cls, insight: Insight) -> "Standing":
+    def of(cls, insight: Insight) -> "InsightStatus":
         return cls(
             id=insight.id,
             version=insight.version,
@@ -97,7 +122,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecisionResult:
     """The answer to a decision: ids and states, never content, so that it can be kept for a repeated request.
 
     ``id`` is what came of it: the memory of a promotion, else the insight. ``memories`` are those that were retracted,
@@ -115,7 +140,7 @@ class Decided:
     undone: Action | None = None
     memories: tuple[UUID, ...] = ()
     withdrawn: UUID | None = None
-    insight: Standing | None = None
+    insight: InsightStatus | None = None
     replayed: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -140,7 +165,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class DiffPiece:
     """Words that two texts share, or that only one of them has. ``insert`` is what the new text adds."""
 
     op: str
@@ -148,7 +173,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class NearbyMemory:
     """A verified memory near an insight, how they relate, and where their words differ."""
 
     memory: Memory
@@ -156,7 +181,7 @@ class Beside:
     relation: str
     reason: str
     params: Metadata = field(default_factory=dict)
-    diff: tuple[Piece, ...] = ()
+    diff: tuple[DiffPiece, ...] = ()
 
     def explanation(self, language: Language = "en") -> str:
         return say(self.reason, language, **self.params)
@@ -178,15 +203,15 @@ class Dossier:
 
     insight: Insight
     verdicts: dict[UUID, tuple[Verdict, ...]]
-    beside: tuple[Beside, ...] = ()
+    nearby: tuple[NearbyMemory, ...] = ()
     rejected: Rejection | None = None
     decisions: tuple[Decision, ...] = ()
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
     promotion: "PromotionState | None" = None
 
-    def related(self, relation: str) -> tuple[Beside, ...]:
-        return tuple(one for one in self.beside if one.relation == relation)
+    def related(self, relation: str) -> tuple[NearbyMemory, ...]:
+        return tuple(one for one in self.nearby if one.relation == relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,11 +239,11 @@ class PromotionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resting:
+class DependentMemory:
     """A memory that rests on one source, session or agent: on how many of its outputs, and on how many others."""
 
     state: PromotionState
-    meant: int
+    matching: int
     others: int
 
     @property
@@ -226,17 +251,17 @@ class Resting:
         return self.state.promotion.memory_id
 
 
-def resting(
-    found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], meant: set[UUID], by_name: set[UUID]
-) -> list[Resting]:
+def list_dependents(
+    found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], matching: set[UUID], by_name: set[UUID]
+) -> list[DependentMemory]:
     """Of these memories those that hold and rest on what is meant, by the outputs under each or by its own name."""
     listed = [
-        Resting(state=one, meant=len(rows & meant), others=len(rows - meant))
+        DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
         for one in found
         if one.state != "withdrawn"
         for rows in [under.get(one.promotion.memory_id, set())]
     ]
-    return [one for one in listed if one.meant or one.memory_id in by_name]
+    return [one for one in listed if one.matching or one.memory_id in by_name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +304,7 @@ class AcceptRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewNumbers:
+class ReviewStatistics:
     """How review goes in a group. Lags are in seconds, from an insight's making to its first decision."""
 
     insights: dict[str, int]

@@ -1,4 +1,4 @@
-"""Decisions and the desk, over the twins of the ledger, long-term memory and tombstones."""
+"""The twin of the decision store, over the twins of the ledger, long-term memory and tombstones."""
 
 import asyncio
 from collections import defaultdict
@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.ports import TOMBSTONED, Claim, Clock, Desk, Waiting
+from clearwell.ports import TOMBSTONED, Claim, Clock, DecisionTransaction, WaitingPromotion
 from clearwell.records import (
     Action,
     AuditEvent,
@@ -28,7 +28,7 @@ from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 
 
 class MemoryDecisions:
-    """The desk over twins. What fails within it leaves them as they were."""
+    """Decisions over twins. A transaction that fails leaves them as they were."""
 
     def __init__(
         self,
@@ -46,39 +46,43 @@ class MemoryDecisions:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.events: list[AuditEvent] = []
 
-    def open(self, group_id: str) -> AbstractAsyncContextManager[Desk]:
+    def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
         return self._open(group_id)
 
     @asynccontextmanager
-    async def _open(self, group_id: str) -> AsyncIterator[Desk]:
+    async def _open(self, group_id: str) -> AsyncIterator[DecisionTransaction]:
         async with self._locks[group_id]:
             ledger, longterm, tombstones = self._ledger.state(), self._longterm.state(), self._tombstones.state()
-            desk = MemoryDesk(group_id, self._ledger, self._longterm, self._tombstones, self._idempotency)
+            transaction = MemoryDecisionTransaction(
+                group_id, self._ledger, self._longterm, self._tombstones, self._idempotency
+            )
             try:
-                yield desk
+                yield transaction
             except BaseException:
                 self._ledger.reset(ledger)
                 self._longterm.reset(longterm)
                 self._tombstones.reset(tombstones)
                 raise
-            self.events += desk.events
+            self.events += transaction.events
 
-    async def waiting(self, *, limit: int) -> Sequence[Waiting]:
+    async def waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
         now = self._clock.now()
         due = sorted(
             (delay.until, delay.group_id, promotion_id)
             for promotion_id, delay in self._ledger.delays.items()
             if delay.until <= now
         )
-        return [Waiting(group_id=group_id, promotion_id=promotion_id) for _, group_id, promotion_id in due[:limit]]
+        return [
+            WaitingPromotion(group_id=group_id, promotion_id=promotion_id) for _, group_id, promotion_id in due[:limit]
+        ]
 
-    async def load(self, one: Waiting) -> Promotion | None:
+    async def load(self, one: WaitingPromotion) -> Promotion | None:
         if one.promotion_id not in self._ledger.delays:
             return None
         return next(found for found in self._longterm.promotions if found.id == one.promotion_id)
 
     async def carry_out(
-        self, one: Waiting, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+        self, one: WaitingPromotion, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
     ) -> bool:
         if (await self._tombstones.look(one.group_id, digests))[0] is not None:
             return False
@@ -97,14 +101,14 @@ class MemoryDecisions:
         self.events.append(event)
         return True
 
-    async def postpone(self, one: Waiting, *, problem: str) -> None:
+    async def postpone(self, one: WaitingPromotion, *, problem: str) -> None:
         tries = self._ledger.delays[one.promotion_id].tries
         until = self._clock.now() + timedelta(seconds=min(300, 2 * 2 ** min(tries, 10)))
         delay = Delay(one.group_id, until, tries + 1, problem)
         self._ledger.delays[one.promotion_id] = delay
 
 
-class MemoryDesk:
+class MemoryDecisionTransaction:
     def __init__(
         self,
         group_id: str,
@@ -120,44 +124,44 @@ class MemoryDesk:
         self._idempotency = idempotency
         self.events: list[AuditEvent] = []
 
-    async def insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
+    async def find_insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
         found = {one: self._ledger.get(self._group_id, one) for one in ids}
         return {one: insight for one, insight in found.items() if insight is not None}
 
-    async def decision(self, decision_id: UUID) -> Decision | None:
+    async def find_decision(self, decision_id: UUID) -> Decision | None:
         return next((one for one in self._ledger.decisions(self._group_id) if one.id == decision_id), None)
 
-    async def standing(self, insight_id: UUID) -> Decision | None:
+    async def find_last_decision(self, insight_id: UUID) -> Decision | None:
         standing = reversed(self._ledger.standing(self._group_id))
         return next((one for one in standing if one.insight_id == insight_id or insight_id in one.others), None)
 
     async def is_undone(self, decision_id: UUID) -> bool:
         return any(one.undoes == decision_id for one in self._ledger.decisions(self._group_id))
 
-    async def promoted_by(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
+    async def find_promoting_decisions(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
         return [
             (one, await self.is_undone(one.id))
             for one in self._ledger.decisions(self._group_id)
             if one.memory_id == memory_id and one.action is Action.PROMOTE
         ]
 
-    async def superseded_by(self, memory_id: UUID) -> Decision | None:
+    async def find_superseding_decision(self, memory_id: UUID) -> Decision | None:
         promoting = [one for one in self._ledger.standing(self._group_id) if one.action is Action.PROMOTE]
         return next((one for one in reversed(promoting) if one.supersedes == memory_id), None)
 
-    async def retracted_by(self, memory_id: UUID) -> Decision | None:
+    async def find_retracting_decision(self, memory_id: UUID) -> Decision | None:
         standing = reversed(self._ledger.standing(self._group_id))
         return next((one for one in standing if one.action is Action.RETRACT and memory_id in one.others), None)
 
-    async def tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
+    async def find_tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
         return (await self._tombstones.look(self._group_id, digests))[0]
 
-    async def same(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        holding = [one for one in await self.alike(text, fingerprint) if one.state != "withdrawn"]
+    async def find_duplicate(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
+        holding = [one for one in await self.list_duplicates(text, fingerprint) if one.state != "withdrawn"]
         own = [one for one in holding if self._comes_from(one.promotion, text.origin_id)]
         return next(iter(own or holding), None)
 
-    async def alike(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+    async def list_duplicates(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
         return [
             state
             for state in promotion_states(self._group_id, self._longterm, self._ledger)
@@ -170,11 +174,11 @@ class MemoryDesk:
         }
         return origin_id is not None and origin_id in {promotion.text.origin_id, *by_decision}
 
-    async def promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
+    async def find_promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
         states = promotion_states(self._group_id, self._longterm, self._ledger)
         return {one.promotion.memory_id: one for one in states if one.promotion.memory_id in memory_ids}
 
-    async def promote(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
+    async def insert_promotions(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
         for promotion, chunks in promotions:
             self._longterm.promotions.append(promotion)
             if chunks is None:
@@ -182,66 +186,66 @@ class MemoryDesk:
             else:
                 self._longterm.extend(chunks)
 
-    async def withdraw(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+    async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         self._longterm.withdraw(self._group_id, memory_ids, at)
-        for state in (await self.promotions(memory_ids)).values():
+        for state in (await self.find_promotions(memory_ids)).values():
             self._ledger.delays.pop(state.promotion.id, None)
 
-    async def restore(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+    async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         self._longterm.restore(self._group_id, memory_ids, at)
-        for state in (await self.promotions(memory_ids)).values():
+        for state in (await self.find_promotions(memory_ids)).values():
             if not state.chunks:
                 self._ledger.delays.setdefault(state.promotion.id, Delay(self._group_id, at))
 
-    async def change(self, insight: Insight) -> None:
+    async def update_insight(self, insight: Insight) -> None:
         self._ledger.change(insight)
 
-    async def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         self._ledger.unite(insight_id, others)
 
-    async def separate(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         self._ledger.separate(insight_id, others)
 
-    async def judge(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
+    async def mark_judged(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
         for log_id in log_ids:
             self._ledger.judge(self._group_id, log_id, by=by)
 
-    async def free(self, *, by: UUID) -> None:
+    async def clear_judged(self, *, by: UUID) -> None:
         self._ledger.free(self._group_id, by=by)
 
-    async def reject(
+    async def insert_tombstone(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None
     ) -> UUID | None:
         added = await self._tombstones.put(tombstone, digest, embedding, model)
         return tombstone.id if added else None
 
-    async def lift(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+    async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
         return self._tombstones.lift(self._group_id, tombstone_id, by=by, at=at)
 
-    async def rejected_by(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
+    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
         return [
             (one, await self.is_undone(one.id))
             for one in self._ledger.decisions(self._group_id)
             if one.tombstone_id == tombstone_id and one.action is Action.REJECT
         ]
 
-    async def near_rejected(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
         return (await self._tombstones.look(self._group_id, [], embedding=embedding, model=model))[1]
 
-    async def flagged(self, flag: str) -> Sequence[Insight]:
+    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
         return [one for one in self._ledger.of(self._group_id) if flag in one.flags]
 
-    async def hurry(self, *, at: datetime) -> None:
+    async def retry_refused_promotions(self, *, at: datetime) -> None:
         for promotion_id, delay in list(self._ledger.delays.items()):
             if delay.group_id == self._group_id and delay.problem == TOMBSTONED:
                 self._ledger.delays[promotion_id] = replace(delay, until=at)
 
-    async def record(self, decision: Decision | None, event: AuditEvent) -> None:
+    async def record_decision(self, decision: Decision | None, event: AuditEvent) -> None:
         self.events.append(event)
         if decision is not None:
             self._ledger.record(decision)
 
-    async def answer(self, claim: Claim, answer: Json) -> None:
+    async def store_answer(self, claim: Claim, answer: Json) -> None:
         await self._idempotency.complete(claim, answer)
 
 

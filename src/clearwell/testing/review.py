@@ -7,11 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.flow.review.standing import awake
-from clearwell.ports import RestsOn
 from clearwell.records import (
     Action,
     CalibrationRow,
     Decision,
+    DependentMemory,
     DigestStatus,
     Insight,
     InsightState,
@@ -19,9 +19,9 @@ from clearwell.records import (
     PromotionState,
     Provenance,
     QuarantineRow,
-    Resting,
-    ReviewNumbers,
-    resting,
+    ReviewStatistics,
+    SourceSelector,
+    list_dependents,
 )
 from clearwell.testing import review_numbers as numbers
 from clearwell.testing.decisions import promotion_states
@@ -125,7 +125,7 @@ class MemoryReview:
             sightings_of=() if row.sighting is None else ((row.sighting.entry_id, row.sighting.layer),),
         )
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
+    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
         meant = {
             row.capture.id
             for row in self._quarantine.rows.get(group_id, {}).values()
@@ -140,7 +140,9 @@ class MemoryReview:
             if _named(what.session_id, one.promotion.text.session_id)
             or _named(what.agent_id, one.promotion.text.author, one.promotion.text.agent_id)
         }
-        return resting(found, {one.promotion.memory_id: self._under(one.promotion) for one in found}, meant, by_name)
+        return list_dependents(
+            found, {one.promotion.memory_id: self._under(one.promotion) for one in found}, meant, by_name
+        )
 
     def _under(self, promotion: Promotion) -> set[UUID]:
         """The outputs that a memory rests on."""
@@ -191,7 +193,7 @@ class MemoryReview:
         promotions = [one for one in self._longterm.promotions if one.group_id == group_id]
         return numbers.calibration(rows, self._ledger.of(group_id), promotions)
 
-    async def numbers(self, group_id: str) -> ReviewNumbers:
+    async def statistics(self, group_id: str) -> ReviewStatistics:
         insights, rows = self._ledger.of(group_id), self._quarantine.rows.get(group_id, {})
         states = Counter(one.state for one in insights)
         lags = numbers.lags(insights, self._ledger.decisions(group_id))
@@ -200,7 +202,7 @@ class MemoryReview:
         pending = [one.created_at for one in insights if one.state is InsightState.PENDING]
         promoted, rejected = states[InsightState.PROMOTED], states[InsightState.REJECTED]
         digests = await self._digests.page(group_id, limit=len(rows) + 1000)
-        return ReviewNumbers(
+        return ReviewStatistics(
             insights={state.value: count for state, count in states.items()},
             lag_median=numbers.percentile(lags, 0.5),
             lag_p90=numbers.percentile(lags, 0.9),

@@ -13,9 +13,7 @@ from psycopg.errors import InsufficientPrivilege
 from clearwell.adapters.http.routes import insights, memory, provenance
 from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed
-from clearwell.flow.review import Wanted
-from clearwell.ports import RestsOn
-from clearwell.records import Action, NewMemory, Principal, Right
+from clearwell.records import Action, DecisionRequest, NewMemory, Principal, Right, SourceSelector
 from tests.insights import put_insight, rows
 from tests.integration.http.serving import Api, require_problem
 from tests.integration.postgres.test_rights import PROMOTION, enter
@@ -46,13 +44,15 @@ Way = Callable[[Try], Awaitable[object]]
 SERVICE: dict[str, Way] = {
     "promote": lambda t: t.clearwell.memory.promote("g", OTHER, by=t.by),
     "promote many": lambda t: t.clearwell.memory.promote_many("g", [NewMemory(content=OTHER)], by=t.by),
-    "promote insight": lambda t: t.clearwell.review.decide("g", Wanted(action=Action.PROMOTE, id=t.insight), by=t.by),
-    "undo": lambda t: t.clearwell.review.decide("g", Wanted(action=Action.UNDO, id=t.insight), by=t.by),
-    "snooze": lambda t: t.clearwell.review.decide("g", Wanted(action=Action.SNOOZE, id=t.insight), by=t.by),
-    "reject": lambda t: t.clearwell.review.decide(
-        "g", Wanted(action=Action.REJECT, id=t.insight, reason="no"), by=t.by
+    "promote insight": lambda t: t.clearwell.review.decide(
+        "g", DecisionRequest(action=Action.PROMOTE, id=t.insight), by=t.by
     ),
-    "many": lambda t: t.clearwell.review.decide_many("g", [Wanted(action=Action.UNDO, id=t.insight)], by=t.by),
+    "undo": lambda t: t.clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=t.insight), by=t.by),
+    "snooze": lambda t: t.clearwell.review.decide("g", DecisionRequest(action=Action.SNOOZE, id=t.insight), by=t.by),
+    "reject": lambda t: t.clearwell.review.decide(
+        "g", DecisionRequest(action=Action.REJECT, id=t.insight, reason="no"), by=t.by
+    ),
+    "many": lambda t: t.clearwell.review.decide_many("g", [DecisionRequest(action=Action.UNDO, id=t.insight)], by=t.by),
     "row": lambda t: t.clearwell.review.promote_row("g", t.row, NewMemory(content=""), by=t.by),
     "entry": lambda t: t.clearwell.review.promote_entry("g", t.row, NewMemory(content=""), by=t.by),
 }
@@ -75,10 +75,10 @@ async def test_the_service_lets_only_people_decide(clearwell: Clearwell) -> None
     assert await rows(clearwell, "SELECT id FROM decisions") == []
     for way in SERVICE.values():
         await way(Try(clearwell, insight, row, REVIEWER))
-    listed = await clearwell.review.list_resting_on("g", RestsOn(agent_id="a1"), by=REVIEWER)
+    listed = await clearwell.review.preview_retraction("g", SourceSelector(agent_id="a1"), by=REVIEWER)
     with pytest.raises(NotAllowed):
-        await clearwell.review.retract("g", RestsOn(agent_id="a1"), token=listed.token, by=AGENTS["lowered"])
-    done = await clearwell.review.retract("g", RestsOn(agent_id="a1"), token=listed.token, by=REVIEWER)
+        await clearwell.review.retract("g", SourceSelector(agent_id="a1"), token=listed.token, by=AGENTS["lowered"])
+    done = await clearwell.review.retract("g", SourceSelector(agent_id="a1"), token=listed.token, by=REVIEWER)
     assert done.decision_id is not None
     with pytest.raises(NotAllowed):
         await clearwell.review.undo("g", done.decision_id, by=AGENTS["lowered"])

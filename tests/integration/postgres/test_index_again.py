@@ -28,8 +28,8 @@ async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_u
         database_url, pool_min=1, pool_max=2, connect_seconds=5, statement_seconds=10, prepare=True
     )
     decisions, plain = PostgresDecisions(database, Bm25(), SystemClock()), MemoryLongTerm(Bm25())
-    async with decisions.open("g") as desk:
-        await desk.promote([said(number) for number in range(7)])
+    async with decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([said(number) for number in range(7)])
     plain.hold([said(number) for number in range(7) if number != 1])
     with psycopg.connect(database_url, autocommit=True) as owner:
         before = owner.execute(COUNTS).fetchall()

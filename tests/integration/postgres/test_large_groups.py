@@ -85,8 +85,8 @@ def indexes(database: Database, large: LargeGroups) -> GroupIndexes:
 
 
 async def fill(database: Database, group_id: str, count: int, *, first: int = 0) -> None:
-    async with PostgresDecisions(database, Bm25(), ManualClock()).open(group_id) as desk:
-        await desk.promote(memories(group_id, count, first=first))
+    async with PostgresDecisions(database, Bm25(), ManualClock()).transaction(group_id) as transaction:
+        await transaction.insert_promotions(memories(group_id, count, first=first))
 
 
 def wanted(group_id: str, vector: Vector, text: str | None = None) -> SearchQuery:

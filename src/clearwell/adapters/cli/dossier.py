@@ -8,7 +8,7 @@ from rich.text import Text
 from clearwell.adapters.cli.insights import show_citations, show_statement
 from clearwell.adapters.cli.printing import Terminal, shortened, visible
 from clearwell.adapters.cli.verdicts import check_name, flag_name, flag_names, flag_sentence, outcome, verdict_json
-from clearwell.records import Beside, Dossier, Insight, InsightSource, InsightState, Json, Outcome
+from clearwell.records import Dossier, Insight, InsightSource, InsightState, Json, NearbyMemory, Outcome
 from clearwell.text.hidden_text import escaped
 
 LINE_WIDTH = 110
@@ -121,11 +121,11 @@ def _source_facts(source: InsightSource, terminal: Terminal) -> str:
 
 
 def _show_beside(one: Dossier, terminal: Terminal) -> None:
-    if not one.beside:
+    if not one.nearby:
         return
     terminal.line()
-    terminal.tell("cli_review_beside", count=len(one.beside), style="bold")
-    for number, each in enumerate(one.beside, start=1):
+    terminal.tell("cli_review_beside", count=len(one.nearby), style="bold")
+    for number, each in enumerate(one.nearby, start=1):
         name = terminal.words(f"cli_relation_{each.relation}")
         terminal.line(f"{number:>4}. {name} · {each.similarity:.2f} · {each.memory.id}", "bold")
         if each.relation == "near":
@@ -135,7 +135,7 @@ def _show_beside(one: Dossier, terminal: Terminal) -> None:
         terminal.out.print(Padding(_diffed(each, colored=not terminal.out.no_color), (0, 0, 0, 6), expand=False))
 
 
-def _diffed(one: Beside, *, colored: bool) -> Text:
+def _diffed(one: NearbyMemory, *, colored: bool) -> Text:
     """The memory's words on the way to the insight's; marked by signs where there are no colours."""
     text = Text()
     for piece in one.diff:
@@ -223,7 +223,7 @@ def dossier_json(one: Dossier, terminal: Terminal) -> Json:
                 "why": each.explanation(terminal.language),
                 "diff": [{"op": piece.op, "text": piece.text} for piece in each.diff],
             }
-            for each in one.beside
+            for each in one.nearby
         ],
         "rejected": None if one.rejected is None else {"reason": one.rejected.reason, "at": str(one.rejected.at)},
         "decisions": [

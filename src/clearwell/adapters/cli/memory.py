@@ -23,7 +23,7 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
 from clearwell.adapters.cli.settling import captured
 from clearwell.adapters.cli.verdicts import refusal, show_verdicts, verdict_json
-from clearwell.records import Admission, CaptureReceipt, Json, NewCapture, Promoted
+from clearwell.records import Admission, CaptureReceipt, Json, NewCapture, PromotionResult
 
 
 def capture(
@@ -75,7 +75,7 @@ def ingest(
         raise UsageProblem("cli_text_twice", field="--file")
     content = given_text(text, settings) if file is None else file_text(file, settings)
 
-    async def work() -> Promoted:
+    async def work() -> PromotionResult:
         async with opened(settings) as clearwell:
             return await clearwell.memory.promote(
                 group,
@@ -103,7 +103,7 @@ def ingest(
 # what is shown
 
 
-def promoted_json(promoted: Promoted, group: str) -> Json:
+def promoted_json(promoted: PromotionResult, group: str) -> Json:
     return {
         "status": "promoting" if promoted.waiting else "ingested",
         "group_id": group,

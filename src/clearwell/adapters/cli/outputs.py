@@ -9,7 +9,7 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import UsageProblem, person
 from clearwell.app import Clearwell
 from clearwell.errors import ClearwellError, NotFound
-from clearwell.records import Json, NewMemory, Promoted
+from clearwell.records import Json, NewMemory, PromotionResult
 
 
 class From(StrEnum):
@@ -29,25 +29,25 @@ class Outputs:
     origin: From
     text: NewMemory
 
-    async def promoted(self, clearwell: Clearwell) -> list[Promoted | ClearwellError]:
+    async def promoted(self, clearwell: Clearwell) -> list[PromotionResult | ClearwellError]:
         """Each by itself, in order. The problem of a single one is raised."""
         if len(self.ids) == 1:
             return [await self._one(clearwell, self.ids[0])]
         return [await self._or_problem(clearwell, one) for one in self.ids]
 
-    async def _or_problem(self, clearwell: Clearwell, one: UUID) -> Promoted | ClearwellError:
+    async def _or_problem(self, clearwell: Clearwell, one: UUID) -> PromotionResult | ClearwellError:
         try:
             return await self._one(clearwell, one)
         except ClearwellError as problem:
             return problem
 
-    async def _one(self, clearwell: Clearwell, one: UUID) -> Promoted:
+    async def _one(self, clearwell: Clearwell, one: UUID) -> PromotionResult:
         review = clearwell.review
         promote = review.promote_entry if self.origin is From.WORKING else review.promote_row
         return await promote(self.group_id, one, self.text, by=person())
 
 
-def output_json(one: Promoted | ClearwellError, terminal: Terminal) -> Json:
+def output_json(one: PromotionResult | ClearwellError, terminal: Terminal) -> Json:
     if isinstance(one, ClearwellError):
         return {"problem": one.code, "detail": one.text(terminal.language)}
     return {
@@ -60,7 +60,7 @@ def output_json(one: Promoted | ClearwellError, terminal: Terminal) -> Json:
     }
 
 
-def tell_output(output: UUID, result: Promoted | ClearwellError, terminal: Terminal) -> None:
+def tell_output(output: UUID, result: PromotionResult | ClearwellError, terminal: Terminal) -> None:
     if isinstance(result, ClearwellError):
         terminal.fail(result.text(terminal.language))
         return

@@ -10,9 +10,8 @@ from clearwell.adapters.cli.given import wanted_id
 from clearwell.adapters.cli.printing import Terminal, shortened
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask_and_name, person, start
 from clearwell.app import Clearwell
-from clearwell.flow.review import Listed
-from clearwell.ports import RestsOn
-from clearwell.records import Action, Decided, Json, Resting
+from clearwell.flow.review import RetractionPreview
+from clearwell.records import Action, DecisionResult, DependentMemory, Json, SourceSelector
 from clearwell.text.hidden_text import escaped
 
 SHOWN_WIDTH = 100
@@ -36,26 +35,26 @@ def retract(
         raise UsageProblem("cli_retract_what", field="--source, --session, --agent")
     log_id = None if source is None else wanted_id(source, "row_not_found", group=group)
     taken_back = None if undo is None else wanted_id(undo, "decision_not_found", group=group)
-    what = RestsOn(source=log_id, session_id=session, agent_id=agent)
+    what = SourceSelector(source=log_id, session_id=session, agent_id=agent)
 
-    async def work(clearwell: Clearwell) -> Listed | Decided:
+    async def work(clearwell: Clearwell) -> RetractionPreview | DecisionResult:
         if taken_back is not None:
             return await clearwell.review.undo(group, taken_back, by=person(), reason=reason, only=Action.RETRACT)
         if token is None:
-            return await clearwell.review.list_resting_on(group, what, by=person())
+            return await clearwell.review.preview_retraction(group, what, by=person())
         return await clearwell.review.retract(group, what, token=token, reason=reason, by=person())
 
     found, names = ask_and_name(settings, work)
     if as_json:
-        terminal.json(_listed_json(found) if isinstance(found, Listed) else found.to_json())
-    elif isinstance(found, Listed):
+        terminal.json(_listed_json(found) if isinstance(found, RetractionPreview) else found.to_json())
+    elif isinstance(found, RetractionPreview):
         _show(found, terminal, names)
     else:
         decision: UUID | None = found.decision_id
         terminal.tell(f"cli_retract_{found.status}", count=len(found.memories), id=decision, style="green")
 
 
-def _show(listed: Listed, terminal: Terminal, names: Mapping[str, str]) -> None:
+def _show(listed: RetractionPreview, terminal: Terminal, names: Mapping[str, str]) -> None:
     if not listed.memories:
         terminal.tell("retract_nothing")
         return
@@ -67,7 +66,7 @@ def _show(listed: Listed, terminal: Terminal, names: Mapping[str, str]) -> None:
     terminal.tell("cli_retract_token", token=listed.token)
 
 
-def _row(one: Resting, terminal: Terminal, names: Mapping[str, str]) -> list[str]:
+def _row(one: DependentMemory, terminal: Terminal, names: Mapping[str, str]) -> list[str]:
     made = one.state.promotion
     text = shortened(escaped(made.text.content), SHOWN_WIDTH)
     facts = [
@@ -78,7 +77,7 @@ def _row(one: Resting, terminal: Terminal, names: Mapping[str, str]) -> list[str
     return [*facts, str(one.others or "–"), text]
 
 
-def _listed_json(listed: Listed) -> Json:
+def _listed_json(listed: RetractionPreview) -> Json:
     return {
         "status": "listed",
         "token": listed.token,
@@ -87,7 +86,7 @@ def _listed_json(listed: Listed) -> Json:
                 "id": str(one.memory_id),
                 "state": one.state.state,
                 "content": one.state.promotion.text.content,
-                "rests_on": {"meant": one.meant, "others": one.others},
+                "rests_on": {"meant": one.matching, "others": one.others},
             }
             for one in listed.memories
         ],

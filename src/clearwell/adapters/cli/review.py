@@ -14,8 +14,16 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask_and_name, opened, person, run, start
 from clearwell.app import Clearwell
 from clearwell.errors import ClearwellError, NotFound
-from clearwell.flow.review import Wanted
-from clearwell.records import Action, Decided, Insight, InsightState, Json, NewMemory, Promoted
+from clearwell.records import (
+    Action,
+    DecisionRequest,
+    DecisionResult,
+    Insight,
+    InsightState,
+    Json,
+    NewMemory,
+    PromotionResult,
+)
 
 review = typer.Typer(help="Look at insights and decide what becomes knowledge.", rich_markup_mode=None)
 review.command()(decisions)
@@ -91,7 +99,7 @@ def promote(
         _promote_outputs(Outputs(group_id=group, ids=ids, origin=origin, text=changed), as_json)
         return
     wanted = [
-        Wanted(action=Action.PROMOTE, id=one, version=version, text=text, agent_id=agent, supersedes=old)
+        DecisionRequest(action=Action.PROMOTE, id=one, version=version, text=text, agent_id=agent, supersedes=old)
         for one in _ids(insight_ids, group)
     ]
     _decide(group, wanted, as_json)
@@ -107,7 +115,9 @@ def reject(
 ) -> None:
     """Reject insights: their words are not promoted until that is undone."""
     ids = _ids(insight_ids, group)
-    _decide(group, [Wanted(action=Action.REJECT, id=one, version=version, reason=reason) for one in ids], as_json)
+    _decide(
+        group, [DecisionRequest(action=Action.REJECT, id=one, version=version, reason=reason) for one in ids], as_json
+    )
 
 
 @review.command()
@@ -121,7 +131,7 @@ def merge(
     if len(insight_ids) < 2:
         raise UsageProblem("cli_review_merge_two", field="ID")
     first, *others = _ids(insight_ids, group)
-    _decide(group, [Wanted(action=Action.MERGE, id=first, others=tuple(others), text=text)], as_json)
+    _decide(group, [DecisionRequest(action=Action.MERGE, id=first, others=tuple(others), text=text)], as_json)
 
 
 @review.command()
@@ -136,7 +146,7 @@ def snooze(
     if days is not None and until is not None:
         raise UsageProblem("snooze_twice", field="--until", other="--days")
     wanted = [
-        Wanted(action=Action.SNOOZE, id=one, days=days, until=moment(until, "--until"))
+        DecisionRequest(action=Action.SNOOZE, id=one, days=days, until=moment(until, "--until"))
         for one in _ids(insight_ids, group)
     ]
     _decide(group, wanted, as_json)
@@ -153,18 +163,18 @@ def undo(
 ) -> None:
     """Take back the last decision on insights, or any decision by its own id."""
     ids = [wanted_id(one, "undo_not_found", group=group) for one in insight_ids]
-    _decide(group, [Wanted(action=Action.UNDO, id=one, reason=reason) for one in ids], as_json)
+    _decide(group, [DecisionRequest(action=Action.UNDO, id=one, reason=reason) for one in ids], as_json)
 
 
 def _ids(given: Sequence[str], group: str) -> list[UUID]:
     return [wanted_id(one, "insight_not_found", group=group) for one in given]
 
 
-def _decide(group: str, wanted: Sequence[Wanted], as_json: bool) -> None:
+def _decide(group: str, wanted: Sequence[DecisionRequest], as_json: bool) -> None:
     """A line each. Where one of many fails the exit code says so."""
     settings, terminal = start()
 
-    async def work() -> list[Decided | ClearwellError]:
+    async def work() -> list[DecisionResult | ClearwellError]:
         async with opened(settings) as clearwell:
             if len(wanted) == 1:
                 return [await _decided(clearwell, group, wanted[0])]
@@ -180,7 +190,7 @@ def _decide(group: str, wanted: Sequence[Wanted], as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-async def _decided(clearwell: Clearwell, group: str, wanted: Wanted) -> Decided:
+async def _decided(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult:
     """A decision may be taken back by its own id too; an output is no insight."""
     try:
         return await clearwell.review.decide(group, wanted, by=person())
@@ -194,14 +204,14 @@ async def _decided(clearwell: Clearwell, group: str, wanted: Wanted) -> Decided:
         raise
 
 
-async def _undone(clearwell: Clearwell, group: str, wanted: Wanted) -> Decided:
+async def _undone(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult:
     try:
         return await clearwell.review.undo(group, wanted.id, by=person(), reason=wanted.reason)
     except NotFound:
         raise NotFound("undo_not_found", id=wanted.id, group=group) from None
 
 
-async def _or_problem(clearwell: Clearwell, group: str, wanted: Wanted) -> Decided | ClearwellError:
+async def _or_problem(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult | ClearwellError:
     try:
         return await _decided(clearwell, group, wanted)
     except ClearwellError as problem:
@@ -211,7 +221,7 @@ async def _or_problem(clearwell: Clearwell, group: str, wanted: Wanted) -> Decid
 def _promote_outputs(outputs: Outputs, as_json: bool) -> None:
     settings, terminal = start()
 
-    async def work() -> list[Promoted | ClearwellError]:
+    async def work() -> list[PromotionResult | ClearwellError]:
         async with opened(settings) as clearwell:
             return await outputs.promoted(clearwell)
 
@@ -225,13 +235,13 @@ def _promote_outputs(outputs: Outputs, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _result_json(one: Decided | ClearwellError, terminal: Terminal) -> Json:
+def _result_json(one: DecisionResult | ClearwellError, terminal: Terminal) -> Json:
     if isinstance(one, ClearwellError):
         return {"problem": one.code, "detail": one.text(terminal.language)}
     return one.to_json()
 
 
-def _tell(wanted: Wanted, result: Decided | ClearwellError, terminal: Terminal) -> None:
+def _tell(wanted: DecisionRequest, result: DecisionResult | ClearwellError, terminal: Terminal) -> None:
     if isinstance(result, ClearwellError):
         terminal.fail(result.text(terminal.language))
         return

@@ -17,13 +17,13 @@ from clearwell.records import (
     Capture,
     CaptureReceipt,
     ContextItem,
-    Decided,
+    DecisionResult,
     Explanation,
     Group,
     ItemReport,
     Label,
     NodeRun,
-    Promoted,
+    PromotionResult,
     QuarantineRow,
     Retrieval,
     SectionReport,
@@ -51,7 +51,9 @@ def page(name: str, found: Sequence[T], limit: int, shown: Callable[[T], Object]
     return answer({name: rows, "next": rows[-1]["id"] if len(found) > limit else None})
 
 
-def replay_mark(results: Sequence[CaptureReceipt | Promoted | Decided | ClearwellError]) -> Mapping[str, str]:
+def replay_mark(
+    results: Sequence[CaptureReceipt | PromotionResult | DecisionResult | ClearwellError],
+) -> Mapping[str, str]:
     """The header that says that all this was done before."""
     done = [one for one in results if not isinstance(one, ClearwellError)]
     return REPLAYED if done and all(one.replayed for one in done) else {}
@@ -81,7 +83,7 @@ def receipt_or_problem(one: CaptureReceipt | ClearwellError, language: Language)
     return problem_of(one, language) if isinstance(one, ClearwellError) else receipt(one, language)
 
 
-def promotion(one: Promoted, done: str) -> Object:
+def promotion(one: PromotionResult, done: str) -> Object:
     """The memory that a text became. ``done`` is the word for it where nothing is left to do."""
     return {
         "status": "promoting" if one.waiting else done,
@@ -93,13 +95,13 @@ def promotion(one: Promoted, done: str) -> Object:
     }
 
 
-def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> Object:
+def promoted_or_problem(one: PromotionResult | ClearwellError, language: Language) -> Object:
     return problem_of(one, language) if isinstance(one, ClearwellError) else promotion(one, "ingested")
 
 
-def batch_status(results: Sequence[Promoted | ClearwellError]) -> str:
+def batch_status(results: Sequence[PromotionResult | ClearwellError]) -> str:
     """One word for many texts. Where every one that is kept still waits for the model nothing can be found yet."""
-    kept = [one for one in results if isinstance(one, Promoted)]
+    kept = [one for one in results if isinstance(one, PromotionResult)]
     if not kept:
         return "refused"
     return "promoting" if all(one.waiting for one in kept) else "ingested"

@@ -9,21 +9,21 @@ from clearwell.adapters.http.answers import promotion as promoted
 from clearwell.adapters.http.digest_answers import insight_alone, source_alone
 from clearwell.adapters.http.problems import problem_of
 from clearwell.errors import ClearwellError
-from clearwell.flow.review import Listed
+from clearwell.flow.review import RetractionPreview
 from clearwell.messages import Language, catalogue, say
 from clearwell.records import (
     AcceptRate,
-    Beside,
     CalibrationRow,
-    Decided,
     Decision,
+    DecisionResult,
     Dossier,
     Insight,
     InsightSource,
-    Promoted,
+    NearbyMemory,
+    PromotionResult,
     PromotionState,
     Provenance,
-    ReviewNumbers,
+    ReviewStatistics,
     Verdict,
 )
 from clearwell.text.hidden_text import escaped
@@ -32,15 +32,15 @@ Names: TypeAlias = Mapping[str, str]
 """What keys are called, by how their holders are recorded."""
 
 
-def decided(one: Decided) -> Object:
+def decided(one: DecisionResult) -> Object:
     return dict(one.to_json())
 
 
-def decided_or_problem(one: Decided | ClearwellError, language: Language) -> Object:
+def decided_or_problem(one: DecisionResult | ClearwellError, language: Language) -> Object:
     return problem_of(one, language) if isinstance(one, ClearwellError) else decided(one)
 
 
-def promoted_or_problem(one: Promoted | ClearwellError, language: Language) -> Object:
+def promoted_or_problem(one: PromotionResult | ClearwellError, language: Language) -> Object:
     return problem_of(one, language) if isinstance(one, ClearwellError) else promoted(one, "promoted")
 
 
@@ -74,7 +74,7 @@ def dossier(one: Dossier, language: Language, names: Names) -> Object:
     rejected = one.rejected
     return {
         **insight(one.insight, language, verdicts=one.verdicts, given=one.flags),
-        "beside": [beside(each, language) for each in one.beside],
+        "beside": [beside(each, language) for each in one.nearby],
         **{
             relation: [
                 {"id": each.memory.id, "why": each.explanation(language), "similarity": each.similarity}
@@ -109,7 +109,7 @@ def _promotion_of(one: PromotionState, language: Language) -> Object:
     }
 
 
-def beside(one: Beside, language: Language) -> Object:
+def beside(one: NearbyMemory, language: Language) -> Object:
     memory = one.memory
     return {
         "id": memory.id,
@@ -185,11 +185,11 @@ def provenance(one: Provenance, language: Language, names: Names) -> Object:
     }
 
 
-def listed(one: Listed, language: Language, names: Names) -> Object:
+def listed(one: RetractionPreview, language: Language, names: Names) -> Object:
     return {
         "status": "listed",
         "memories": [
-            {**promotion(each.state, language, names), "rests_on": {"meant": each.meant, "others": each.others}}
+            {**promotion(each.state, language, names), "rests_on": {"meant": each.matching, "others": each.others}}
             for each in one.memories
         ],
         "token": one.token,
@@ -209,7 +209,7 @@ def calibration_row(one: CalibrationRow) -> Object:
     }
 
 
-def numbers(one: ReviewNumbers) -> Object:
+def numbers(one: ReviewStatistics) -> Object:
     return {
         "insights": one.insights,
         "review_lag_seconds": {"median": one.lag_median, "p90": one.lag_p90},

@@ -8,9 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clearwell.adapters.http.inputs import MAX_PAGE, Grouped, Moment
 from clearwell.errors import InvalidInput
-from clearwell.flow.review import Wanted
-from clearwell.ports import RestsOn
-from clearwell.records import Action, InsightState, NewMemory, Origin, Scope
+from clearwell.records import Action, DecisionRequest, InsightState, NewMemory, Origin, Scope, SourceSelector
 
 MAX_DECISIONS = 100
 Id = Annotated[UUID, Field(strict=False)]
@@ -33,7 +31,7 @@ class Choice(Grouped):
     group_needed: ClassVar[bool] = False
     version: Version = None
 
-    def wanted(self, insight_id: UUID) -> Wanted:
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
         raise NotImplementedError
 
 
@@ -64,8 +62,8 @@ class PromoteOutputInput(Grouped):
 class PromoteInput(PromoteOutputInput, Choice):
     """Promote as it is, or with other words. Both texts are kept."""
 
-    def wanted(self, insight_id: UUID) -> Wanted:
-        return Wanted(
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
+        return DecisionRequest(
             action=Action.PROMOTE,
             id=insight_id,
             version=self.version,
@@ -78,8 +76,8 @@ class PromoteInput(PromoteOutputInput, Choice):
 class RejectInput(Choice):
     reason: str = Field(description="why, for whoever says it again")
 
-    def wanted(self, insight_id: UUID) -> Wanted:
-        return Wanted(action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason)
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
+        return DecisionRequest(action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason)
 
 
 class MergeInput(Choice):
@@ -88,8 +86,8 @@ class MergeInput(Choice):
     )
     text: str | None = Field(None, description="the words of the merged insight; all summaries if left out")
 
-    def wanted(self, insight_id: UUID) -> Wanted:
-        return Wanted(
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
+        return DecisionRequest(
             action=Action.MERGE, id=insight_id, version=self.version, others=tuple(self.others), text=self.text
         )
 
@@ -98,15 +96,17 @@ class SnoozeInput(Choice):
     until: Moment | None = Field(None, description="with a time zone")
     days: float | None = Field(None, allow_inf_nan=False, description="7 if until is left out too")
 
-    def wanted(self, insight_id: UUID) -> Wanted:
-        return Wanted(action=Action.SNOOZE, id=insight_id, version=self.version, until=self.until, days=self.days)
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
+        return DecisionRequest(
+            action=Action.SNOOZE, id=insight_id, version=self.version, until=self.until, days=self.days
+        )
 
 
 class UndoInput(Choice):
     reason: str | None = None
 
-    def wanted(self, insight_id: UUID) -> Wanted:
-        return Wanted(action=Action.UNDO, id=insight_id, version=self.version, reason=self.reason)
+    def wanted(self, insight_id: UUID) -> DecisionRequest:
+        return DecisionRequest(action=Action.UNDO, id=insight_id, version=self.version, reason=self.reason)
 
 
 class DecisionInput(BaseModel):
@@ -125,8 +125,8 @@ class DecisionInput(BaseModel):
     until: Moment | None = None
     days: float | None = Field(None, allow_inf_nan=False)
 
-    def wanted(self) -> Wanted:
-        return Wanted(
+    def wanted(self) -> DecisionRequest:
+        return DecisionRequest(
             action=Action(self.action),
             id=self.id,
             version=self.version,
@@ -170,8 +170,8 @@ class RetractInput(Grouped):
     token: str | None = Field(None, description="from the list; only what was listed is withdrawn")
     reason: str | None = None
 
-    def what(self) -> RestsOn:
-        return RestsOn(source=self.source, session_id=self.session_id, agent_id=self.agent_id)
+    def what(self) -> SourceSelector:
+        return SourceSelector(source=self.source, session_id=self.session_id, agent_id=self.agent_id)
 
 
 class InsightParameters(Grouped):

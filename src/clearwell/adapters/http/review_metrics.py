@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import GaugeMetricFamily, Metric, SummaryMetricFamily
 
-from clearwell.records import AcceptRate, ReviewNumbers
+from clearwell.records import AcceptRate, ReviewStatistics
 
-Numbers = Mapping[str, ReviewNumbers]
+Numbers = Mapping[str, ReviewStatistics]
 Place = tuple[str, ...]
 
 
@@ -35,7 +35,7 @@ def review_metrics(numbers: Numbers, *, by_group: bool) -> Iterator[Metric]:
     )
 
 
-def _decided(one: ReviewNumbers) -> tuple[int, int]:
+def _decided(one: ReviewStatistics) -> tuple[int, int]:
     promoted, rejected = one.insights.get("promoted", 0), one.insights.get("rejected", 0)
     return promoted, promoted + rejected
 

@@ -1,4 +1,4 @@
-"""Texts become verified memories at an open desk, for every way to promote."""
+"""Texts become verified memories at an open transaction, for every way to promote."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.chunks import Chunked, Chunker
 from clearwell.flow.promotion.eligibility import known_as, require_not_refused, require_replaceable
-from clearwell.ports import Clock, Desk, Ids
+from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import (
     Action,
     AuditEvent,
@@ -21,8 +21,8 @@ from clearwell.records import (
     NewMemory,
     Origin,
     Principal,
-    Promoted,
     Promotion,
+    PromotionResult,
     PromotionState,
 )
 from clearwell.text.normalisation import normalised
@@ -86,54 +86,60 @@ class Promoter:
         return await self._knowledge.digest(group_id, "\x1f".join((normalised(text.content), *place)))
 
     async def write(
-        self, desk: Desk, group_id: str, plans: Sequence[Plan], *, by: Principal, wording: Wording | None = None
-    ) -> list[Promoted | ClearwellError]:
+        self,
+        transaction: DecisionTransaction,
+        group_id: str,
+        plans: Sequence[Plan],
+        *,
+        by: Principal,
+        wording: Wording | None = None,
+    ) -> list[PromotionResult | ClearwellError]:
         """One result a plan. The chunks are stored together, in the order given."""
         now = self._clock.now()
-        results: list[Promoted | ClearwellError] = []
+        results: list[PromotionResult | ClearwellError] = []
         made: dict[bytes, tuple[Promotion, Sequence[Memory] | None]] = {}
         replaced: dict[UUID, UUID] = {}
         for plan in plans:
             try:
-                result = await self._result(desk, group_id, plan, by, now, made, replaced)
+                result = await self._result(transaction, group_id, plan, by, now, made, replaced)
             except ClearwellError as problem:
                 results.append(problem)
                 continue
             results.append(result)
             if plan.text.supersedes is not None:
                 replaced[plan.text.supersedes] = result.id
-        await _withdraw_superseded(desk, plans, results, now)
-        await desk.promote(list(made.values()))
+        await _withdraw_superseded(transaction, plans, results, now)
+        await transaction.insert_promotions(list(made.values()))
         return [
-            await self._recorded(desk, group_id, plan, result, by, wording or Wording(), now)
-            if isinstance(result, Promoted)
+            await self._recorded(transaction, group_id, plan, result, by, wording or Wording(), now)
+            if isinstance(result, PromotionResult)
             else result
             for plan, result in zip(plans, results, strict=True)
         ]
 
     async def _result(
         self,
-        desk: Desk,
+        transaction: DecisionTransaction,
         group_id: str,
         plan: Plan,
         by: Principal,
         now: datetime,
         made: dict[bytes, tuple[Promotion, Sequence[Memory] | None]],
         replaced: Mapping[UUID, UUID],
-    ) -> Promoted:
+    ) -> PromotionResult:
         """The memory that a text becomes: one that an earlier plan made, one that is known, or one that is made now."""
-        await require_not_refused(desk, plan.digests)
-        known: Promoted | None = None
+        await require_not_refused(transaction, plan.digests)
+        known: PromotionResult | None = None
         if plan.fingerprint in made:
             known = replace(_promoted(*made[plan.fingerprint]), already=True)
-        elif (state := await known_as(desk, plan.text, plan.fingerprint)) is not None:
+        elif (state := await known_as(transaction, plan.text, plan.fingerprint)) is not None:
             known = _known_as(state)
         superseded, memory_id = plan.text.supersedes, None if known is None else known.id
         if superseded is not None:
             if replaced.get(superseded, memory_id) != memory_id:
                 current = {"memory_id": str(replaced[superseded])}
                 raise Conflict("supersedes_withdrawn", current=current, id=superseded)
-            await require_replaceable(desk, group_id, superseded, by=memory_id)
+            await require_replaceable(transaction, group_id, superseded, by=memory_id)
         if known is not None:
             return known
         made[plan.fingerprint] = self._made(group_id, plan, by, now)
@@ -160,14 +166,14 @@ class Promoter:
 
     async def _recorded(
         self,
-        desk: Desk,
+        transaction: DecisionTransaction,
         group_id: str,
         plan: Plan,
-        result: Promoted,
+        result: PromotionResult,
         by: Principal,
         wording: Wording,
         now: datetime,
-    ) -> Promoted:
+    ) -> PromotionResult:
         """A decision and its event. Who says the same of the same thing again has decided it before."""
         decision = Decision(
             id=self._ids.new(),
@@ -184,15 +190,15 @@ class Promoter:
             text_before=wording.before,
             text_after=wording.after,
         )
-        before = await _decided_before(desk, decision) if result.already else None
+        before = await _decided_before(transaction, decision) if result.already else None
         if before is not None:
             return replace(result, decision_id=before.id)
-        await desk.record(decision, self._event(decision, plan, result))
+        await transaction.record_decision(decision, self._event(decision, plan, result))
         if decision.origin_id is not None:
-            await desk.judge([decision.origin_id], by=decision.id)
+            await transaction.mark_judged([decision.origin_id], by=decision.id)
         return replace(result, decision_id=decision.id, recorded=True)
 
-    def _event(self, decision: Decision, plan: Plan, result: Promoted) -> AuditEvent:
+    def _event(self, decision: Decision, plan: Plan, result: PromotionResult) -> AuditEvent:
         detail: dict[str, Json] = {
             "promotion": str(result.promotion_id),
             "chunks": result.chunks,
@@ -205,10 +211,10 @@ class Promoter:
         return self._audit_events.event("promote", about, decision.group_id, by=decision.by, at=decision.at, **detail)
 
 
-async def _decided_before(desk: Desk, decision: Decision) -> Decision | None:
+async def _decided_before(transaction: DecisionTransaction, decision: Decision) -> Decision | None:
     """The same person's decision on the same thing from the same origin, where it stands and replaced the same."""
     assert decision.memory_id is not None  # noqa: S101 - a promotion has one
-    for known, undone in await desk.promoted_by(decision.memory_id):
+    for known, undone in await transaction.find_promoting_decisions(decision.memory_id):
         same = (known.by, known.insight_id, known.origin_id) == (decision.by, decision.insight_id, decision.origin_id)
         if same and not undone and decision.supersedes in (None, known.supersedes):
             return known
@@ -216,19 +222,22 @@ async def _decided_before(desk: Desk, decision: Decision) -> Decision | None:
 
 
 async def _withdraw_superseded(
-    desk: Desk, plans: Sequence[Plan], results: Sequence[Promoted | ClearwellError], now: datetime
+    transaction: DecisionTransaction,
+    plans: Sequence[Plan],
+    results: Sequence[PromotionResult | ClearwellError],
+    now: datetime,
 ) -> None:
     """What is replaced by something that still waits for the model holds until that is there."""
     old = [
         plan.text.supersedes
         for plan, result in zip(plans, results, strict=True)
-        if isinstance(result, Promoted)
+        if isinstance(result, PromotionResult)
         and not result.waiting
         and plan.text.supersedes is not None
         and plan.text.supersedes != result.id
     ]
     if old:
-        await desk.withdraw(list(dict.fromkeys(old)), at=now)
+        await transaction.withdraw_memories(list(dict.fromkeys(old)), at=now)
 
 
 def _output(text: NewMemory) -> UUID | None:
@@ -242,13 +251,13 @@ def _said(text: NewMemory) -> tuple[str, str, str, str]:
     return (text.session_id or "", text.author or "", moment, turn)
 
 
-def _promoted(promotion: Promotion, chunks: Sequence[Memory] | None) -> Promoted:
+def _promoted(promotion: Promotion, chunks: Sequence[Memory] | None) -> PromotionResult:
     stored = 0 if chunks is None else promotion.chunks
-    return Promoted(id=promotion.memory_id, promotion_id=promotion.id, chunks=stored, waiting=chunks is None)
+    return PromotionResult(id=promotion.memory_id, promotion_id=promotion.id, chunks=stored, waiting=chunks is None)
 
 
-def _known_as(state: PromotionState) -> Promoted:
-    return Promoted(
+def _known_as(state: PromotionState) -> PromotionResult:
+    return PromotionResult(
         id=state.promotion.memory_id,
         promotion_id=state.promotion.id,
         chunks=state.chunks,

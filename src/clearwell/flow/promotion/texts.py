@@ -10,11 +10,11 @@ from clearwell.flow.counters import Counters
 from clearwell.flow.idempotency import claimed
 from clearwell.flow.promotion.promoter import Promoter
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
-from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, Promoted
+from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, PromotionResult
 from clearwell.settings import Settings
 
 
-class Promoting:
+class TextPromoter:
     """People promote, agents never: whether a person asks is asked before anything else."""
 
     def __init__(
@@ -35,12 +35,12 @@ class Promoting:
 
     async def promote(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
-    ) -> list[Promoted | ClearwellError]:
+    ) -> list[PromotionResult | ClearwellError]:
         """One result a text: the memory it became, or what is wrong with it. What can be stored is, or nothing is."""
         await self._gate.person(by, group_id, "promote")
         checked = [self.checked(text) for text in texts]
 
-        async def act(claim: Claim | None) -> list[Promoted | ClearwellError]:
+        async def act(claim: Claim | None) -> list[PromotionResult | ClearwellError]:
             return await self._carry_out(group_id, checked, by, claim)
 
         return await claimed(self._idempotency, request, act, replay=lambda kept: _replayed(kept, checked))
@@ -61,23 +61,23 @@ class Promoting:
 
     async def _carry_out(
         self, group_id: str, texts: Sequence[NewMemory | ClearwellError], by: Principal, claim: Claim | None
-    ) -> list[Promoted | ClearwellError]:
+    ) -> list[PromotionResult | ClearwellError]:
         good = [text for text in texts if not isinstance(text, ClearwellError)]
         if not good and claim is None:
             return [text for text in texts if isinstance(text, ClearwellError)]
         plans = await self._promoter.planned(group_id, good)
-        async with self._decisions.open(group_id) as desk:
-            written = iter(await self._promoter.write(desk, group_id, plans, by=by))
+        async with self._decisions.transaction(group_id) as transaction:
+            written = iter(await self._promoter.write(transaction, group_id, plans, by=by))
             results = [text if isinstance(text, ClearwellError) else next(written) for text in texts]
             if claim is not None:
-                await desk.answer(claim, _answer(results))
+                await transaction.store_answer(claim, _answer(results))
         for one in results:
-            if isinstance(one, Promoted) and one.recorded:
+            if isinstance(one, PromotionResult) and one.recorded:
                 self._counters.decided(group_id, Action.PROMOTE)
         return results
 
 
-def _answer(results: Sequence[Promoted | ClearwellError]) -> Json:
+def _answer(results: Sequence[PromotionResult | ClearwellError]) -> Json:
     """What is kept for a repeated request: ids, never content. A problem with a text is found again by checking."""
     return [_problem(one) if isinstance(one, ClearwellError) else one.to_json() for one in results]
 
@@ -87,7 +87,7 @@ def _problem(error: ClearwellError) -> Json:
     return {"problem": error.code, "missing": isinstance(error, NotFound), "params": said}
 
 
-def _replayed(answer: Json, checked: Sequence[NewMemory | ClearwellError]) -> list[Promoted | ClearwellError]:
+def _replayed(answer: Json, checked: Sequence[NewMemory | ClearwellError]) -> list[PromotionResult | ClearwellError]:
     stored = answer if isinstance(answer, list) else []
     return [
         problem if isinstance(problem, ClearwellError) else _as_answered(one)
@@ -95,10 +95,10 @@ def _replayed(answer: Json, checked: Sequence[NewMemory | ClearwellError]) -> li
     ]
 
 
-def _as_answered(stored: Json) -> Promoted | ClearwellError:
+def _as_answered(stored: Json) -> PromotionResult | ClearwellError:
     if isinstance(stored, dict) and "problem" in stored:
         params = stored.get("params")
         said: dict[str, object] = dict(params) if isinstance(params, dict) else {}
         code = str(stored["problem"])
         return NotFound(code, **said) if stored.get("missing") else Conflict(code, current=None, **said)
-    return Promoted.from_json(stored)
+    return PromotionResult.from_json(stored)

@@ -75,10 +75,10 @@ class TombstoneRegistry:
 
         async def act() -> Json:
             event = self._audit_events.event("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
-            async with self._decisions.open(group_id) as desk:
-                if not await self._lifting.lift(desk, tombstone_id, by=by.name, at=event.at):
+            async with self._decisions.transaction(group_id) as transaction:
+                if not await self._lifting.lift(transaction, tombstone_id, by=by.name, at=event.at):
                     raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
-                await desk.record(None, event)
+                await transaction.record_decision(None, event)
             return True
 
         await once(self._idempotency, request, act)

@@ -6,7 +6,7 @@ from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.chunks import Chunker
-from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, Waiting
+from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ class WaitingPromotions:
                 await self._decisions.postpone(one, problem=error.code)
         return made
 
-    async def _one(self, one: Waiting) -> bool:
+    async def _one(self, one: WaitingPromotion) -> bool:
         promotion = await self._decisions.load(one)
         if promotion is None:
             return False

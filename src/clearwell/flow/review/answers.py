@@ -4,14 +4,14 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import Conflict
-from clearwell.records import Action, Decided, InsightState, Json, Promoted, Standing
+from clearwell.records import Action, DecisionResult, InsightState, InsightStatus, Json, PromotionResult
 
 
-def decided_of(stored: Json) -> Decided:
+def decided_of(stored: Json) -> DecisionResult:
     if not isinstance(stored, dict):
         raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
     chunks, memories = stored.get("chunks"), stored.get("memories")
-    return Decided(
+    return DecisionResult(
         status=str(stored["status"]),
         id=UUID(str(stored["id"])),
         decision_id=_id(stored.get("decision_id")),
@@ -27,24 +27,24 @@ def decided_of(stored: Json) -> Decided:
     )
 
 
-def result_of(stored: Json) -> Decided | Conflict:
+def result_of(stored: Json) -> DecisionResult | Conflict:
     """One result of many. Of a problem only its name was kept: its words may quote what has changed since."""
     if isinstance(stored, dict) and "problem" in stored:
         return Conflict("decided_in_vain", problem=stored["problem"])
     return decided_of(stored)
 
 
-def promoted_of(stored: Json) -> Promoted | Conflict:
+def promoted_of(stored: Json) -> PromotionResult | Conflict:
     """One promotion of many."""
     if isinstance(stored, dict) and "problem" in stored:
         return Conflict("decided_in_vain", problem=stored["problem"])
-    return Promoted.from_json(stored)
+    return PromotionResult.from_json(stored)
 
 
-def _standing(stored: Json) -> Standing | None:
+def _standing(stored: Json) -> InsightStatus | None:
     if not isinstance(stored, dict):
         return None
-    return Standing(
+    return InsightStatus(
         id=UUID(str(stored["id"])),
         version=int(str(stored["version"])),
         state=InsightState(str(stored["state"])),

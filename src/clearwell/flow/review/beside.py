@@ -13,12 +13,12 @@ from clearwell.flow.review.standing import read
 from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
 from clearwell.records import (
     Action,
-    Beside,
     Decision,
     Dossier,
     Found,
     Insight,
     InsightState,
+    NearbyMemory,
     PromotionState,
     Rejection,
     Vector,
@@ -65,7 +65,7 @@ class Showing:
         return Dossier(
             insight=insight,
             verdicts={row.capture.id: row.verdicts for row in rows if row is not None},
-            beside=() if vectors is None else await self._beside(insight, texts, vectors),
+            nearby=() if vectors is None else await self._beside(insight, texts, vectors),
             rejected=rejected,
             decisions=decisions,
             flags=_flags(insight, near_rejected=NEAR_REJECTED in insight.flags if vectors is None else bool(rejected)),
@@ -92,7 +92,9 @@ class Showing:
         except EmbedderUnavailable:
             return None
 
-    async def _beside(self, insight: Insight, texts: Sequence[str], vectors: Sequence[Vector]) -> tuple[Beside, ...]:
+    async def _beside(
+        self, insight: Insight, texts: Sequence[str], vectors: Sequence[Vector]
+    ) -> tuple[NearbyMemory, ...]:
         """Each memory once, by what any statement of the insight is to it."""
         found = await asyncio.gather(
             *(self._nearest(insight.group_id, *pair) for pair in zip(texts, vectors, strict=True))
@@ -122,9 +124,9 @@ class Showing:
             conflict_similarity=self._settings.conflict_similarity,
         )
 
-    def _shown(self, insight: Insight, one: Found, compared: Comparison) -> Beside:
+    def _shown(self, insight: Insight, one: Found, compared: Comparison) -> NearbyMemory:
         memory = one.memory
-        return Beside(
+        return NearbyMemory(
             memory=memory,
             similarity=compared.similarity,
             relation=_relation(compared, insight, memory.occurred_at or memory.created_at),

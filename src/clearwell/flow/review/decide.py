@@ -10,9 +10,9 @@ from clearwell.flow.review.promoting import PromotingInsights
 from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.rejecting import Rejecting
 from clearwell.flow.review.snoozing import Snoozing
-from clearwell.flow.review.wanted import Preparing, Step, Wanted
+from clearwell.flow.review.wanted import Preparing, Step
 from clearwell.ports import Clock, Embedder, Ids, ReviewStore
-from clearwell.records import Action, Principal
+from clearwell.records import Action, DecisionRequest, Principal
 from clearwell.settings import Settings
 
 
@@ -35,7 +35,7 @@ class Deciding:
             Action.SNOOZE: Snoozing(recording, clock),
         }
 
-    async def prepared(self, group_id: str, wanted: Wanted, *, by: Principal) -> Step:
+    async def prepared(self, group_id: str, wanted: DecisionRequest, *, by: Principal) -> Step:
         """The step that is left to be taken at the desk."""
         kind = self._kinds.get(wanted.action)
         if kind is None:

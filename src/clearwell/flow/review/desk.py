@@ -9,7 +9,7 @@ from clearwell.flow.idempotency import claimed
 from clearwell.flow.review.answers import decided_of
 from clearwell.flow.review.wanted import Moved, Step
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
-from clearwell.records import Action, Decided, IdempotencyKey, Json
+from clearwell.records import Action, DecisionResult, IdempotencyKey, Json
 
 TRIES = 3
 
@@ -20,7 +20,9 @@ class AtDesk:
         self._idempotency = idempotency
         self._counters = counters
 
-    async def take(self, group_id: str, action: Action, step: Step, *, request: IdempotencyKey | None) -> Decided:
+    async def take(
+        self, group_id: str, action: Action, step: Step, *, request: IdempotencyKey | None
+    ) -> DecisionResult:
         """A step that needs no preparing."""
 
         async def prepared() -> Step:
@@ -35,10 +37,10 @@ class AtDesk:
         prepare: Callable[[], Awaitable[Step]],
         *,
         request: IdempotencyKey | None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Prepare before anybody has to wait, and once more where the text has changed since."""
 
-        async def act(claim: Claim | None) -> Decided:
+        async def act(claim: Claim | None) -> DecisionResult:
             for _ in range(TRIES):
                 step = await prepare()
                 try:
@@ -52,14 +54,14 @@ class AtDesk:
             self._counters.decided(group_id, action)
         return done
 
-    async def _taken(self, group_id: str, step: Step, claim: Claim | None) -> Decided:
+    async def _taken(self, group_id: str, step: Step, claim: Claim | None) -> DecisionResult:
         """The answer to a repeated request is kept in the same transaction."""
-        async with self._decisions.open(group_id) as desk:
-            done = await step(desk)
+        async with self._decisions.transaction(group_id) as transaction:
+            done = await step(transaction)
             if claim is not None:
-                await desk.answer(claim, done.to_json())
+                await transaction.store_answer(claim, done.to_json())
             return done
 
 
-def _replayed(kept: Json) -> Decided:
+def _replayed(kept: Json) -> DecisionResult:
     return replace(decided_of(kept), replayed=True)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import rjieba
 
-from clearwell.records import Piece
+from clearwell.records import DiffPiece
 
 EQUAL, INSERT, DELETE = "equal", "insert", "delete"
 MOST_WORDS = 3000
@@ -20,12 +20,12 @@ def words(text: str) -> list[str]:
     return [word for run in _RUN.findall(text) for word in (rjieba.cut(run) if not run.isascii() else (run,))]
 
 
-def diff(old: str, new: str) -> tuple[Piece, ...]:
+def diff(old: str, new: str) -> tuple[DiffPiece, ...]:
     """From the old text to the new one."""
     before, after = words(old), words(new)
     if len(before) > MOST_WORDS or len(after) > MOST_WORDS:
         found = [(DELETE, old), (INSERT, new)] if old != new else [(EQUAL, old)]
-        return tuple(Piece(op=op, text=text) for op, text in found if text)
+        return tuple(DiffPiece(op=op, text=text) for op, text in found if text)
     return _joined(_changes(before, after))
 
 
@@ -42,7 +42,7 @@ def _changes(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str
     return found
 
 
-def _joined(changes: Sequence[tuple[str, str]]) -> tuple[Piece, ...]:
+def _joined(changes: Sequence[tuple[str, str]]) -> tuple[DiffPiece, ...]:
     return tuple(
-        Piece(op=op, text="".join(text for _, text in run)) for op, run in groupby(changes, key=lambda one: one[0])
+        DiffPiece(op=op, text="".join(text for _, text in run)) for op, run in groupby(changes, key=lambda one: one[0])
     )

@@ -8,10 +8,20 @@ from uuid import UUID
 from clearwell.errors import InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.review.recording import Recording
-from clearwell.flow.review.standing import at_desk, changed, require_open, support_of
-from clearwell.flow.review.wanted import Step, Wanted
-from clearwell.ports import Clock, Desk
-from clearwell.records import Action, Before, Decided, Insight, InsightState, Principal, Standing, Writer
+from clearwell.flow.review.standing import changed, load_insight, require_open, support_of
+from clearwell.flow.review.wanted import Step
+from clearwell.ports import Clock, DecisionTransaction
+from clearwell.records import (
+    Action,
+    DecisionRequest,
+    DecisionResult,
+    Insight,
+    InsightBeforeMerge,
+    InsightState,
+    InsightStatus,
+    Principal,
+    Writer,
+)
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalised
 
@@ -24,7 +34,7 @@ class Merging:
         self._clock = clock
         self._settings = settings
 
-    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+    async def prepared(self, group_id: str, wanted: DecisionRequest, by: Principal) -> Step:
         others = tuple(dict.fromkeys(one for one in wanted.others if one != wanted.id))
         if not 1 <= len(others) <= MOST_MERGED:
             raise InvalidInput("merge_with_whom", field="with", limit=MOST_MERGED)
@@ -32,19 +42,19 @@ class Merging:
         if text is not None:
             text = limits.require_readable(text, "text", max_bytes=self._settings.max_content_bytes)
 
-        async def step(desk: Desk) -> Decided:
+        async def step(transaction: DecisionTransaction) -> DecisionResult:
             now = self._clock.now()
-            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
-            await require_open(desk, found)
-            gone = [await _open_other(desk, group_id, one, now) for one in others]
-            await desk.unite(found.id, others)
+            found = await load_insight(transaction, group_id, wanted.id, version=wanted.version, now=now)
+            await require_open(transaction, found)
+            gone = [await _open_other(transaction, group_id, one, now) for one in others]
+            await transaction.merge_sources(found.id, others)
             for one in gone:
-                await desk.change(changed(one, now, InsightState.MERGED, merged_into=found.id))
-            united = (await desk.insights([found.id]))[found.id]
+                await transaction.update_insight(changed(one, now, InsightState.MERGED, merged_into=found.id))
+            united = (await transaction.find_insights([found.id]))[found.id]
             after = _united(united, found, gone, text=text, now=now)
-            await desk.change(after)
+            await transaction.update_insight(after)
             decision = await self._recording.on_insight(
-                desk,
+                transaction,
                 Action.MERGE,
                 found,
                 by,
@@ -53,16 +63,20 @@ class Merging:
                 text_before=found.summary,
                 text_after=after.summary,
                 writer_before=found.written_by,
-                before=Before(flags=found.flags, contradictions=found.contradictions, support=found.support),
+                before=InsightBeforeMerge(
+                    flags=found.flags, contradictions=found.contradictions, support=found.support
+                ),
             )
-            return Decided(status="merged", id=found.id, decision_id=decision.id, insight=Standing.of(after))
+            return DecisionResult(
+                status="merged", id=found.id, decision_id=decision.id, insight=InsightStatus.of(after)
+            )
 
         return step
 
 
-async def _open_other(desk: Desk, group_id: str, other: UUID, now: datetime) -> Insight:
-    insight = await at_desk(desk, group_id, other, version=None, now=now)
-    await require_open(desk, insight)
+async def _open_other(transaction: DecisionTransaction, group_id: str, other: UUID, now: datetime) -> Insight:
+    insight = await load_insight(transaction, group_id, other, version=None, now=now)
+    await require_open(transaction, insight)
     return insight
 
 

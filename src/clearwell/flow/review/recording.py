@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.ports import Clock, Desk, Ids
+from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import Action, Decision, Insight, Principal
 
 
@@ -13,7 +13,13 @@ class Recording:
         self._audit_events = AuditEvents(clock, ids)
 
     async def on_insight(
-        self, desk: Desk, action: Action, insight: Insight, by: Principal, at: datetime, **more: object
+        self,
+        transaction: DecisionTransaction,
+        action: Action,
+        insight: Insight,
+        by: Principal,
+        at: datetime,
+        **more: object,
     ) -> Decision:
         decision = Decision(
             id=self._ids.new(),
@@ -33,5 +39,5 @@ class Recording:
             decision=str(decision.id),
             others=[str(one) for one in decision.others],
         )
-        await desk.record(decision, event)
+        await transaction.record_decision(decision, event)
         return decision

@@ -4,16 +4,17 @@ from clearwell.errors import EmbedderUnavailable
 from clearwell.flow import limits
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.review.recording import Recording
-from clearwell.flow.review.standing import at_desk, changed, read, require_open
-from clearwell.flow.review.wanted import Moved, Step, Wanted
-from clearwell.ports import Clock, Desk, Embedder, Ids, ReviewStore
+from clearwell.flow.review.standing import changed, load_insight, read, require_open
+from clearwell.flow.review.wanted import Moved, Step
+from clearwell.ports import Clock, DecisionTransaction, Embedder, Ids, ReviewStore
 from clearwell.records import (
     Action,
-    Decided,
+    DecisionRequest,
+    DecisionResult,
     Insight,
     InsightState,
+    InsightStatus,
     Principal,
-    Standing,
     Tombstone,
     TombstoneKind,
     Vector,
@@ -38,18 +39,18 @@ class Rejecting:
         self._clock = clock
         self._ids = ids
 
-    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step:
+    async def prepared(self, group_id: str, wanted: DecisionRequest, by: Principal) -> Step:
         reason = limits.require_a_reason(wanted.reason)
         insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
         digest = await self._knowledge.digest(group_id, _rejected_value(insight))
         vector = await self._vector_of(insight)
 
-        async def step(desk: Desk) -> Decided:
+        async def step(transaction: DecisionTransaction) -> DecisionResult:
             now = self._clock.now()
-            found = await at_desk(desk, group_id, wanted.id, version=wanted.version, now=now)
+            found = await load_insight(transaction, group_id, wanted.id, version=wanted.version, now=now)
             if found.state is InsightState.REJECTED:
-                return await _rejected_before(desk, found)
-            await require_open(desk, found)
+                return await _rejected_before(transaction, found)
+            await require_open(transaction, found)
             if found.summary != insight.summary:
                 raise Moved(found.id)
             tombstone = Tombstone(
@@ -60,21 +61,28 @@ class Rejecting:
                 made_by=by.name,
                 made_at=now,
             )
-            made = await desk.reject(tombstone, digest, embedding=vector, model=self._embedder.model)
-            standing = None if made is not None else await desk.tombstone([digest])
+            made = await transaction.insert_tombstone(tombstone, digest, embedding=vector, model=self._embedder.model)
+            standing = None if made is not None else await transaction.find_tombstone([digest])
             tombstone_id = made if standing is None else standing.id
             after = changed(found, now, InsightState.REJECTED)
-            await desk.change(after)
-            await desk.judge([one.log_id for one in found.sources], by=found.id)
+            await transaction.update_insight(after)
+            await transaction.mark_judged([one.log_id for one in found.sources], by=found.id)
             decision = await self._recording.on_insight(
-                desk, Action.REJECT, found, by, now, reason=reason, tombstone_id=tombstone_id, already=made is None
+                transaction,
+                Action.REJECT,
+                found,
+                by,
+                now,
+                reason=reason,
+                tombstone_id=tombstone_id,
+                already=made is None,
             )
-            return Decided(
+            return DecisionResult(
                 status="rejected",
                 id=found.id,
                 decision_id=decision.id,
                 tombstone_id=tombstone_id,
-                insight=Standing.of(after),
+                insight=InsightStatus.of(after),
             )
 
         return step
@@ -90,15 +98,15 @@ class Rejecting:
         return vector
 
 
-async def _rejected_before(desk: Desk, insight: Insight) -> Decided:
-    last = await desk.standing(insight.id)
-    return Decided(
+async def _rejected_before(transaction: DecisionTransaction, insight: Insight) -> DecisionResult:
+    last = await transaction.find_last_decision(insight.id)
+    return DecisionResult(
         status="rejected",
         id=insight.id,
         decision_id=None if last is None else last.id,
         tombstone_id=None if last is None else last.tombstone_id,
         already=True,
-        insight=Standing.of(insight),
+        insight=InsightStatus.of(insight),
     )
 
 

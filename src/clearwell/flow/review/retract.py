@@ -8,15 +8,15 @@ from uuid import UUID
 from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.ports import Clock, Desk, Ids, RestsOn, ReviewStore
-from clearwell.records import Action, Decided, Decision, Principal, Resting
+from clearwell.ports import Clock, DecisionTransaction, Ids, ReviewStore
+from clearwell.records import Action, Decision, DecisionResult, DependentMemory, Principal, SourceSelector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class RetractionPreview:
     """What would be withdrawn. The token stands for exactly these memories."""
 
-    memories: tuple[Resting, ...]
+    memories: tuple[DependentMemory, ...]
     token: str
 
 
@@ -27,21 +27,28 @@ class Retracting:
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
 
-    async def listed(self, group_id: str, what: RestsOn) -> Listed:
+    async def listed(self, group_id: str, what: SourceSelector) -> RetractionPreview:
         given = [one for one in (what.source, what.session_id, what.agent_id) if one is not None]
         if len(given) != 1:
             raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id")
         limits.require_id(what.session_id, "session_id")
         limits.require_id(what.agent_id, "agent_id")
-        found = tuple(await self._reviewed.resting_on(group_id, what))
-        return Listed(memories=found, token=token_of([one.memory_id for one in found]))
+        found = tuple(await self._reviewed.find_dependents(group_id, what))
+        return RetractionPreview(memories=found, token=token_of([one.memory_id for one in found]))
 
     async def retract(
-        self, desk: Desk, group_id: str, listed: Listed, *, token: str, reason: str | None, by: Principal
-    ) -> Decided:
+        self,
+        transaction: DecisionTransaction,
+        group_id: str,
+        listed: RetractionPreview,
+        *,
+        token: str,
+        reason: str | None,
+        by: Principal,
+    ) -> DecisionResult:
         """Withdraw what was listed. Where the list is another one by now nothing is done."""
         ids = tuple(sorted(one.memory_id for one in listed.memories))
-        states = await desk.promotions(ids)
+        states = await transaction.find_promotions(ids)
         if token != listed.token or any(states[one].state == "withdrawn" for one in ids):
             raise Conflict("retract_changed", current={"token": listed.token, "memories": len(ids)})
         if not ids:
@@ -55,13 +62,13 @@ class Retracting:
             others=ids,
             reason=reason,
         )
-        await desk.withdraw(ids, at=decision.at)
+        await transaction.withdraw_memories(ids, at=decision.at)
         about = f"decision {decision.id}"
         event = self._audit_events.event(
             "retract", about, group_id, by=by.name, at=decision.at, memories=[str(one) for one in ids]
         )
-        await desk.record(decision, event)
-        return Decided(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
+        await transaction.record_decision(decision, event)
+        return DecisionResult(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
 
 
 def token_of(ids: Sequence[UUID]) -> str:

@@ -11,30 +11,29 @@ from clearwell.flow.access.gate import Gate
 from clearwell.flow.access.permissions import require_in_group
 from clearwell.flow.idempotency import each_once
 from clearwell.flow.ingress.policies import said_by
-from clearwell.flow.promotion.texts import Promoting
+from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.review.answers import promoted_of, result_of
 from clearwell.flow.review.beside import Showing
 from clearwell.flow.review.decide import Deciding
 from clearwell.flow.review.desk import AtDesk
-from clearwell.flow.review.retract import Listed, Retracting
+from clearwell.flow.review.retract import Retracting, RetractionPreview
 from clearwell.flow.review.standing import awake
 from clearwell.flow.review.undo import Undoing
 from clearwell.flow.review.verbs import Verbs
-from clearwell.flow.review.wanted import Wanted
 from clearwell.ports import (
     Clock,
-    Desk,
+    DecisionTransaction,
     IdempotencyStore,
     QuarantineStore,
-    RestsOn,
     ReviewStore,
     WorkingStore,
 )
 from clearwell.records import (
     Action,
     CalibrationRow,
-    Decided,
     Decision,
+    DecisionRequest,
+    DecisionResult,
     Dossier,
     IdempotencyKey,
     Insight,
@@ -42,10 +41,11 @@ from clearwell.records import (
     NewMemory,
     Origin,
     Principal,
-    Promoted,
+    PromotionResult,
     Provenance,
-    ReviewNumbers,
+    ReviewStatistics,
     Right,
+    SourceSelector,
 )
 from clearwell.text.hidden_text import escaped
 
@@ -53,7 +53,7 @@ LONGEST_ID = 100
 """How much of what is no id is said back."""
 
 
-class Reviewing(Verbs):
+class ReviewService(Verbs):
     def __init__(
         self,
         *,
@@ -62,7 +62,7 @@ class Reviewing(Verbs):
         deciding: Deciding,
         undoing: Undoing,
         retracting: Retracting,
-        promoting: Promoting,
+        promoting: TextPromoter,
         desk: AtDesk,
         reviewed: ReviewStore,
         quarantine: QuarantineStore,
@@ -124,27 +124,29 @@ class Reviewing(Verbs):
     # decisions
 
     async def decide(
-        self, group_id: str, wanted: Wanted, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> Decided:
+        self, group_id: str, wanted: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> DecisionResult:
         """One decision. What a promotion made can be retrieved when this returns, unless it says ``promoting``."""
         await self._gate.person(by, group_id, f"{wanted.action} insight {wanted.id}")
         if wanted.action is Action.UNDO:
             reason = limits.require_reason(wanted.reason)
 
-            async def step(desk: Desk) -> Decided:
-                return await self._undoing.last(desk, group_id, wanted.id, by=by, version=wanted.version, reason=reason)
+            async def step(transaction: DecisionTransaction) -> DecisionResult:
+                return await self._undoing.last(
+                    transaction, group_id, wanted.id, by=by, version=wanted.version, reason=reason
+                )
 
             return await self._desk.take(group_id, Action.UNDO, step, request=request)
         prepare = partial(self._deciding.prepared, group_id, wanted, by=by)
         return await self._desk.prepare_and_take(group_id, wanted.action, prepare, request=request)
 
     async def decide_many(
-        self, group_id: str, wanted: Sequence[Wanted], *, by: Principal, request: IdempotencyKey | None = None
-    ) -> list[Decided | ClearwellError]:
+        self, group_id: str, wanted: Sequence[DecisionRequest], *, by: Principal, request: IdempotencyKey | None = None
+    ) -> list[DecisionResult | ClearwellError]:
         """Each by itself, in order: a result or a problem in its place."""
         await self._gate.person(by, group_id, f"decide on {len(wanted)} insights")
         acts = [partial(self.decide, group_id, one, by=by) for one in wanted]
-        return await each_once(self._idempotency, request, acts, keep=Decided.to_json, replay=result_of)
+        return await each_once(self._idempotency, request, acts, keep=DecisionResult.to_json, replay=result_of)
 
     async def undo(
         self,
@@ -155,26 +157,26 @@ class Reviewing(Verbs):
         reason: str | None = None,
         only: Action | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Take back any decision by its id; with ``only`` one of that kind, and no other."""
         await self._gate.person(by, group_id, f"undo decision {decision_id}")
         why = limits.require_reason(reason)
 
-        async def step(desk: Desk) -> Decided:
-            return await self._undoing.one(desk, group_id, decision_id, by=by, reason=why, only=only)
+        async def step(transaction: DecisionTransaction) -> DecisionResult:
+            return await self._undoing.one(transaction, group_id, decision_id, by=by, reason=why, only=only)
 
         return await self._desk.take(group_id, Action.UNDO, step, request=request)
 
     async def promote_row(
         self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> Promoted:
+    ) -> PromotionResult:
         """Promote an output straight from quarantine. ``text`` carries what differs: words, scope, what it replaces."""
         await self._gate.person(by, group_id, f"promote quarantine {log_id}")
         return await self._promote_output(group_id, log_id, text, Origin.QUARANTINE, by, request)
 
     async def promote_entry(
         self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> Promoted:
+    ) -> PromotionResult:
         """Promote a live entry of working memory."""
         await self._gate.person(by, group_id, f"promote working entry {entry_id}")
         if all(entry.id != entry_id for entry in await self._working.entries(group_id)):
@@ -189,18 +191,18 @@ class Reviewing(Verbs):
         origin: Origin = Origin.QUARANTINE,
         by: Principal,
         request: IdempotencyKey | None = None,
-    ) -> list[Promoted | ClearwellError]:
+    ) -> list[PromotionResult | ClearwellError]:
         """Many outputs as they are. Each by itself, in order: a result or a problem in its place."""
         await self._gate.person(by, group_id, f"promote {len(ids)} outputs")
         if origin not in (Origin.QUARANTINE, Origin.WORKING):
             raise InvalidInput("action_unknown", field="origin", limit="quarantine, working")
         promote = self.promote_row if origin is Origin.QUARANTINE else self.promote_entry
 
-        async def one(given: str) -> Promoted:
+        async def one(given: str) -> PromotionResult:
             return await promote(group_id, row_id(given, group_id), NewMemory(content=""), by=by)
 
         acts = [partial(one, given) for given in ids]
-        return await each_once(self._idempotency, request, acts, keep=Promoted.to_json, replay=promoted_of)
+        return await each_once(self._idempotency, request, acts, keep=PromotionResult.to_json, replay=promoted_of)
 
     async def _promote_output(
         self,
@@ -210,7 +212,7 @@ class Reviewing(Verbs):
         origin: Origin,
         by: Principal,
         request: IdempotencyKey | None,
-    ) -> Promoted:
+    ) -> PromotionResult:
         row = await self._quarantine.get(group_id, log_id)
         if row is None:
             raise NotFound("row_not_found", id=log_id, group=group_id)
@@ -248,7 +250,7 @@ class Reviewing(Verbs):
             raise NotFound("row_not_found", id=log_id, group=group_id)
         return found
 
-    async def list_resting_on(self, group_id: str, what: RestsOn, *, by: Principal) -> Listed:
+    async def preview_retraction(self, group_id: str, what: SourceSelector, *, by: Principal) -> RetractionPreview:
         """What ``retract`` would withdraw, with the token to do it."""
         await self._gate.reviewer(by, group_id, "list what to retract")
         return await self._retracting.listed(group_id, what)
@@ -256,20 +258,20 @@ class Reviewing(Verbs):
     async def retract(
         self,
         group_id: str,
-        what: RestsOn,
+        what: SourceSelector,
         *,
         token: str,
         by: Principal,
         reason: str | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Withdraw what was listed, in one step."""
         await self._gate.person(by, group_id, "retract by origin")
         why = limits.require_reason(reason)
 
-        async def step(desk: Desk) -> Decided:
+        async def step(transaction: DecisionTransaction) -> DecisionResult:
             listed = await self._retracting.listed(group_id, what)
-            return await self._retracting.retract(desk, group_id, listed, token=token, reason=why, by=by)
+            return await self._retracting.retract(transaction, group_id, listed, token=token, reason=why, by=by)
 
         return await self._desk.take(group_id, Action.RETRACT, step, request=request)
 
@@ -280,9 +282,9 @@ class Reviewing(Verbs):
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._reviewed.calibration(group_id)
 
-    async def numbers(self, group_id: str, *, by: Principal) -> ReviewNumbers:
+    async def statistics(self, group_id: str, *, by: Principal) -> ReviewStatistics:
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._reviewed.numbers(group_id)
+        return await self._reviewed.statistics(group_id)
 
 
 def row_id(given: str, group_id: str) -> UUID:

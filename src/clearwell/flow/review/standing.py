@@ -6,8 +6,8 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.messages import Word
-from clearwell.ports import Desk, ReviewStore
-from clearwell.records import Action, Insight, InsightState, Standing, Support
+from clearwell.ports import DecisionTransaction, ReviewStore
+from clearwell.records import Action, Insight, InsightState, InsightStatus, Support
 
 OPEN = (InsightState.PENDING, InsightState.SNOOZED)
 
@@ -27,16 +27,18 @@ async def read(reviewed: ReviewStore, group_id: str, insight_id: UUID, *, now: d
     return awake(found, now)
 
 
-async def at_desk(desk: Desk, group_id: str, insight_id: UUID, *, version: int | None, now: datetime) -> Insight:
+async def load_insight(
+    transaction: DecisionTransaction, group_id: str, insight_id: UUID, *, version: int | None, now: datetime
+) -> Insight:
     """The insight as it is now. Raises where it is gone, or another version than the caller has seen."""
-    found = (await desk.insights([insight_id])).get(insight_id)
+    found = (await transaction.find_insights([insight_id])).get(insight_id)
     if found is None:
         raise NotFound("insight_not_found", id=insight_id, group=group_id)
     insight = awake(found, now)
     if version is not None and version != insight.version:
         raise Conflict(
             "insight_stale",
-            current=await current(desk, insight),
+            current=await current(transaction, insight),
             id=insight_id,
             sent=version,
             version=insight.version,
@@ -45,14 +47,14 @@ async def at_desk(desk: Desk, group_id: str, insight_id: UUID, *, version: int |
     return insight
 
 
-async def require_open(desk: Desk, insight: Insight) -> None:
+async def require_open(transaction: DecisionTransaction, insight: Insight) -> None:
     """An insight that is decided must be undone first."""
     if insight.state in OPEN:
         return
     code = "insight_merged" if insight.state is InsightState.MERGED else "insight_decided"
     raise Conflict(
         code,
-        current=await current(desk, insight),
+        current=await current(transaction, insight),
         id=insight.id,
         state=state_word(insight),
         into=insight.merged_into,
@@ -63,10 +65,10 @@ def state_word(insight: Insight) -> Word:
     return Word(f"state_{insight.state}")
 
 
-async def current(desk: Desk, insight: Insight) -> dict[str, object]:
+async def current(transaction: DecisionTransaction, insight: Insight) -> dict[str, object]:
     """What has changed: the state, the version, and who did it when."""
-    found: dict[str, object] = dict(Standing.of(insight).to_json())
-    last = await desk.standing(insight.id)
+    found: dict[str, object] = dict(InsightStatus.of(insight).to_json())
+    last = await transaction.find_last_decision(insight.id)
     if last is not None:
         found |= {"action": last.action.value, "by": last.by, "at": last.at.isoformat()}
     return found
@@ -78,9 +80,9 @@ def changed(insight: Insight, now: datetime, state: InsightState, **more: object
     return replace(insight, state=state, version=insight.version + 1, changed_at=now, **fields)  # type: ignore[arg-type]
 
 
-async def as_decided(desk: Desk, insight: Insight, now: datetime) -> Insight:
+async def as_decided(transaction: DecisionTransaction, insight: Insight, now: datetime) -> Insight:
     """The next version of an insight, in the state that the last decision which stands gave it."""
-    last = await desk.standing(insight.id)
+    last = await transaction.find_last_decision(insight.id)
     match None if last is None else last.action:
         case Action.PROMOTE:
             return changed(insight, now, InsightState.PROMOTED)

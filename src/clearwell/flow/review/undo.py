@@ -10,17 +10,17 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.promotion.lifting import TombstoneLifter
 from clearwell.flow.promotion.promoter import Promoter
 from clearwell.flow.review.holding import Holding
-from clearwell.flow.review.standing import as_decided, at_desk, current, support_of
+from clearwell.flow.review.standing import as_decided, current, load_insight, support_of
 from clearwell.messages import Word
-from clearwell.ports import Clock, Desk, Ids
+from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import (
     Action,
-    Decided,
     Decision,
+    DecisionResult,
     Insight,
     InsightState,
+    InsightStatus,
     Principal,
-    Standing,
 )
 
 
@@ -41,41 +41,50 @@ class Undoing:
         self._audit_events = AuditEvents(clock, ids)
 
     async def last(
-        self, desk: Desk, group_id: str, insight_id: UUID, *, by: Principal, version: int | None, reason: str | None
-    ) -> Decided:
+        self,
+        transaction: DecisionTransaction,
+        group_id: str,
+        insight_id: UUID,
+        *,
+        by: Principal,
+        version: int | None,
+        reason: str | None,
+    ) -> DecisionResult:
         """Take back the last decision on an insight that still stands."""
-        insight = await at_desk(desk, group_id, insight_id, version=version, now=self._clock.now())
-        decision = await desk.standing(insight_id)
+        insight = await load_insight(transaction, group_id, insight_id, version=version, now=self._clock.now())
+        decision = await transaction.find_last_decision(insight_id)
         if decision is None:
-            raise Conflict("undo_nothing", current=await current(desk, insight), id=insight_id)
-        return await self._undone(desk, decision, by=by, reason=reason)
+            raise Conflict("undo_nothing", current=await current(transaction, insight), id=insight_id)
+        return await self._undone(transaction, decision, by=by, reason=reason)
 
     async def one(
         self,
-        desk: Desk,
+        transaction: DecisionTransaction,
         group_id: str,
         decision_id: UUID,
         *,
         by: Principal,
         reason: str | None,
         only: Action | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Take back one decision, whatever it was about; with ``only`` it must be one of that kind."""
-        decision = await desk.decision(decision_id)
+        decision = await transaction.find_decision(decision_id)
         if decision is None:
             raise NotFound("decision_not_found", id=decision_id, group=group_id)
         if only not in (None, decision.action):
             raise Conflict("undo_of_another_kind", id=decision_id, was=Word(f"cli_action_{decision.action}"))
         if decision.action is Action.UNDO:
             raise Conflict("undo_of_undo", id=decision_id)
-        if await desk.is_undone(decision_id):
+        if await transaction.is_undone(decision_id):
             raise Conflict("undo_twice", id=decision_id)
-        return await self._undone(desk, decision, by=by, reason=reason)
+        return await self._undone(transaction, decision, by=by, reason=reason)
 
-    async def _undone(self, desk: Desk, decision: Decision, *, by: Principal, reason: str | None) -> Decided:
+    async def _undone(
+        self, transaction: DecisionTransaction, decision: Decision, *, by: Principal, reason: str | None
+    ) -> DecisionResult:
         now = self._clock.now()
-        insight = await self._insight(desk, decision)
-        await self._require_last_in_chain(desk, decision)
+        insight = await self._insight(transaction, decision)
+        await self._require_last_in_chain(transaction, decision)
         undo = Decision(
             id=self._ids.new(),
             group_id=decision.group_id,
@@ -94,10 +103,12 @@ class Undoing:
         )
         detail = {"decision": str(undo.id), "was": decision.action.value}
         about = f"decision {decision.id}"
-        await desk.record(undo, self._audit_events.event("undo", about, undo.group_id, by=by.name, at=now, **detail))
-        reverted = await self._reverted(desk, decision, by, now)
-        after = None if insight is None else await self._insight_after(desk, decision, insight, now)
-        return Decided(
+        await transaction.record_decision(
+            undo, self._audit_events.event("undo", about, undo.group_id, by=by.name, at=now, **detail)
+        )
+        reverted = await self._reverted(transaction, decision, by, now)
+        after = None if insight is None else await self._insight_after(transaction, decision, insight, now)
+        return DecisionResult(
             status="undone",
             id=decision.insight_id or decision.memory_id or decision.id,
             decision_id=undo.id,
@@ -106,24 +117,26 @@ class Undoing:
             undone=decision.action,
             memories=tuple(reverted.back),
             withdrawn=reverted.withdrawn,
-            insight=None if after is None else Standing.of(after),
+            insight=None if after is None else InsightStatus.of(after),
         )
 
-    async def _insight(self, desk: Desk, decision: Decision) -> Insight | None:
+    async def _insight(self, transaction: DecisionTransaction, decision: Decision) -> Insight | None:
         """The insight that it was about. A later decision on it must be undone first."""
         if decision.insight_id is None:
             return None
-        insight = (await desk.insights([decision.insight_id]))[decision.insight_id]
-        last = await desk.standing(insight.id)
+        insight = (await transaction.find_insights([decision.insight_id]))[decision.insight_id]
+        last = await transaction.find_last_decision(insight.id)
         if last is not None and last.id != decision.id:
-            raise Conflict("undo_later_first", current=await current(desk, insight), id=insight.id, later=last.id)
+            raise Conflict(
+                "undo_later_first", current=await current(transaction, insight), id=insight.id, later=last.id
+            )
         return insight
 
-    async def _require_last_in_chain(self, desk: Desk, decision: Decision) -> None:
+    async def _require_last_in_chain(self, transaction: DecisionTransaction, decision: Decision) -> None:
         """What a memory replaced must not come back beside what has replaced that memory since."""
         if decision.action is not Action.PROMOTE or decision.supersedes is None or decision.memory_id is None:
             return
-        later = await desk.superseded_by(decision.memory_id)
+        later = await transaction.find_superseding_decision(decision.memory_id)
         if later is not None:
             raise Conflict(
                 "undo_superseding_first",
@@ -133,69 +146,73 @@ class Undoing:
                 later=later.id,
             )
 
-    async def _reverted(self, desk: Desk, decision: Decision, by: Principal, now: datetime) -> _Reverted:
+    async def _reverted(
+        self, transaction: DecisionTransaction, decision: Decision, by: Principal, now: datetime
+    ) -> _Reverted:
         match decision.action:
             case Action.PROMOTE:
-                return await self._take_back_memory(desk, decision, now)
+                return await self._take_back_memory(transaction, decision, now)
             case Action.REJECT if decision.tombstone_id is not None:
-                if not await _is_still_rejected(desk, decision.tombstone_id):
-                    await self._lifting.lift(desk, decision.tombstone_id, by=by.name, at=now)
+                if not await _is_still_rejected(transaction, decision.tombstone_id):
+                    await self._lifting.lift(transaction, decision.tombstone_id, by=by.name, at=now)
             case Action.RETRACT:
-                return _Reverted(back=await self._holding.bring_back(desk, decision.others, now=now))
+                return _Reverted(back=await self._holding.bring_back(transaction, decision.others, now=now))
             case _:
                 pass
         return _Reverted()
 
-    async def _take_back_memory(self, desk: Desk, decision: Decision, now: datetime) -> _Reverted:
+    async def _take_back_memory(self, transaction: DecisionTransaction, decision: Decision, now: datetime) -> _Reverted:
         """The memory goes, unless another decision still holds it; what it superseded comes back."""
-        await _free_output(desk, decision)
+        await _free_output(transaction, decision)
         if decision.memory_id is None:
             return _Reverted()
-        gone = await self._holding.let_go(desk, decision.memory_id, now=now)
+        gone = await self._holding.let_go(transaction, decision.memory_id, now=now)
         replaced = [] if decision.supersedes is None else [decision.supersedes]
-        back = await self._holding.bring_back(desk, replaced, now=now)
+        back = await self._holding.bring_back(transaction, replaced, now=now)
         if gone:
-            back += await self._holding.bring_back_alike(desk, decision.memory_id, now=now)
+            back += await self._holding.bring_back_alike(transaction, decision.memory_id, now=now)
         return _Reverted(withdrawn=decision.memory_id if gone else None, back=back)
 
-    async def _insight_after(self, desk: Desk, decision: Decision, insight: Insight, now: datetime) -> Insight:
+    async def _insight_after(
+        self, transaction: DecisionTransaction, decision: Decision, insight: Insight, now: datetime
+    ) -> Insight:
         if decision.action is Action.MERGE:
-            return await _separated(desk, decision, insight, now)
-        after = await as_decided(desk, insight, now)
+            return await _separated(transaction, decision, insight, now)
+        after = await as_decided(transaction, insight, now)
         if after.state not in (InsightState.PROMOTED, InsightState.REJECTED):
-            await desk.free(by=insight.id)
-        await desk.change(after)
+            await transaction.clear_judged(by=insight.id)
+        await transaction.update_insight(after)
         return after
 
 
-async def _is_still_rejected(desk: Desk, tombstone_id: UUID) -> bool:
+async def _is_still_rejected(transaction: DecisionTransaction, tombstone_id: UUID) -> bool:
     """Whether somebody else's rejection keeps the value out: of another insight, or by hand."""
-    found = await desk.rejected_by(tombstone_id)
+    found = await transaction.find_rejecting_decisions(tombstone_id)
     return all(decision.already for decision, _ in found) or any(not undone for _, undone in found)
 
 
-async def _free_output(desk: Desk, decision: Decision) -> None:
+async def _free_output(transaction: DecisionTransaction, decision: Decision) -> None:
     """An output that was promoted is free again, unless somebody else's decision on it stands."""
     if decision.insight_id is not None or decision.promotion_id is None:
         return
     for mark in (decision.id, decision.promotion_id):
-        await desk.free(by=mark)
+        await transaction.clear_judged(by=mark)
     if decision.origin_id is None or decision.memory_id is None:
         return
-    for other, undone in await desk.promoted_by(decision.memory_id):
+    for other, undone in await transaction.find_promoting_decisions(decision.memory_id):
         if other.origin_id == decision.origin_id and not undone:
-            await desk.judge([decision.origin_id], by=other.id)
+            await transaction.mark_judged([decision.origin_id], by=other.id)
             return
 
 
-async def _separated(desk: Desk, decision: Decision, insight: Insight, now: datetime) -> Insight:
-    await desk.separate(insight.id, decision.others)
-    for one in (await desk.insights(decision.others)).values():
-        await desk.change(await as_decided(desk, one, now))
-    alone = (await desk.insights([insight.id]))[insight.id]
+async def _separated(transaction: DecisionTransaction, decision: Decision, insight: Insight, now: datetime) -> Insight:
+    await transaction.separate_sources(insight.id, decision.others)
+    for one in (await transaction.find_insights(decision.others)).values():
+        await transaction.update_insight(await as_decided(transaction, one, now))
+    alone = (await transaction.find_insights([insight.id]))[insight.id]
     text = decision.text_before or alone.summary
     after = replace(
-        await as_decided(desk, alone, now),
+        await as_decided(transaction, alone, now),
         summary=text,
         written_by=decision.writer_before or alone.written_by,
         support=support_of(alone),
@@ -205,5 +222,5 @@ async def _separated(desk: Desk, decision: Decision, insight: Insight, now: date
         after = replace(after, support=before.support, flags=before.flags, contradictions=before.contradictions)
     if text != alone.summary:
         after = replace(after, embedding=None, embedding_model=None)
-    await desk.change(after)
+    await transaction.update_insight(after)
     return after

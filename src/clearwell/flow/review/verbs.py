@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.flow.review.wanted import Wanted
-from clearwell.records import Action, Decided, IdempotencyKey, Principal
+from clearwell.records import Action, DecisionRequest, DecisionResult, IdempotencyKey, Principal
 
 
 class Verbs(ABC):
@@ -14,8 +13,8 @@ class Verbs(ABC):
 
     @abstractmethod
     async def decide(
-        self, group_id: str, wanted: Wanted, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> Decided: ...
+        self, group_id: str, wanted: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> DecisionResult: ...
 
     async def promote(
         self,
@@ -28,9 +27,9 @@ class Verbs(ABC):
         supersedes: UUID | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Make an insight knowledge: as it is or in other words, of the group or of one agent."""
-        wanted = Wanted(
+        wanted = DecisionRequest(
             action=Action.PROMOTE,
             id=insight_id,
             version=version,
@@ -49,9 +48,9 @@ class Verbs(ABC):
         by: Principal,
         version: int | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Reject an insight: its words do not come back."""
-        wanted = Wanted(action=Action.REJECT, id=insight_id, version=version, reason=reason)
+        wanted = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
         return await self.decide(group_id, wanted, by=by, request=request)
 
     async def merge(
@@ -64,9 +63,9 @@ class Verbs(ABC):
         text: str | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Take other insights into this one."""
-        wanted = Wanted(action=Action.MERGE, id=insight_id, version=version, others=tuple(others), text=text)
+        wanted = DecisionRequest(action=Action.MERGE, id=insight_id, version=version, others=tuple(others), text=text)
         return await self.decide(group_id, wanted, by=by, request=request)
 
     async def snooze(
@@ -79,9 +78,9 @@ class Verbs(ABC):
         days: float | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Put an insight off; for a week, where nothing else is said."""
-        wanted = Wanted(action=Action.SNOOZE, id=insight_id, version=version, until=until, days=days)
+        wanted = DecisionRequest(action=Action.SNOOZE, id=insight_id, version=version, until=until, days=days)
         return await self.decide(group_id, wanted, by=by, request=request)
 
     async def undo_last(
@@ -93,7 +92,7 @@ class Verbs(ABC):
         reason: str | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
-    ) -> Decided:
+    ) -> DecisionResult:
         """Take back the last decision on an insight. ``undo`` takes back any decision by its own id."""
-        wanted = Wanted(action=Action.UNDO, id=insight_id, version=version, reason=reason)
+        wanted = DecisionRequest(action=Action.UNDO, id=insight_id, version=version, reason=reason)
         return await self.decide(group_id, wanted, by=by, request=request)

@@ -1,31 +1,13 @@
 """What a person wants done with an insight, and the step that does it at the group's desk."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
-from clearwell.ports import Desk
-from clearwell.records import Action, Decided, Principal
+from clearwell.ports import DecisionTransaction
+from clearwell.records import DecisionRequest, DecisionResult, Principal
 
-Step: TypeAlias = Callable[[Desk], Awaitable[Decided]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What to do with one insight. Which fields count depends on the action."""
-
-    action: Action
-    id: UUID
-    version: int | None = None
-    text: str | None = None
-    agent_id: str | None = None
-    supersedes: UUID | None = None
-    reason: str | None = None
-    others: tuple[UUID, ...] = ()
-    until: datetime | None = None
-    days: float | None = None
+Step: TypeAlias = Callable[[DecisionTransaction], Awaitable[DecisionResult]]
 
 
 class Moved(Exception):
@@ -39,4 +21,4 @@ class Moved(Exception):
 class Preparing(Protocol):
     """One kind of decision: all that takes time is done first, so that what is left at the desk takes none."""
 
-    async def prepared(self, group_id: str, wanted: Wanted, by: Principal) -> Step: ...
+    async def prepared(self, group_id: str, wanted: DecisionRequest, by: Principal) -> Step: ...

@@ -11,9 +11,9 @@ from psycopg.types.json import Jsonb
 
 from clearwell.records import (
     Admission,
-    Before,
     Contradiction,
     Insight,
+    InsightBeforeMerge,
     InsightSource,
     InsightState,
     Layer,
@@ -69,7 +69,7 @@ def insights_of(rows: Sequence[DictRow], sources: Sequence[DictRow]) -> list[Ins
     return [_insight_of(row, [_source_of(one) for one in by_insight.get(row["id"], ())]) for row in rows]
 
 
-def before_json(before: Before) -> dict[str, Any]:
+def before_json(before: InsightBeforeMerge) -> dict[str, Any]:
     return {
         "flags": list(before.flags),
         "contradictions": [_contradiction_json(one) for one in before.contradictions],
@@ -77,8 +77,8 @@ def before_json(before: Before) -> dict[str, Any]:
     }
 
 
-def before_of(stored: Mapping[str, Any]) -> Before:
-    return Before(
+def before_of(stored: Mapping[str, Any]) -> InsightBeforeMerge:
+    return InsightBeforeMerge(
         flags=tuple(stored["flags"]),
         contradictions=tuple(_contradiction_of(one) for one in stored["contradictions"]),
         support=Support(**stored["support"]),

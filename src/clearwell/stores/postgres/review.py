@@ -9,11 +9,11 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import RestsOn
 from clearwell.records import (
     AcceptRate,
     CalibrationRow,
     Decision,
+    DependentMemory,
     Insight,
     InsightState,
     Layer,
@@ -21,9 +21,9 @@ from clearwell.records import (
     PromotionState,
     Provenance,
     QuarantineRow,
-    Resting,
-    ReviewNumbers,
-    resting,
+    ReviewStatistics,
+    SourceSelector,
+    list_dependents,
 )
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Statement
@@ -122,7 +122,7 @@ class PostgresReview:
             sightings_of=tuple((row["entry_id"], Layer(row["layer"])) for row in seen),
         )
 
-    async def resting_on(self, group_id: str, what: RestsOn) -> Sequence[Resting]:
+    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
         named = {"session_id": what.session_id, "agent_id": what.agent_id}
         meant = {row["id"] for row in await self._run(group_id, "rows_of", source=what.source, **named)}
         on_rows = await self._run(group_id, "memories_on_rows", ids=list(meant))
@@ -131,7 +131,7 @@ class PostgresReview:
         under: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for row in await self._run(group_id, "rows_under", ids=[one.promotion.memory_id for one in found]):
             under[row["memory_id"]].add(row["log_id"])
-        return resting(found, under, meant, by_name)
+        return list_dependents(found, under, meant, by_name)
 
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
         rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
@@ -152,13 +152,13 @@ class PostgresReview:
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
         return [_calibration_of(row) for row in await self._run(group_id, "calibration")]
 
-    async def numbers(self, group_id: str) -> ReviewNumbers:
+    async def statistics(self, group_id: str) -> ReviewStatistics:
         names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")
         statements: list[Statement] = [(query(f"numbers_{name}"), {"group_id": group_id}) for name in names]
         insights, lag, accepted, by_agent, by_check, memories, digests = await self._database.run_all(
             Role.REVIEWER, group_id, statements
         )
-        return ReviewNumbers(
+        return ReviewStatistics(
             insights={row["state"]: row["count"] for row in insights},
             lag_median=lag[0]["median"],
             lag_p90=lag[0]["p90"],

@@ -14,7 +14,7 @@ from clearwell.adapters.http.inputs import RowParameters
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.schemas.review import DecidedAnswer, DecidedManyAnswer, DossierAnswer, InsightsAnswer
 from clearwell.errors import ClearwellError
-from clearwell.flow.review import Wanted
+from clearwell.records import DecisionRequest
 
 router = APIRouter(tags=["review"])
 InsightId = Annotated[UUID, Path(alias="id")]
@@ -66,14 +66,14 @@ async def shown(
 async def decide(request: Request, caller: Caller) -> Response:
     items, key = await given(request, caller, inputs.DecideItems)
     read = [wanted_or_problem(one) for one in items.decisions]
-    wanted = [one for one in read if isinstance(one, Wanted)]
+    wanted = [one for one in read if isinstance(one, DecisionRequest)]
     results = await running(request).review.decide_many(group_in(items, caller), wanted, by=caller, request=key)
     decided_on, language = iter(results), language_of(request)
-    answered = [next(decided_on) if isinstance(one, Wanted) else one for one in read]
+    answered = [next(decided_on) if isinstance(one, DecisionRequest) else one for one in read]
     return answers.answer({"results": [review_answers.decided_or_problem(one, language) for one in answered]})
 
 
-def wanted_or_problem(item: dict[str, Any]) -> Wanted | ClearwellError:
+def wanted_or_problem(item: dict[str, Any]) -> DecisionRequest | ClearwellError:
     try:
         return fitted(inputs.DecisionInput, item).wanted()
     except ClearwellError as problem:

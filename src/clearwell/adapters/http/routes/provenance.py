@@ -113,7 +113,7 @@ async def retract(request: Request, caller: Caller) -> Response:
     wanted, key = await given(request, caller, inputs.RetractInput)
     review, group_id = running(request).review, group_in(wanted, caller)
     if wanted.token is None:
-        listed = await review.list_resting_on(group_id, wanted.what(), by=caller)
+        listed = await review.preview_retraction(group_id, wanted.what(), by=caller)
         return answers.answer(review_answers.listed(listed, language_of(request), await names(request)))
     done = await review.retract(
         group_id, wanted.what(), token=wanted.token, reason=wanted.reason, by=caller, request=key
@@ -169,5 +169,5 @@ async def calibration(request: Request, caller: Caller, parameters: Annotated[Gr
     responses=openapi.responses({200: ("The numbers.", [NumbersAnswer])}, openapi.READS),
 )
 async def numbers(request: Request, caller: Caller, parameters: Annotated[GroupParameters, Query()]) -> Response:
-    found = await running(request).review.numbers(group_in(parameters, caller), by=caller)
+    found = await running(request).review.statistics(group_in(parameters, caller), by=caller)
     return answers.answer(review_answers.numbers(found))
