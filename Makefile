@@ -2,22 +2,30 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 
-.PHONY: help serve test check bench schema environment environment-dev clean
+.PHONY: help serve test test-fast coverage check bench schema environment environment-dev clean
 
 help:
-	@echo "make serve   run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
-	@echo "make test    every check and every test, on real PostgreSQL and Valkey"
-	@echo "make check   ruff, mypy and the import contracts"
-	@echo "make bench   the measurements of bench/"
-	@echo "make schema  write schema.sql anew from the migrations"
-	@echo "make clean   remove the environment and caches; data stays"
+	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
+	@echo "make test      every check and every test, on real PostgreSQL and Valkey"
+	@echo "make test-fast the unit and contract tests alone, in under a minute"
+	@echo "make coverage  every test, with a report of the lines that none of them runs"
+	@echo "make check     ruff, mypy and the import contracts"
+	@echo "make bench     the measurements of bench/"
+	@echo "make schema    write schema.sql again from the migrations"
+	@echo "make clean     remove the environment and caches; data stays"
 
 serve: environment
 	@exec $(RUN) -m clearwell serve
 
 test: check
+	$(RUN) -m pytest --numprocesses=auto --dist=loadfile --durations=10
+
+test-fast: environment-dev
+	$(RUN) -m pytest --quiet --numprocesses=auto --dist=loadfile tests/unit tests/contract
+
+coverage: environment-dev
 	$(RUN) -m coverage erase
-	$(RUN) -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=term --durations=10
+	$(RUN) -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=term
 
 check: environment-dev
 	$(RUN) -m ruff check .
