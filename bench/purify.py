@@ -109,7 +109,8 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
             (vector,) = await embedder.embed([capture.content])
         candidate = replace(candidate, vector=vector)
         with _cpu(shares, "reading what the group knows"):
-            known = await knowledge.known(candidate, await knowledge.entries("g"))
+            live = await knowledge.entries("g")
+            known = await knowledge.known(candidate, await knowledge.gather(candidate, live), live)
         for name, compare in checks.GROUP_CHECKS.items():
             with _cpu(shares, name):
                 compare(candidate, known, settings)

@@ -74,9 +74,10 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
 
 
 def twins(clock: ManualClock) -> Stores:
-    quarantine, idempotency = MemoryQuarantine(clock, ttl=TTL), MemoryIdempotency(clock, CountedIds())
-    longterm = MemoryLongTerm(Bm25())
     tombstones, ledger = MemoryTombstones(), MemoryLedger()
+    quarantine = MemoryQuarantine(clock, ttl=TTL, tombstones=tombstones)
+    idempotency = MemoryIdempotency(clock, CountedIds())
+    longterm = MemoryLongTerm(Bm25())
     groups = MemoryGroups()
     digests = MemoryDigests(quarantine, longterm, tombstones, ledger, groups)
     return Stores(

@@ -42,6 +42,16 @@ async def test_the_rejected_value_most_like_a_text_is_found(stores: Stores) -> N
     assert (await stores.tombstones.look("g", [], embedding=unit(3), model="another"))[1] is None
 
 
+async def test_an_admission_sees_a_tombstone_that_is_made_meanwhile(stores: Stores) -> None:
+    async with stores.admissions.open("g", []) as batch:
+        assert await batch.look("g", [b"1"], embedding=unit(1), model="m") == (None, None)
+        await add(stores, tombstone(1), b"1", axis=1)
+        standing, near = await batch.look("g", [b"1"], embedding=unit(1), model="m")
+    assert standing == tombstone(1)
+    assert near is not None
+    assert near[0] == tombstone(1)
+
+
 async def test_a_rejection_can_be_lifted_and_made_again_and_a_forgetting_cannot(stores: Stores) -> None:
     await add(stores, tombstone(1), b"1", axis=1)
     await add(stores, tombstone(2, TombstoneKind.FORGOTTEN), b"2")

@@ -4,16 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from clearwell.models import OfflineEmbedder
 from clearwell.records import Admission, CaptureReceipt
 from clearwell.settings import Settings
 from clearwell.worker import worker
 from tests.conftest import opened
 from tests.path import AGENT, LONG, OTHER, PERSON, said
+from tests.servers.chat_api import ChatApi
 from tests.servers.embedding_api import EmbeddingApi, good
 from tests.servers.scripted import Reply, Request, reply
 from tests.waiting import until
 
 POISON = "poison"
+CHINESE = "支付服务已于周一迁移到新集群，期间没有任何停机，所有请求均正常处理完成。"
 
 
 @pytest.fixture
@@ -51,3 +54,36 @@ async def test_a_text_that_the_embedding_api_refuses_holds_up_no_other(
             await until(refused)
         row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
         assert "2 times (embedder_refused)" in row.verdicts[0].explanation("en")
+
+
+async def test_a_pool_of_one_connection_is_enough(settings: Settings, offline_embedder: OfflineEmbedder) -> None:
+    small = settings.model_copy(update={"postgres_pool_min": 1, "postgres_pool_max": 1, "postgres_connect_seconds": 2})
+    async with opened(small, offline_embedder) as clearwell:
+        await clearwell.memory.promote("g", CHINESE, by=PERSON)
+        receipts = await clearwell.memory.capture_many([said(), said(OTHER), said(CHINESE)], by=AGENT, wait=True)
+        states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
+        assert states == [Admission.ADMITTED, Admission.ADMITTED, Admission.REFUSED]
+
+
+async def test_a_judge_that_gives_up_on_many_rows_exhausts_no_pool(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    with ChatApi() as judge:
+        judge.usually = reply(500, "oops")
+        judged = settings.model_copy(
+            update={
+                "judge_base_url": judge.base_url,
+                "judge_model": "m",
+                "judge_attempts": 1,
+                "judge_concurrency": 30,
+                "postgres_pool_min": 1,
+                "postgres_pool_max": 2,
+                "postgres_connect_seconds": 2,
+                "wait_seconds": 30.0,
+            }
+        )
+        async with opened(judged, offline_embedder) as clearwell:
+            news = [said(f"{LONG} This is report number {number} of the week.") for number in range(30)]
+            receipts = await clearwell.memory.capture_many(news, by=AGENT, wait=True)
+    verdicts = [receipt.verdicts[-1] for receipt in receipts if isinstance(receipt, CaptureReceipt)]
+    assert [verdict.reason for verdict in verdicts] == ["verdict_judge_gave_up"] * 30

@@ -35,6 +35,7 @@ from clearwell.ports.quarantine import (
     QuarantineStore,
     Settled,
     Stored,
+    TombstoneLookup,
     TombstoneStore,
 )
 from clearwell.ports.review import (
@@ -98,6 +99,7 @@ __all__ = [
     "Stored",
     "Stores",
     "TokenCounter",
+    "TombstoneLookup",
     "TombstoneStore",
     "VectorIndexes",
     "WaitingPromotion",

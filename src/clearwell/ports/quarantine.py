@@ -104,8 +104,18 @@ class QuarantineStore(Protocol):
         ...
 
 
-class AdmissionBatch(Protocol):
-    """Rows of one group while nobody else admits in that group."""
+class TombstoneLookup(Protocol):
+    """Finds the tombstones that bear on a text."""
+
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
+        ...
+
+
+class AdmissionBatch(TombstoneLookup, Protocol):
+    """Rows of one group while nobody else admits in that group. Everything is read and written in its transaction."""
 
     @property
     def pending(self) -> frozenset[UUID]:
@@ -183,17 +193,11 @@ class AdmissionStore(Protocol):
         ...
 
 
-class TombstoneStore(Protocol):
+class TombstoneStore(TombstoneLookup, Protocol):
     """Values that must not come back, by their digest."""
 
     async def secret(self, group_id: str) -> bytes:
         """The key of the group's digests, made when it is first asked for."""
-        ...
-
-    async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
-    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
         ...
 
     async def add(

@@ -20,10 +20,12 @@ from clearwell.records import (
     QuarantineRow,
     SeenAgain,
     Sighting,
+    Tombstone,
     Vector,
     Verdict,
     WorkingEntry,
 )
+from clearwell.testing.longterm import MemoryTombstones
 
 
 @dataclass
@@ -50,8 +52,14 @@ class MemoryQuarantine:
     """Quarantine in a dict: the capture, quarantine and admission ports over the same rows."""
 
     def __init__(
-        self, clock: Clock, *, ttl: timedelta = timedelta(hours=24), judge_back_off: BackOff | None = None
+        self,
+        clock: Clock,
+        *,
+        ttl: timedelta = timedelta(hours=24),
+        judge_back_off: BackOff | None = None,
+        tombstones: MemoryTombstones | None = None,
     ) -> None:
+        self._tombstones = tombstones or MemoryTombstones()
         self._clock = clock
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
@@ -135,7 +143,8 @@ class MemoryQuarantine:
     @asynccontextmanager
     async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
         async with self._locks[group_id]:
-            batch = _Batch(frozenset(capture.id for capture in await self.load(group_id, log_ids)))
+            pending = frozenset(capture.id for capture in await self.load(group_id, log_ids))
+            batch = _Batch(pending, self._tombstones)
             yield batch
             for one in batch.settled:
                 self._settle(group_id, one)
@@ -247,9 +256,15 @@ class MemoryQuarantine:
 
 
 class _Batch:
-    def __init__(self, pending: frozenset[UUID]) -> None:
+    def __init__(self, pending: frozenset[UUID], tombstones: MemoryTombstones) -> None:
         self.pending = pending
         self.settled: list[Settled] = []
+        self._tombstones = tombstones
+
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        return await self._tombstones.look(group_id, digests, embedding=embedding, model=model)
 
     async def settle(self, settled: Sequence[Settled]) -> None:
         self.settled.extend(settled)

@@ -21,11 +21,14 @@ class MemoryStores:
     """The twins, each by its own type for a test to look into; ``stores`` has them by their ports."""
 
     def __init__(self, settings: Settings, clock: Clock, ids: Ids, lexicon: Lexicon) -> None:
-        self.quarantine = MemoryQuarantine(clock, ttl=timedelta(seconds=settings.working_ttl_seconds))
+        self.tombstones = MemoryTombstones()
+        self.quarantine = MemoryQuarantine(
+            clock, ttl=timedelta(seconds=settings.working_ttl_seconds), tombstones=self.tombstones
+        )
         self.idempotency = MemoryIdempotency(clock, ids)
         self.longterm = MemoryLongTerm(lexicon)
         self.working = MemoryWorking(clock, size=settings.working_size)
-        self.recalls, self.tombstones = MemoryRecalls(clock), MemoryTombstones()
+        self.recalls = MemoryRecalls(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.digest_queue = MemoryDigestQueue()

@@ -1,4 +1,4 @@
-"""Admission: run the filter, push what passed to working memory, settle the row.
+"""Admission: run the pipeline, push what passed to working memory, settle the row.
 
 A row is pushed before it is settled, and a push of the same id replaces the earlier one. So a crash between the
 two leaves a pending row that is admitted again, and working memory holds it once.
@@ -25,6 +25,8 @@ ABOUT_ONE_TEXT = frozenset({"embedder_refused", "embedder_failed", "embedder_ans
 """Errors of the embedder that may be about one text of a batch, while it embeds the others."""
 PROBE = "Is the embedder available?"
 
+JudgeAnswer: TypeAlias = Judgement | Verdict
+"""What the judge found, or the verdict that it gave no answer at the last try."""
 Receipts: TypeAlias = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
 
 
@@ -70,9 +72,12 @@ class Admitter:
         self._settings = settings
 
     async def admit(
-        self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement] | None = None
+        self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer] | None = None
     ) -> Admitted:
-        """Settle what is pending among these rows; where each of them stands now."""
+        """Settle what is pending among these rows; where each of them stands now.
+
+        ``answers`` has what the judge said of rows that came before as ``to_judge``.
+        """
         rows = await self._admissions.load(group_id, log_ids)
         looked_at = [await apart(len(row.content), self._filter.look, row) for row in rows]
         refused = [one for one in looked_at if one.failed]
@@ -81,8 +86,8 @@ class Admitter:
             await self._refuse(group_id, refused)
         to_judge: list[Capture] = []
         if passing:
-            judged = [replace(one, judgement=(judgements or {}).get(one.capture.id)) for one in passing]
-            to_judge = await self._admit(group_id, await self._filter.embed(judged))
+            answered = [_with_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
+            to_judge = await self._admit(group_id, await self._filter.embed(answered))
         return Admitted(receipts=await self._admissions.receipts(group_id, log_ids), to_judge=to_judge)
 
     async def dry_run(self, capture: Capture) -> DryRun:
@@ -90,7 +95,8 @@ class Admitter:
         candidate = self._filter.look(capture)
         if not candidate.failed:
             (candidate,) = await self._filter.embed([candidate])
-            candidate = await self._filter.compare(candidate, await self._knowledge.entries(capture.group_id))
+            live = await self._knowledge.entries(capture.group_id)
+            candidate = await self._filter.compare(candidate, await self._knowledge.gather(candidate, live), live)
         unasked = {checks.SELF_CONSISTENCY} if self._filter.awaits_judge(candidate) else set()
         candidate = self._filter.conclude(candidate)
         verdicts = [_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
@@ -99,14 +105,16 @@ class Admitter:
             admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
         )
 
-    async def judge(self, capture: Capture) -> Judgement | None:
-        """What the judge says. None where it did not answer: the row stays pending, or is refused at the last try."""
+    async def judge(self, capture: Capture) -> JudgeAnswer | None:
+        """Ask the judge. None where it did not answer and the row stays pending.
+
+        After the last try the answer is the verdict by which the row is refused, unless another check refuses it.
+        """
         assert self._judge is not None  # noqa: S101 - nothing waits for a judge that is not there
         try:
             return await self._judge.judge(capture.content)
         except JudgeUnavailable as error:
-            await self._judge_failed(capture, error)
-            return None
+            return await self._judge_failed(capture, error)
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         await self._admissions.postpone(group_id, log_ids)
@@ -150,7 +158,7 @@ class Admitter:
             await batch.settle(settled)
         self._count(group_id, settled)
 
-    async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> None:
+    async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
         now = self._clock.now()
         # A spent budget says nothing about the text: it is no try.
         tries = await self._admissions.judge_tries(capture.group_id, capture.id) + (error.code != "judge_budget_spent")
@@ -165,11 +173,10 @@ class Admitter:
             at=now,
         )
         if last:
-            given_up = replace(self._filter.look(capture), given_up=verdict)
-            await self._admit(capture.group_id, await self._filter.embed([given_up]))
-        else:
-            wait = timedelta(seconds=error.retry_after) if error.retry_after else None
-            await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait)
+            return verdict
+        wait = timedelta(seconds=error.retry_after) if error.retry_after else None
+        await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait)
+        return None
 
     async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
@@ -179,15 +186,20 @@ class Admitter:
         self._count(group_id, settled)
 
     async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
-        """Compare with what the group knows, and settle; the captures that a judge must see first."""
+        """Compare with what the group knows, and settle; the captures that a judge must see first.
+
+        Inside the transaction nothing else takes a connection to the database.
+        """
         settled: list[Settled] = []
         to_judge: list[Capture] = []
+        live = await self._knowledge.entries(group_id)
+        gathered = [await self._knowledge.gather(candidate, live) for candidate in candidates]
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
             live = await self._knowledge.entries(group_id)
-            for candidate in candidates:
+            for candidate, known_before in zip(candidates, gathered, strict=True):
                 if candidate.capture.id not in batch.pending:
                     continue
-                compared = await self._filter.compare(candidate, live)
+                compared = await self._filter.compare(candidate, known_before, live, batch)
                 if self._filter.awaits_judge(compared):
                     to_judge.append(compared.capture)
                     continue
@@ -235,6 +247,12 @@ class Admitter:
             embedding_model=settled.embedding_model,
             flags=tuple(settled.flags),
         )
+
+
+def _with_answer(candidate: Candidate, answer: JudgeAnswer | None) -> Candidate:
+    if isinstance(answer, Verdict):
+        return replace(candidate, given_up=answer)
+    return replace(candidate, judgement=answer)
 
 
 def describe(error: Exception) -> str:

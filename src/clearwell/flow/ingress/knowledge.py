@@ -1,6 +1,7 @@
 """What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
@@ -15,6 +16,7 @@ from clearwell.ports import (
     LongTermSearch,
     Recalled,
     SearchQuery,
+    TombstoneLookup,
     TombstoneStore,
     WorkingStore,
 )
@@ -25,6 +27,15 @@ from clearwell.text.splitter import rejoined
 MEMORIES_COMPARED = 5
 MOST_COMPARED = 4
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What can be read before a candidate is compared: it does not change while other rows are admitted."""
+
+    memories: Sequence[Neighbour]
+    values: Sequence[bytes]
+    recalled: Mapping[UUID, str]
 
 
 class Knowledge:
@@ -50,21 +61,37 @@ class Knowledge:
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         return await self._working.entries(group_id)
 
-    async def known(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Known:
+    async def gather(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Gathered:
+        """Read from the database what bears on a candidate, but for tombstones.
+
+        This needs connections of its own, so it must not be awaited inside a transaction: in a small pool, or with
+        many transactions at once, both would wait for a connection that neither gives back.
+        """
         capture = candidate.capture
-        others = [entry for entry in live if entry.id != capture.id]
         found = await self._memories(candidate)
-        whole = await self._whole(candidate, found)
-        neighbours = [*self._working_neighbours(candidate, others), *self._longterm_neighbours(found, whole)]
-        values = await self.digests(capture.group_id, capture.content, candidate.own.text)
-        standing, near = await self._tombstones.look(
-            capture.group_id, values, embedding=candidate.vector, model=self._embedder.model
+        return Gathered(
+            memories=self._longterm_neighbours(found, await self._whole(candidate, found)),
+            values=await self.digests(capture.group_id, capture.content, candidate.own.text),
+            recalled=await self._recalled(candidate, live),
+        )
+
+    async def known(
+        self,
+        candidate: Candidate,
+        gathered: Gathered,
+        live: Sequence[WorkingEntry],
+        tombstones: TombstoneLookup | None = None,
+    ) -> Known:
+        """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
+        neighbours = [*self._working_neighbours(candidate, live), *gathered.memories]
+        standing, near = await (tombstones or self._tombstones).look(
+            candidate.capture.group_id, gathered.values, embedding=candidate.vector, model=self._embedder.model
         )
         return Known(
             neighbours=sorted(neighbours, key=lambda one: -one.similarity)[:MOST_COMPARED],
             tombstone=standing,
             near_rejected=None if near is None else (near[0], self._embedder.similarity(near[1])),
-            recalled=await self._recalled(candidate, others),
+            recalled=gathered.recalled,
         )
 
     async def digest(self, group_id: str, value: str) -> bytes:
@@ -93,11 +120,13 @@ class Knowledge:
         framed = [await self.digest(group_id, as_summary(value)) for value in wholes]
         return [*await self.digests(group_id, text), *framed]
 
-    def _working_neighbours(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> list[Neighbour]:
+    def _working_neighbours(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
         comparable = [
             (entry, entry.embedding)
-            for entry in others
-            if entry.embedding is not None and entry.embedding_model == self._embedder.model
+            for entry in live
+            if entry.embedding is not None
+            and entry.embedding_model == self._embedder.model
+            and entry.id != candidate.capture.id
         ]
         if candidate.vector is None or not comparable:
             return []
@@ -142,11 +171,11 @@ class Knowledge:
             if (similarity := self._embedder.similarity(one.similarity or 0.0)) >= LOWEST_SIMILARITY
         ]
 
-    async def _recalled(self, candidate: Candidate, others: Sequence[WorkingEntry]) -> dict[UUID, str]:
+    async def _recalled(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
         capture = candidate.capture
         ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
-        return await self._texts(capture.group_id, sorted(ids - {capture.id}), others, agent_id=capture.agent_id)
+        return await self._texts(capture.group_id, sorted(ids - {capture.id}), live, agent_id=capture.agent_id)
 
     async def _texts(
         self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None

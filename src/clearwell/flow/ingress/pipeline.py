@@ -7,9 +7,9 @@ from uuid import UUID
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import Unfenced
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.knowledge import Gathered, Knowledge
 from clearwell.flow.offload import apart
-from clearwell.ports import Embedder
+from clearwell.ports import Embedder, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.hidden_text import flags_of
@@ -54,9 +54,15 @@ class IngressPipeline:
         plain = await apart(len(own.text), undisguised, own.text)
         return replace(candidate, own=replace(own, text=plain), flags=flags)
 
-    async def compare(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Candidate:
+    async def compare(
+        self,
+        candidate: Candidate,
+        gathered: Gathered,
+        live: Sequence[WorkingEntry],
+        tombstones: TombstoneLookup | None = None,
+    ) -> Candidate:
         """The checks that need to know the group."""
-        known = await self._knowledge.known(candidate, live)
+        known = await self._knowledge.known(candidate, gathered, live, tombstones)
         for name in self._settings.filter_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
                 check, size = checks.GROUP_CHECKS[name], len(candidate.capture.content)

@@ -9,8 +9,8 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.ingress.admission import ABOUT_ONE_TEXT, Admitted, Admitter, describe
-from clearwell.records import Admission, Capture, Judgement, Verdict
+from clearwell.flow.ingress.admission import ABOUT_ONE_TEXT, Admitted, Admitter, JudgeAnswer, describe
+from clearwell.records import Admission, Capture, Verdict
 
 log = structlog.get_logger(__name__)
 Standing: TypeAlias = tuple[Admission, tuple[Verdict, ...]]
@@ -31,7 +31,7 @@ class AdmissionQueue:
         self._waiting: defaultdict[str, dict[UUID, Waiting]] = defaultdict(dict)
         self._draining: dict[str, asyncio.Task[None]] = {}
         self._judging: dict[UUID, tuple[asyncio.Task[None], Waiting]] = {}
-        self._judgements: dict[UUID, Judgement] = {}
+        self._answers: dict[UUID, JudgeAnswer] = {}
 
     def offer(self, group_id: str, log_id: UUID) -> Waiting:
         """Admit this row soon. The future ends with where it stands, or None where it stays pending."""
@@ -73,9 +73,9 @@ class AdmissionQueue:
 
     async def _admit_batch(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         admitted = Admitted(receipts={})
-        judgements = {log_id: self._judgements.pop(log_id) for log_id in log_ids if log_id in self._judgements}
+        answers = {log_id: self._answers.pop(log_id) for log_id in log_ids if log_id in self._answers}
         try:
-            admitted = await self._admit(group_id, log_ids, judgements)
+            admitted = await self._admit(group_id, log_ids, answers)
         finally:
             futures = {log_id: self._waiting[group_id].pop(log_id) for log_id in log_ids}
             for capture in admitted.to_judge:
@@ -83,9 +83,9 @@ class AdmissionQueue:
             for log_id, future in futures.items():
                 _end(future, admitted.receipts.get(log_id))
 
-    async def _admit(self, group_id: str, log_ids: Sequence[UUID], judgements: Mapping[UUID, Judgement]) -> Admitted:
+    async def _admit(self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer]) -> Admitted:
         try:
-            return await self._admitter.admit(group_id, log_ids, judgements)
+            return await self._admitter.admit(group_id, log_ids, answers)
         except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
             if isinstance(error, Unavailable) and error.code not in ABOUT_ONE_TEXT:
                 await self._postpone(group_id, log_ids, error)
@@ -94,7 +94,7 @@ class AdmissionQueue:
                 await self._record_failure(group_id, log_ids[0], error)
                 return Admitted(receipts={})
             log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
-        rows = [await self._admit(group_id, [log_id], judgements) for log_id in log_ids]
+        rows = [await self._admit(group_id, [log_id], answers) for log_id in log_ids]
         return Admitted(
             receipts={log_id: receipt for row in rows for log_id, receipt in row.receipts.items()},
             to_judge=[capture for row in rows for capture in row.to_judge],
@@ -120,19 +120,19 @@ class AdmissionQueue:
         self._judging[capture.id] = (task, future)
 
     async def _judge(self, capture: Capture, future: Waiting) -> None:
-        judgement: Judgement | None = None
+        answer: JudgeAnswer | None = None
         try:
-            judgement = await self._admitter.judge(capture)
+            answer = await self._admitter.judge(capture)
         except Unavailable as error:
             log.warning("judgement left to the sweep", reason=error.code)
         except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
             await self._record_failure(capture.group_id, capture.id, error)
         finally:
             del self._judging[capture.id]
-            if judgement is None:
+            if answer is None:
                 await self._end_unjudged(capture, future)
             else:
-                self._judgements[capture.id] = judgement
+                self._answers[capture.id] = answer
                 self._put(capture.group_id, capture.id, future)
 
     async def _end_unjudged(self, capture: Capture, future: Waiting) -> None:

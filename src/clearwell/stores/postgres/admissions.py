@@ -10,11 +10,22 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, Settled
-from clearwell.records import Admission, AuditEvent, Capture, IngressCount, Outcome, Verdict, WorkingEntry
+from clearwell.records import (
+    Admission,
+    AuditEvent,
+    Capture,
+    IngressCount,
+    Outcome,
+    Tombstone,
+    Vector,
+    Verdict,
+    WorkingEntry,
+)
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.exchange import Exchange, Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
+from clearwell.stores.postgres.tombstones import lookup_result, lookup_statements
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 
@@ -171,6 +182,11 @@ class PostgresAdmissionBatch:
         self._transaction = transaction
         self._group_id = group_id
         self.pending = pending
+
+    async def look(
+        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+    ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+        return lookup_result(await self._transaction.run(lookup_statements(group_id, digests, embedding, model)))
 
     async def settle(self, settled: Sequence[Settled]) -> None:
         statements = [statement for one in settled for statement in self._statements(one)]

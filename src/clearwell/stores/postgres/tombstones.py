@@ -27,16 +27,8 @@ class PostgresTombstones:
     async def look(
         self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        statements: list[Statement] = [(query("standing_tombstones"), {"group_id": group_id, "digests": list(digests)})]
-        if embedding is not None:
-            nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
-            statements.append((query("nearest_tombstone"), nearest))
-        standing, *near = await self._database.run_all(Role.WORKER, group_id, statements)
-        rows = [row for found in near for row in found]
-        return (
-            tombstone_of(standing[0]) if standing else None,
-            (tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None,
-        )
+        statements = lookup_statements(group_id, digests, embedding, model)
+        return lookup_result(await self._database.run_all(Role.WORKER, group_id, statements))
 
     async def add(
         self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
@@ -59,6 +51,25 @@ class PostgresTombstones:
     async def all(self, group_id: str) -> Sequence[Tombstone]:
         rows = await self._database.run(Role.REVIEWER, group_id, query("list_tombstones"), {"group_id": group_id})
         return [tombstone_of(row) for row in rows]
+
+
+def lookup_statements(group_id: str, digests: Sequence[bytes], embedding: Vector | None, model: str) -> list[Statement]:
+    """The tombstones of these values, and the nearest rejected value where there is a vector."""
+    standing = (query("standing_tombstones"), {"group_id": group_id, "digests": list(digests)})
+    if embedding is None:
+        return [standing]
+    nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
+    return [standing, (query("nearest_tombstone"), nearest)]
+
+
+def lookup_result(answers: Sequence[list[DictRow]]) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
+    """What the rows of ``lookup_statements`` say."""
+    standing, *others = answers
+    nearest = [row for rows in others for row in rows]
+    return (
+        tombstone_of(standing[0]) if standing else None,
+        (tombstone_of(nearest[0]), float(nearest[0]["similarity"])) if nearest else None,
+    )
 
 
 def tombstone_of(row: DictRow) -> Tombstone:
