@@ -4,6 +4,7 @@
 
     ClearwellError
     ├── InvalidInput            a value is outside its limits: field, limit
+    │   ├── WrongStructure      a request does not have the form that it needs: its flaws
     │   ├── TooLarge            text or body above its size limit
     │   └── IdempotencyMismatch the same Idempotency-Key with another request
     ├── Unauthenticated         no key, or one that is not valid
@@ -26,7 +27,8 @@
 Every error carries a stable ``code`` of ``clearwell.messages`` and says itself in English or Chinese.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from clearwell.messages import Language, say
 
@@ -53,6 +55,26 @@ class InvalidInput(ClearwellError):
         super().__init__(code, field=field, limit=limit, **params)
         self.field = field
         self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong with the form of a request: a message code, the field, and the limit that it breaks."""
+
+    code: str
+    field: str
+    limit: object = None
+
+    def text(self, language: Language = "en") -> str:
+        return say(self.code, language, field=self.field, limit=self.limit)
+
+
+class WrongStructure(InvalidInput):
+    """A request does not have the form that it needs, and nothing of it was done. The first flaw is its message."""
+
+    def __init__(self, flaws: Sequence[Flaw]) -> None:
+        super().__init__(flaws[0].code, field=flaws[0].field, limit=flaws[0].limit)
+        self.flaws = flaws
 
 
 class TooLarge(InvalidInput):

@@ -1,0 +1,18 @@
+"""The public shape of every answer, declared once.
+
+A view is a pydantic model. ``from_record`` makes it from what the service returns, in the language of the reader. HTTP
+returns views, OpenAPI is derived from them, the command line prints them with ``--json``, and a client reads an answer
+back with ``model_validate_json``. A new field of an answer is a new field of its view and nothing else.
+
+==================  ================================================================================================
+``captures``        receipts of captures, verdicts and flags of the ingress pipeline, rows of quarantine
+``memories``        promoted texts, retrieved memories, entries of working memory
+``context``         contexts built for an agent, and runs of the memory-retrieval node
+``digests``         digests and the insights in them
+``insights``        insights under review, everything that lies beside one, and decisions
+``provenance``      where a memory comes from, what rests on an output, and the figures of review
+``groups``          groups, agents and tombstones
+``health``          whether the process is alive and ready
+``problems``        errors (RFC 9457)
+==================  ================================================================================================
+"""

@@ -1,0 +1,213 @@
+"""Outputs of nodes: receipts of captures, what the ingress pipeline found, and rows of quarantine."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.errors import ClearwellError
+from clearwell.messages import Language, say
+from clearwell.records import (
+    Admission,
+    Capture,
+    CaptureReceipt,
+    IngressCount,
+    Outcome,
+    QuarantineRow,
+    Requeued,
+    SeenAgain,
+    Verdict,
+)
+from clearwell.text.hidden_text import escaped
+from clearwell.views.problems import ProblemView
+from clearwell.views.view import View
+
+if TYPE_CHECKING:
+    from clearwell.flow.ingress.admission import DryRun
+
+
+class VerdictView(View):
+    """The outcome of one check of the ingress pipeline."""
+
+    check: str = Field(examples=["confidence", "length", "non_duplicate", "self_consistency", "group"])
+    outcome: Outcome
+    value: Any = Field(description="what was measured")
+    threshold: float | None
+    reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
+    params: dict[str, Any] = Field(description="what the reason speaks of, such as the entry that says otherwise")
+
+    @classmethod
+    def from_record(cls, verdict: Verdict, language: Language) -> Self:
+        return cls.read(verdict, reason=verdict.explanation(language))
+
+    @classmethod
+    def from_records(cls, verdicts: Sequence[Verdict], language: Language) -> tuple[Self, ...]:
+        return tuple(cls.from_record(verdict, language) for verdict in verdicts)
+
+
+class FlagView(View):
+    """Something that a reader must know of a text."""
+
+    flag: str = Field(examples=["conflict", "hidden_text", "instruction_like", "self_consistency_not_checked"])
+    text: str
+
+    @classmethod
+    def from_records(cls, flags: Sequence[str], language: Language) -> tuple[Self, ...]:
+        return tuple(cls(flag=flag, text=say(f"flag_{flag}", language)) for flag in flags)
+
+
+class CaptureView(View):
+    """Where an output is kept, and where its admission to working memory stands."""
+
+    id: UUID
+    group_id: str
+    admission: Admission
+    verdicts: tuple[VerdictView, ...]
+
+    @classmethod
+    def from_record(cls, receipt: CaptureReceipt, language: Language) -> Self:
+        return cls.read(receipt, verdicts=VerdictView.from_records(receipt.verdicts, language))
+
+
+class CaptureBatchView(View):
+    """One result for each capture, in order."""
+
+    results: tuple[CaptureView | ProblemView, ...]
+
+    @classmethod
+    def from_records(cls, results: Sequence[CaptureReceipt | ClearwellError], language: Language) -> Self:
+        return cls(
+            results=tuple(
+                ProblemView.from_error(result, language)
+                if isinstance(result, ClearwellError)
+                else CaptureView.from_record(result, language)
+                for result in results
+            )
+        )
+
+
+class DryRunView(View):
+    """What the ingress pipeline would say."""
+
+    admission: Admission
+    flags: tuple[FlagView, ...]
+    verdicts: tuple[VerdictView, ...]
+
+    @classmethod
+    def from_record(cls, dry_run: "DryRun", language: Language) -> Self:
+        return cls(
+            admission=dry_run.admission,
+            flags=FlagView.from_records(dry_run.flags, language),
+            verdicts=VerdictView.from_records(dry_run.verdicts, language),
+        )
+
+
+class IngressCountView(View):
+    """How often one check ended one way for one agent."""
+
+    agent_id: str | None
+    check: str
+    outcome: Outcome
+    count: int
+
+
+class IngressCountsView(View):
+    """How often each check ended how."""
+
+    counts: tuple[IngressCountView, ...]
+
+    @classmethod
+    def from_records(cls, counts: Sequence[IngressCount]) -> Self:
+        return cls(counts=tuple(IngressCountView.read(count) for count in counts))
+
+
+class SightingView(View):
+    """The same, said again. From another agent it is corroboration."""
+
+    id: UUID
+    agent_id: str | None
+    session_id: str | None
+    at: datetime
+    corroborates: bool
+
+    @classmethod
+    def from_record(cls, sighting: SeenAgain, capture: Capture) -> Self:
+        corroborates = sighting.agent_id is not None and sighting.agent_id != capture.agent_id
+        return cls.read(sighting, id=sighting.log_id, corroborates=corroborates)
+
+
+class QuarantineRowView(View):
+    """A row of quarantine and everything that became of it."""
+
+    id: UUID
+    group_id: str
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    agent_id: str | None
+    content: str
+    metadata: dict[str, Any]
+    partial: bool
+    occurred_at: datetime
+    created_at: datetime
+    captured_by: str
+    admission: Admission
+    attempts: int
+    next_try_at: datetime | None = Field(None, description="when it is tried again, while it is pending")
+    settled_at: datetime | None
+    flags: tuple[str, ...]
+    verdicts: tuple[VerdictView, ...]
+    content_shown: str = Field(description="the content with every hidden character written out")
+    removed_at: datetime | None = Field(None, description="when a person took it out of working memory")
+    sighting_of: UUID | None = Field(None, description="the entry or memory that it only said again")
+    sightings: tuple[SightingView, ...] | None = Field(None, description="who said the same; of one row only")
+
+    @classmethod
+    def from_record(cls, row: QuarantineRow, language: Language) -> Self:
+        capture, sightings = row.capture, row.sightings
+        return cls.read(
+            capture,
+            admission=row.admission,
+            attempts=row.attempts,
+            next_try_at=row.next_try_at,
+            settled_at=row.settled_at,
+            flags=row.flags,
+            verdicts=VerdictView.from_records(row.verdicts, language),
+            content_shown=escaped(capture.content),
+            removed_at=row.removed_at,
+            sighting_of=row.sighting_of,
+            sightings=None if sightings is None else [SightingView.from_record(each, capture) for each in sightings],
+        )
+
+
+class QuarantinePageView(View):
+    """Rows, newest first. next, where it is not null, is the parameter before of the next page."""
+
+    rows: tuple[QuarantineRowView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(cls, rows: Sequence[QuarantineRow], limit: int, language: Language) -> Self:
+        """A page of ``limit`` rows, made from one row more where there is one."""
+        views = tuple(QuarantineRowView.from_record(row, language) for row in rows[:limit])
+        return cls(rows=views, next=views[-1].id if len(rows) > limit else None)
+
+
+class RequeuedRowView(View):
+    """A row that goes through the ingress pipeline again, and what it was."""
+
+    id: UUID
+    was: Admission
+
+
+class RequeuedView(View):
+    """How many rows are pending again, and whether there are more to put back."""
+
+    requeued: int
+    more: bool
+
+    @classmethod
+    def from_record(cls, requeued: Requeued) -> Self:
+        return cls(requeued=requeued.rows, more=requeued.more)

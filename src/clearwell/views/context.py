@@ -1,0 +1,114 @@
+"""Contexts that were built for an agent, and runs of the memory-retrieval node."""
+
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.messages import Language, say
+from clearwell.records import (
+    BuiltContext,
+    ContextReport,
+    Fate,
+    ItemReport,
+    NodeEventType,
+    NodeRun,
+    Section,
+    SectionReport,
+)
+from clearwell.views.view import View, is_absent
+
+
+class PromptMessageView(View):
+    """One message as chat APIs take it."""
+
+    role: str = Field(examples=["system", "user"])
+    content: str
+
+
+class ContextItemView(View):
+    """What became of one memory."""
+
+    id: UUID
+    fate: Fate
+    tokens: int
+    reason: str | None
+    reason_text: str | None
+
+    @classmethod
+    def from_record(cls, item: ItemReport, language: Language) -> Self:
+        return cls.read(item, reason_text=_say_reason(item.reason, language))
+
+
+class ContextSectionView(View):
+    """What became of one section, and of each memory in it."""
+
+    section: Section
+    fate: Fate
+    tokens: int
+    reason: str | None
+    reason_text: str | None
+    items: tuple[ContextItemView, ...]
+
+    @classmethod
+    def from_record(cls, section: SectionReport, language: Language) -> Self:
+        items = tuple(ContextItemView.from_record(item, language) for item in section.items)
+        return cls.read(section, reason_text=_say_reason(section.reason, language), items=items)
+
+
+class ContextReportView(View):
+    """What was included, cut and left out."""
+
+    max_tokens: int
+    tokens: int = Field(description="what the whole costs, by the counter; never more than max_tokens")
+    sections: tuple[ContextSectionView, ...]
+
+    @classmethod
+    def from_record(cls, report: ContextReport, language: Language) -> Self:
+        sections = tuple(ContextSectionView.from_record(section, language) for section in report.sections)
+        return cls.read(report, sections=sections)
+
+
+class ContextView(View):
+    """A context for a language model, and what it is made of."""
+
+    text: str | None = Field(None, exclude_if=is_absent, description="the whole as one text")
+    messages: tuple[PromptMessageView, ...] | None = Field(
+        None, exclude_if=is_absent, description="the whole for a chat API"
+    )
+    report: ContextReportView
+    degraded: tuple[str, ...] = Field(description="parts that did not answer", examples=[[], ["prompts"]])
+
+    @classmethod
+    def from_record(cls, built: BuiltContext, language: Language, *, text: bool = True, messages: bool = True) -> Self:
+        """``text`` and ``messages`` say in which of its two forms the context is given."""
+        return cls(
+            text=built.text if text else None,
+            messages=tuple(PromptMessageView.read(message) for message in built.messages) if messages else None,
+            report=ContextReportView.from_record(built.report, language),
+            degraded=built.degraded,
+        )
+
+
+class NodeEventView(View):
+    """One thing that happened while a node ran."""
+
+    type: NodeEventType
+    at: datetime
+    data: dict[str, Any]
+
+
+class NodeRunView(View):
+    """The state with history_context added, and what happened on the way."""
+
+    output: dict[str, Any]
+    events: tuple[NodeEventView, ...]
+
+    @classmethod
+    def from_record(cls, run: NodeRun) -> Self:
+        return cls.read(run, events=tuple(NodeEventView.read(event) for event in run.events))
+
+
+def _say_reason(reason: str | None, language: Language) -> str | None:
+    return None if reason is None else say(reason, language)

@@ -1,0 +1,70 @@
+"""Digests: where one stands, and what it shows."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.messages import Language
+from clearwell.records import Digest, DigestStatus
+from clearwell.views.insights import DigestInsightView
+from clearwell.views.view import View, is_absent
+
+
+class DigestRequestView(View):
+    """The digest that is being made."""
+
+    id: UUID
+    group_id: str
+    status: DigestStatus
+
+
+class DigestSummaryView(DigestRequestView):
+    """Where a digest stands."""
+
+    progress: float = Field(description="0 to 1")
+    note: str | None = Field(description="the stage it is in, why it waits or failed, or what came of it")
+    note_code: str | None
+    requested_by: str
+    due_at: datetime | None = Field(description="the time of the schedule; null where a person asked for it")
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    attempts: int
+    report: dict[str, Any] = Field(description="figures about how it came to be")
+
+    @classmethod
+    def from_record(cls, digest: Digest, language: Language) -> Self:
+        return cls.read(digest, **_read_summary(digest, language))
+
+
+class DigestPageView(View):
+    """Digests, newest first. next, where it is not null, is the parameter before of the next page."""
+
+    digests: tuple[DigestSummaryView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(cls, digests: Sequence[Digest], limit: int, language: Language) -> Self:
+        """A page of ``limit`` digests, made from one more where there is one."""
+        views = tuple(DigestSummaryView.from_record(digest, language) for digest in digests[:limit])
+        return cls(digests=views, next=views[-1].id if len(digests) > limit else None)
+
+
+class DigestView(DigestSummaryView):
+    """A digest; insights are there once its status is done."""
+
+    insights: tuple[DigestInsightView, ...] | None = Field(None, exclude_if=is_absent)
+
+    @classmethod
+    def from_record(cls, digest: Digest, language: Language) -> Self:
+        done = digest.status is DigestStatus.DONE
+        insights = tuple(DigestInsightView.from_record(insight, language) for insight in digest.insights)
+        return cls.read(digest, **_read_summary(digest, language), insights=insights if done else None)
+
+
+def _read_summary(digest: Digest, language: Language) -> dict[str, object]:
+    """The parts of a digest that are not its own attributes."""
+    return {"progress": round(digest.progress, 4), "note": digest.explanation(language), "note_code": digest.note}

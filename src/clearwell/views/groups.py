@@ -1,0 +1,105 @@
+"""Groups, their agents, and the values that must not come back to a group."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.records import Agent, Group, Tombstone, TombstoneKind
+from clearwell.views.view import View
+
+
+class GroupView(View):
+    """What a group is told, and when its digest is due."""
+
+    group_id: str
+    system_prompt: str
+    digest_cron: str | None
+    digest_zone: str | None
+    created_at: datetime | None = Field(description="null: nobody has described the group")
+    updated_at: datetime | None
+
+    @classmethod
+    def from_record(cls, group: Group) -> Self:
+        return cls.read(group)
+
+
+class GroupsView(View):
+    """The described groups."""
+
+    groups: tuple[GroupView, ...]
+
+    @classmethod
+    def from_records(cls, groups: Sequence[Group]) -> Self:
+        return cls(groups=tuple(GroupView.from_record(group) for group in groups))
+
+
+class AgentNameView(View):
+    """An agent whose persona was removed."""
+
+    group_id: str
+    agent_id: str
+
+
+class AgentView(AgentNameView):
+    """Who an agent is to be."""
+
+    persona: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def from_record(cls, agent: Agent) -> Self:
+        return cls.read(agent)
+
+
+class AgentsView(View):
+    """The agents of a group."""
+
+    agents: tuple[AgentView, ...]
+
+    @classmethod
+    def from_records(cls, agents: Sequence[Agent]) -> Self:
+        return cls(agents=tuple(AgentView.from_record(agent) for agent in agents))
+
+
+class TombstoneView(View):
+    """A value that must not come back. The value itself is not kept."""
+
+    id: UUID
+    group_id: str
+    kind: TombstoneKind
+    reason: str
+    made_by: str
+    made_by_name: str
+    made_at: datetime
+    lifted_by: str | None
+    lifted_by_name: str | None
+    lifted_at: datetime | None
+
+    @classmethod
+    def from_record(cls, tombstone: Tombstone, key_names: Mapping[str, str]) -> Self:
+        made_by, lifted_by = tombstone.made_by, tombstone.lifted_by
+        return cls.read(
+            tombstone,
+            made_by_name=key_names.get(made_by, made_by),
+            lifted_by_name=None if lifted_by is None else key_names.get(lifted_by, lifted_by),
+        )
+
+
+class TombstonesView(View):
+    """The tombstones of a group, the newest first."""
+
+    tombstones: tuple[TombstoneView, ...]
+
+    @classmethod
+    def from_records(cls, tombstones: Sequence[Tombstone], key_names: Mapping[str, str]) -> Self:
+        return cls(tombstones=tuple(TombstoneView.from_record(tombstone, key_names) for tombstone in tombstones))
+
+
+class IdView(View):
+    """What was added, changed or removed."""
+
+    id: UUID

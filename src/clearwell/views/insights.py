@@ -1,0 +1,433 @@
+"""Insights: as a digest shows them, under review with everything that lies beside them, and what people decided."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field, PlainSerializer, WithJsonSchema
+
+from clearwell.errors import ClearwellError
+from clearwell.messages import Language, catalogue, say
+from clearwell.records import (
+    Action,
+    Admission,
+    Contradiction,
+    Decision,
+    DecisionResult,
+    Dossier,
+    Insight,
+    InsightSource,
+    InsightState,
+    Layer,
+    NearbyMemory,
+    Note,
+    PromotionState,
+    Rejection,
+    Scope,
+    Verdict,
+    Writer,
+)
+from clearwell.text.hidden_text import escaped
+from clearwell.views.captures import FlagView, VerdictView
+from clearwell.views.problems import ProblemView
+from clearwell.views.view import View, is_absent
+
+OffsetTime = Annotated[
+    datetime,
+    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A time whose offset is written as +00:00, as it is kept for repeated requests."""
+
+
+class SentenceView(View):
+    """A sentence of a summary, and the rows that it rests on."""
+
+    text: str
+    sources: tuple[UUID, ...]
+
+
+class ContradictionView(View):
+    """Two statements that cannot both hold."""
+
+    of: UUID = Field(description="a source of the insight")
+    against: UUID = Field(alias="with", description="another row, or a verified memory")
+    layer: Layer
+    why: str
+
+    @classmethod
+    def from_record(cls, contradiction: Contradiction, language: Language) -> Self:
+        return cls.read(contradiction, why=contradiction.explanation(language))
+
+
+class SupportView(View):
+    """How many independent voices stand behind an insight."""
+
+    agents: int
+    sessions: int
+    days: int
+    rows: int
+
+
+class NoteView(View):
+    """Something to be said of how an insight came to be."""
+
+    code: str
+    text: str
+
+    @classmethod
+    def from_record(cls, note: Note, language: Language) -> Self:
+        return cls(code=note.code, text=note.text(language))
+
+
+class SourceView(View):
+    """An output that an insight rests on."""
+
+    log_id: UUID
+    agent_id: str | None
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    occurred_at: datetime
+    confidence: float | None = Field(description="as the agent stated it")
+    admission: Admission = Field(description="what the ingress pipeline made of it; refused ones are digested too")
+    flags: tuple[str, ...]
+    content: str
+    content_shown: str = Field(description="the content with every hidden character written out")
+    statement: str | None = Field(description="what it says about the matter, in a language model's words")
+
+
+class DigestSourceView(SourceView):
+    """An output that an insight of a digest rests on."""
+
+    cut: bool = Field(description="the content is longer than what is shown here")
+    verdicts: tuple[VerdictView, ...]
+
+    @classmethod
+    def from_record(cls, source: InsightSource, language: Language) -> Self:
+        verdicts = VerdictView.from_records(source.verdicts, language)
+        return cls.read(source, content_shown=escaped(source.content), verdicts=verdicts)
+
+
+class ReviewSourceView(SourceView):
+    """An output that an insight under review rests on. Its verdicts are there where one insight is read."""
+
+    verdicts: tuple[VerdictView, ...] | None = Field(None, exclude_if=is_absent)
+
+    @classmethod
+    def from_record(cls, source: InsightSource, language: Language, verdicts: Sequence[Verdict] | None) -> Self:
+        views = None if verdicts is None else VerdictView.from_records(verdicts, language)
+        return cls.read(source, content_shown=escaped(source.content), verdicts=views)
+
+
+class InsightHeadView(View):
+    """What every view of an insight begins with."""
+
+    id: UUID
+    group_id: str
+    digest_id: UUID
+    version: int
+    state: InsightState
+    summary: str
+    summary_shown: str = Field(description="the summary with every hidden character written out")
+    written_by: Writer = Field(description="extractive: quoted from the sources, word for word")
+    contradictions: tuple[ContradictionView, ...]
+    support: SupportView
+    created_at: datetime
+    changed_at: datetime
+    snoozed_until: datetime | None
+    merged_into: UUID | None
+
+
+class DigestInsightView(InsightHeadView):
+    """A candidate for knowledge as its digest shows it, with all that it rests on."""
+
+    sentences: tuple[SentenceView, ...]
+    sources: tuple[DigestSourceView, ...]
+    flags: tuple[str, ...] = Field(examples=[["single_author", "contradiction"]])
+    score: float
+    notes: tuple[NoteView, ...]
+
+    @classmethod
+    def from_record(cls, insight: Insight, language: Language) -> Self:
+        return cls.read(
+            insight,
+            **_read_head(insight, language),
+            sentences=tuple(SentenceView.read(sentence) for sentence in insight.sentences),
+            sources=tuple(DigestSourceView.from_record(source, language) for source in insight.sources),
+            score=round(insight.score, 4),
+        )
+
+
+class InsightView(InsightHeadView):
+    """A candidate for knowledge under review."""
+
+    sentences: tuple[SentenceView, ...] = Field(description="what of the summary cites which sources")
+    notes: tuple[NoteView, ...] = Field(description="what is to be said of how it came to be")
+    sources: tuple[ReviewSourceView, ...]
+    flags: tuple[str, ...]
+    flags_said: tuple[FlagView, ...] = Field(description="the flags that this version has a sentence for")
+    score: float
+
+    @classmethod
+    def from_record(cls, insight: Insight, language: Language) -> Self:
+        return cls.read(insight, **_read_review(insight, language, flags=insight.flags, verdicts=None))
+
+
+class InsightPageView(View):
+    """The newest digest first, the best of each first. next, where not null, is the parameter before of the next."""
+
+    insights: tuple[InsightView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(cls, insights: Sequence[Insight], limit: int, language: Language) -> Self:
+        """A page of ``limit`` insights, made from one more where there is one."""
+        views = tuple(InsightView.from_record(insight, language) for insight in insights[:limit])
+        return cls(insights=views, next=views[-1].id if len(insights) > limit else None)
+
+
+class DiffPieceView(View):
+    """Words that two texts share, or that only one of them has."""
+
+    op: str = Field(examples=["equal", "insert", "delete"])
+    text: str
+
+
+class NearbyMemoryView(View):
+    """A verified memory near an insight. The diff leads from the memory to the insight."""
+
+    id: UUID
+    content: str
+    content_shown: str
+    chunk_no: int
+    scope: Scope
+    author: str | None
+    occurred_at: datetime | None
+    promoted_at: datetime | None
+    similarity: float
+    relation: str = Field(examples=["duplicates", "contradicts", "supersedes", "near"])
+    why: str
+    diff: tuple[DiffPieceView, ...]
+
+    @classmethod
+    def from_record(cls, nearby: NearbyMemory, language: Language) -> Self:
+        return cls.read(
+            nearby.memory,
+            content_shown=escaped(nearby.memory.content),
+            similarity=nearby.similarity,
+            relation=nearby.relation,
+            why=nearby.explanation(language),
+            diff=tuple(DiffPieceView.read(piece) for piece in nearby.diff),
+        )
+
+
+class RelatedMemoryView(View):
+    """A memory in one relation to an insight."""
+
+    id: UUID
+    why: str
+    similarity: float
+
+    @classmethod
+    def from_record(cls, nearby: NearbyMemory, language: Language) -> Self:
+        return cls(id=nearby.memory.id, why=nearby.explanation(language), similarity=nearby.similarity)
+
+
+class RejectionView(View):
+    """A rejected value that the insight is like."""
+
+    at: datetime
+    by: str
+    by_name: str
+    reason: str
+    similarity: float
+    text: str
+
+    @classmethod
+    def from_record(cls, rejection: Rejection, language: Language, key_names: Mapping[str, str]) -> Self:
+        text = say("rejected_before", language, at=f"{rejection.at:%Y-%m-%d}", reason=rejection.reason)
+        return cls.read(rejection, by_name=key_names.get(rejection.by, rejection.by), text=text)
+
+
+class DecisionView(View):
+    """A decision on record. The texts are given where a person wrote another one."""
+
+    id: UUID
+    group_id: str
+    action: Action
+    by: str
+    by_name: str = Field(description="what the key is called by which it was decided")
+    at: datetime
+    insight_id: UUID | None
+    promotion_id: UUID | None
+    memory_id: UUID | None
+    tombstone_id: UUID | None
+    supersedes: UUID | None
+    others: tuple[UUID, ...]
+    undoes: UUID | None
+    already: bool
+    until: datetime | None
+    reason: str | None
+    text_before: str | None
+    text_after: str | None
+
+    @classmethod
+    def from_record(cls, decision: Decision, key_names: Mapping[str, str]) -> Self:
+        return cls.read(decision, by_name=key_names.get(decision.by, decision.by))
+
+
+class DecisionPageView(View):
+    """Decisions, newest first. next, where it is not null, is the parameter before of the next page."""
+
+    decisions: tuple[DecisionView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(cls, decisions: Sequence[Decision], limit: int, key_names: Mapping[str, str]) -> Self:
+        """A page of ``limit`` decisions, made from one more where there is one."""
+        views = tuple(DecisionView.from_record(decision, key_names) for decision in decisions[:limit])
+        return cls(decisions=views, next=views[-1].id if len(decisions) > limit else None)
+
+
+class PromotionProgressView(View):
+    """What the promotion of an insight has led to so far."""
+
+    id: UUID
+    memory_id: UUID
+    state: str = Field(examples=["verified", "promoting", "withdrawn"])
+    problem: str | None = Field(description="why it is not verified yet")
+    problem_code: str | None
+    chunks: int
+
+    @classmethod
+    def from_record(cls, state: PromotionState, language: Language) -> Self:
+        return cls.read(
+            state.promotion,
+            state=state.state,
+            problem=state.explanation(language),
+            problem_code=state.problem,
+            chunks=state.chunks,
+        )
+
+
+class DossierView(InsightView):
+    """An insight with everything beside it."""
+
+    beside: tuple[NearbyMemoryView, ...]
+    duplicates: tuple[RelatedMemoryView, ...]
+    contradicts: tuple[RelatedMemoryView, ...]
+    supersedes: tuple[RelatedMemoryView, ...] = Field(description="what it contradicts and was said before it")
+    rejected: RejectionView | None
+    decisions: tuple[DecisionView, ...]
+    promotion: PromotionProgressView | None
+    degraded: tuple[str, ...]
+
+    @classmethod
+    def from_dossier(cls, dossier: Dossier, language: Language, key_names: Mapping[str, str]) -> Self:
+        rejected, promotion = dossier.rejected, dossier.promotion
+        return cls.read(
+            dossier.insight,
+            **_read_review(dossier.insight, language, flags=dossier.flags, verdicts=dossier.verdicts),
+            beside=tuple(NearbyMemoryView.from_record(nearby, language) for nearby in dossier.nearby),
+            **{
+                relation: tuple(RelatedMemoryView.from_record(nearby, language) for nearby in dossier.related(relation))
+                for relation in ("duplicates", "contradicts", "supersedes")
+            },
+            rejected=None if rejected is None else RejectionView.from_record(rejected, language, key_names),
+            decisions=tuple(DecisionView.from_record(decision, key_names) for decision in dossier.decisions),
+            promotion=None if promotion is None else PromotionProgressView.from_record(promotion, language),
+            degraded=dossier.degraded,
+        )
+
+
+class InsightStatusView(View):
+    """The state and version of an insight."""
+
+    id: UUID
+    version: int
+    state: InsightState
+    changed_at: OffsetTime
+    snoozed_until: OffsetTime | None
+    merged_into: UUID | None
+
+
+class DecisionResultView(View):
+    """What a decision led to. id is the memory of a promotion, else the insight."""
+
+    status: str = Field(examples=["promoted", "promoting", "rejected", "merged", "snoozed", "undone", "retracted"])
+    id: UUID
+    already: bool = Field(description="it was so before, and nothing was done")
+    decision_id: UUID | None = Field(None, exclude_if=is_absent)
+    promotion_id: UUID | None = Field(None, exclude_if=is_absent)
+    tombstone_id: UUID | None = Field(None, exclude_if=is_absent)
+    superseded: UUID | None = Field(None, exclude_if=is_absent)
+    withdrawn: UUID | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="the memory that an undo took away; without it another decision still holds it",
+    )
+    chunks: int | None = Field(None, exclude_if=is_absent)
+    undone: Action | None = Field(None, exclude_if=is_absent)
+    memories: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="what was retracted, or what an undo brought back"
+    )
+    insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
+
+    @classmethod
+    def from_record(cls, result: DecisionResult) -> Self:
+        insight = None if result.insight is None else InsightStatusView.read(result.insight)
+        return cls.read(result, memories=result.memories or None, insight=insight)
+
+
+class DecisionBatchView(View):
+    """One result for each decision, in order."""
+
+    results: tuple[DecisionResultView | ProblemView, ...]
+
+    @classmethod
+    def from_records(cls, results: Sequence[DecisionResult | ClearwellError], language: Language) -> Self:
+        return cls(
+            results=tuple(
+                ProblemView.from_error(result, language)
+                if isinstance(result, ClearwellError)
+                else DecisionResultView.from_record(result)
+                for result in results
+            )
+        )
+
+
+def _read_head(insight: Insight, language: Language) -> dict[str, object]:
+    """The parts of every view of an insight that are not its own attributes."""
+    return {
+        "summary_shown": escaped(insight.summary),
+        "contradictions": tuple(
+            ContradictionView.from_record(contradiction, language) for contradiction in insight.contradictions
+        ),
+        "support": SupportView.read(insight.support),
+        "notes": tuple(NoteView.from_record(note, language) for note in insight.notes),
+    }
+
+
+def _read_review(
+    insight: Insight,
+    language: Language,
+    *,
+    flags: Sequence[str],
+    verdicts: Mapping[UUID, Sequence[Verdict]] | None,
+) -> dict[str, object]:
+    """The same for an insight under review. Without ``verdicts`` its sources are shown without any."""
+    known = [flag for flag in flags if f"flag_{flag}" in catalogue()]
+    return {
+        **_read_head(insight, language),
+        "sentences": tuple(SentenceView.read(sentence) for sentence in insight.cited),
+        "sources": tuple(
+            ReviewSourceView.from_record(
+                source, language, None if verdicts is None else verdicts.get(source.log_id, ())
+            )
+            for source in insight.sources
+        ),
+        "flags": tuple(flags),
+        "flags_said": FlagView.from_records(known, language),
+    }

@@ -1,0 +1,222 @@
+"""Memories: promoted texts, retrieved memories with their labels, and entries of working memory."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.errors import ClearwellError
+from clearwell.messages import Language, say
+from clearwell.records import (
+    ContextItem,
+    Explanation,
+    Label,
+    Layer,
+    PromotionResult,
+    Retrieval,
+    Scope,
+    Source,
+    WorkingEntry,
+)
+from clearwell.text.hidden_text import escaped
+from clearwell.views.problems import ProblemView
+from clearwell.views.view import View
+
+
+class PromotionResultView(View):
+    """The memory that a text became. promoting: decided, and its chunks follow when the model is back."""
+
+    status: Literal["promoted", "promoting"]
+    id: UUID
+    promotion_id: UUID
+    decision_id: UUID | None
+    chunks: int
+    already: bool = Field(description="it was knowledge before, and is still one memory")
+
+    @classmethod
+    def from_record(cls, result: PromotionResult) -> Self:
+        return cls.read(result, status="promoting" if result.waiting else "promoted")
+
+
+class PromotionBatchView(View):
+    """One result for each output, in order."""
+
+    results: tuple[PromotionResultView | ProblemView, ...]
+
+    @classmethod
+    def from_records(cls, results: Sequence[PromotionResult | ClearwellError], language: Language) -> Self:
+        return cls(
+            results=tuple(
+                ProblemView.from_error(result, language)
+                if isinstance(result, ClearwellError)
+                else PromotionResultView.from_record(result)
+                for result in results
+            )
+        )
+
+
+class IngestedView(View):
+    """The memory that an ingested text became. promoting: its chunks follow when the model is back."""
+
+    status: Literal["ingested", "promoting"]
+    id: UUID
+    promotion_id: UUID
+    decision_id: UUID | None
+    chunks: int
+    already: bool = Field(description="it was knowledge before, and is still one memory")
+
+    @classmethod
+    def from_record(cls, result: PromotionResult) -> Self:
+        return cls.read(result, status="promoting" if result.waiting else "ingested")
+
+
+class IngestedBatchView(View):
+    """One word for all texts, and one result for each, in order."""
+
+    status: Literal["ingested", "promoting", "refused"]
+    results: tuple[IngestedView | ProblemView, ...]
+
+    @classmethod
+    def from_records(cls, results: Sequence[PromotionResult | ClearwellError], language: Language) -> Self:
+        return cls(
+            status=cls._status(results),
+            results=tuple(
+                ProblemView.from_error(result, language)
+                if isinstance(result, ClearwellError)
+                else IngestedView.from_record(result)
+                for result in results
+            ),
+        )
+
+    @staticmethod
+    def _status(results: Sequence[PromotionResult | ClearwellError]) -> Literal["ingested", "promoting", "refused"]:
+        """Where every stored text still waits for the model, nothing can be found yet."""
+        stored = [result for result in results if isinstance(result, PromotionResult)]
+        if not stored:
+            return "refused"
+        return "promoting" if all(result.waiting for result in stored) else "ingested"
+
+
+class RankPartsView(View):
+    """What a verified memory was ordered by: each part as it counted. Their sum is the rank."""
+
+    dense: float
+    lexical: float
+    author: float
+    beside: float
+    answer: float
+    session: float
+
+
+class ExplanationView(View):
+    """Where the scores of a retrieved memory come from."""
+
+    cosine: float | None = Field(description="raw, of the model; null where the embedder did not answer")
+    words: float = Field(description="the share of the query's words that it has, the rare ones counting more")
+    parts: RankPartsView | None = Field(description="of verified memories")
+    rank: float | None = Field(description="of verified memories")
+    age_seconds: float | None = Field(description="of unverified memories")
+
+    @classmethod
+    def from_record(cls, explanation: Explanation) -> Self:
+        parts = explanation.parts
+        return cls.read(explanation, parts=None if parts is None else RankPartsView.read(parts))
+
+
+class RetrievedMemoryView(View):
+    """One retrieved memory with its label."""
+
+    content: str
+    source: Source
+    score: float = Field(description="1.0 of working memory; of long-term memory the similarity")
+    id: UUID
+    group_id: str
+    layer: Layer
+    label: Label
+    label_text: str = Field(examples=["⚡️ 临时上下文", "✅ Verified"])
+    verified: bool
+    relevance: float | None = Field(description="0 to 1, on the scale that thresholds are set on")
+    scope: Scope
+    session_id: str | None
+    agent_id: str | None
+    author: str | None
+    occurred_at: datetime | None
+    created_at: datetime
+    expires_at: datetime | None = Field(description="of working memory")
+    promoted_at: datetime | None = Field(description="of long-term memory")
+    chunk_no: int | None
+    metadata: dict[str, Any]
+    flags: tuple[str, ...]
+    cut: bool = Field(description="the text goes on: it was longer than max_chars, or than working memory holds")
+    explanation: ExplanationView | None = Field(description="with explain=true")
+
+    @classmethod
+    def from_record(cls, item: ContextItem, language: Language) -> Self:
+        explanation = None if item.explanation is None else ExplanationView.from_record(item.explanation)
+        return cls.read(item, label_text=say_label(item.label, language), explanation=explanation)
+
+
+class RetrievalView(View):
+    """Memories in the order in which to use them, the parts that did not answer, and the tiers that were asked."""
+
+    results: tuple[RetrievedMemoryView, ...]
+    degraded: tuple[str, ...] = Field(examples=[[], ["working_memory"], ["embedder"]])
+    sources: tuple[Source, ...] = Field(examples=[["hot", "cold"]])
+
+    @classmethod
+    def from_record(cls, retrieval: Retrieval, language: Language) -> Self:
+        results = tuple(RetrievedMemoryView.from_record(item, language) for item in retrieval.items)
+        return cls(results=results, degraded=retrieval.degraded, sources=retrieval.sources)
+
+
+class WorkingEntryView(View):
+    """A live entry of working memory."""
+
+    id: UUID
+    group_id: str
+    content: str
+    layer: Layer
+    label: Label
+    label_text: str = Field(examples=["⚡️ 临时上下文"])
+    verified: bool
+    session_id: str | None
+    agent_id: str | None
+    node_type: str
+    occurred_at: datetime | None
+    created_at: datetime
+    expires_at: datetime | None
+    age_seconds: float
+    expires_in_seconds: float | None
+    metadata: dict[str, Any]
+    flags: tuple[str, ...]
+    cut: bool
+    content_shown: str = Field(description="the content with every hidden character written out")
+
+    @classmethod
+    def from_record(cls, entry: WorkingEntry, now: datetime, language: Language) -> Self:
+        return cls.read(
+            entry,
+            label=Label.EPHEMERAL,
+            label_text=say_label(Label.EPHEMERAL, language),
+            verified=False,
+            age_seconds=max(0.0, (now - entry.created_at).total_seconds()),
+            expires_in_seconds=None if entry.expires_at is None else (entry.expires_at - now).total_seconds(),
+            content_shown=escaped(entry.content),
+        )
+
+
+class WorkingMemoryView(View):
+    """Live entries, newest first."""
+
+    entries: tuple[WorkingEntryView, ...]
+
+    @classmethod
+    def from_records(cls, entries: Sequence[WorkingEntry], now: datetime, language: Language) -> Self:
+        return cls(entries=tuple(WorkingEntryView.from_record(entry, now, language) for entry in entries))
+
+
+def say_label(label: Label, language: Language) -> str:
+    """The label as readers see it."""
+    return say(f"label_{label}", language)

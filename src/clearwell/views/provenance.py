@@ -1,0 +1,262 @@
+"""Where memories come from, what rests on an output, what a retraction would withdraw, and the figures of review."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.messages import Language
+from clearwell.records import (
+    AcceptRate,
+    CalibrationRow,
+    DependentMemory,
+    Layer,
+    Origin,
+    PromotionState,
+    Provenance,
+    ReviewStatistics,
+)
+from clearwell.text.hidden_text import escaped
+from clearwell.views.captures import QuarantineRowView
+from clearwell.views.insights import DecisionView, InsightView
+from clearwell.views.view import View
+
+if TYPE_CHECKING:
+    from clearwell.flow.review import RetractionPreview
+
+
+class PromotionView(View):
+    """How a memory came to be, and whether it holds."""
+
+    id: UUID
+    memory_id: UUID
+    state: str = Field(examples=["verified", "promoting", "withdrawn"])
+    problem: str | None = Field(description="why it is not verified yet")
+    problem_code: str | None
+    content: str
+    content_shown: str
+    agent_id: str | None
+    session_id: str | None
+    author: str | None
+    occurred_at: datetime | None
+    origin: Origin
+    origin_id: UUID | None
+    supersedes: UUID | None
+    decided_by: str
+    decided_by_name: str
+    decided_at: datetime
+    valid_to: datetime | None
+    chunks: int
+
+    @classmethod
+    def from_record(cls, state: PromotionState, language: Language, key_names: Mapping[str, str]) -> Self:
+        return cls.read(state.promotion.text, **_read_promotion(state, language, key_names))
+
+
+class RestsOnView(View):
+    """On how many outputs a memory rests."""
+
+    meant: int = Field(description="how many of the outputs of that source, session or agent")
+    others: int = Field(description="how many other outputs; the memory is withdrawn all the same")
+
+
+class DependentMemoryView(PromotionView):
+    """A memory that would be withdrawn, and on how many outputs it rests."""
+
+    rests_on: RestsOnView
+
+    @classmethod
+    def from_dependent(cls, dependent: DependentMemory, language: Language, key_names: Mapping[str, str]) -> Self:
+        state = dependent.state
+        return cls.read(
+            state.promotion.text,
+            **_read_promotion(state, language, key_names),
+            rests_on=RestsOnView(meant=dependent.matching, others=dependent.others),
+        )
+
+
+class RetractionPreviewView(View):
+    """What would be withdrawn, and the token to do it."""
+
+    status: Literal["listed"]
+    memories: tuple[DependentMemoryView, ...]
+    token: str
+
+    @classmethod
+    def from_record(cls, preview: "RetractionPreview", language: Language, key_names: Mapping[str, str]) -> Self:
+        memories = tuple(
+            DependentMemoryView.from_dependent(dependent, language, key_names) for dependent in preview.memories
+        )
+        return cls(status="listed", memories=memories, token=preview.token)
+
+
+class SightingOfView(View):
+    """An entry or a memory that an output only said again."""
+
+    id: UUID
+    layer: Layer
+
+
+class ProvenanceView(View):
+    """Promotions, decisions, insights and raw outputs that hang together."""
+
+    id: UUID = Field(description="the memory or the output that was asked about")
+    promotions: tuple[PromotionView, ...]
+    decisions: tuple[DecisionView, ...]
+    insights: tuple[InsightView, ...]
+    rows: tuple[QuarantineRowView, ...]
+    sightings_of: tuple[SightingOfView, ...]
+
+    @classmethod
+    def from_record(
+        cls, asked_id: UUID, provenance: Provenance, language: Language, key_names: Mapping[str, str]
+    ) -> Self:
+        promotions = tuple(PromotionView.from_record(state, language, key_names) for state in provenance.promotions)
+        return cls(
+            id=asked_id,
+            promotions=promotions,
+            decisions=tuple(DecisionView.from_record(decision, key_names) for decision in provenance.decisions),
+            insights=tuple(InsightView.from_record(insight, language) for insight in provenance.insights),
+            rows=tuple(QuarantineRowView.from_record(row, language) for row in provenance.rows),
+            sightings_of=tuple(SightingOfView(id=entry, layer=layer) for entry, layer in provenance.sightings_of),
+        )
+
+
+class CalibrationRowView(View):
+    """What became of the entries for which one agent stated a confidence within these bounds."""
+
+    agent_id: str | None
+    confidence: tuple[float, float] | None = Field(description="from, to; null: not stated, or not as a number")
+    mean_stated: float | None
+    entries: int
+    promoted: int
+    rejected: int
+    conflict: int
+    open: int
+
+    @classmethod
+    def from_record(cls, row: CalibrationRow) -> Self:
+        return cls.read(
+            row,
+            confidence=None if row.low is None else (row.low, row.high),
+            open=row.entries - row.promoted - row.rejected,
+        )
+
+
+class CalibrationView(View):
+    """What agents stated, against what became of it."""
+
+    rows: tuple[CalibrationRowView, ...]
+
+    @classmethod
+    def from_records(cls, rows: Sequence[CalibrationRow]) -> Self:
+        return cls(rows=tuple(CalibrationRowView.from_record(row) for row in rows))
+
+
+class ReviewLagView(View):
+    """From an insight's making to its first decision, in seconds."""
+
+    median: float | None
+    p90: float | None
+
+
+class AgentAcceptRateView(View):
+    """How the insights ended that rest on one agent's outputs."""
+
+    agent_id: str | None
+    promoted: int
+    rejected: int
+    rate: float | None
+
+    @classmethod
+    def from_record(cls, rate: AcceptRate) -> Self:
+        return cls.read(rate, agent_id=rate.by)
+
+
+class CheckAcceptRateView(View):
+    """How the insights ended that rest on outputs with one outcome of a check."""
+
+    check: str
+    outcome: str
+    promoted: int
+    rejected: int
+    rate: float | None
+
+    @classmethod
+    def from_record(cls, rate: AcceptRate) -> Self:
+        check, _, outcome = (rate.by or "").partition(":")
+        return cls.read(rate, check=check, outcome=outcome)
+
+
+class AcceptRatesView(View):
+    """Accept rates by agent and by check."""
+
+    by_agent: tuple[AgentAcceptRateView, ...]
+    by_check: tuple[CheckAcceptRateView, ...]
+
+
+class MemoryFiguresView(View):
+    """How many memories there are, and how many of them were ever used."""
+
+    verified: int
+    ever_retrieved: int
+    share_ever_retrieved: float | None
+    promoting: int
+
+
+class DigestFiguresView(View):
+    """How many digests were made, and which share of their decided insights was promoted."""
+
+    done: int
+    promoted_share: float | None = Field(alias="yield")
+
+
+class ReviewStatisticsView(View):
+    """How review goes in a group."""
+
+    insights: dict[str, int]
+    review_lag_seconds: ReviewLagView
+    oldest_pending_at: datetime | None
+    accept_rate: AcceptRatesView
+    memories: MemoryFiguresView
+    digests: DigestFiguresView
+
+    @classmethod
+    def from_record(cls, statistics: ReviewStatistics) -> Self:
+        return cls(
+            insights=statistics.insights,
+            review_lag_seconds=ReviewLagView(median=statistics.lag_median, p90=statistics.lag_p90),
+            oldest_pending_at=statistics.oldest_pending_at,
+            accept_rate=AcceptRatesView(
+                by_agent=tuple(AgentAcceptRateView.from_record(rate) for rate in statistics.by_agent),
+                by_check=tuple(CheckAcceptRateView.from_record(rate) for rate in statistics.by_check),
+            ),
+            memories=MemoryFiguresView(
+                verified=statistics.memories,
+                ever_retrieved=statistics.memories_used,
+                share_ever_retrieved=statistics.memories_used / statistics.memories if statistics.memories else None,
+                promoting=statistics.promoting,
+            ),
+            digests=DigestFiguresView(done=statistics.digests, promoted_share=statistics.digests_yield),
+        )
+
+
+def _read_promotion(state: PromotionState, language: Language, key_names: Mapping[str, str]) -> dict[str, object]:
+    """The parts of a promotion that are not attributes of its text."""
+    promotion = state.promotion
+    return {
+        "id": promotion.id,
+        "memory_id": promotion.memory_id,
+        "state": state.state,
+        "problem": state.explanation(language),
+        "problem_code": state.problem,
+        "content_shown": escaped(promotion.text.content),
+        "supersedes": promotion.supersedes,
+        "decided_by": promotion.decided_by,
+        "decided_by_name": key_names.get(promotion.decided_by, promotion.decided_by),
+        "decided_at": promotion.decided_at,
+        "valid_to": state.valid_to,
+        "chunks": state.chunks,
+    }

@@ -1,0 +1,27 @@
+"""The base of all views."""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+
+class View(BaseModel):
+    """One public answer, or a part of one."""
+
+    model_config = ConfigDict(frozen=True, validate_by_name=True, serialize_by_alias=True)
+
+    @classmethod
+    def read(cls, record: object, **derived: Any) -> Self:
+        """Make a view: ``derived`` names some of its values, all others are the record's attributes of the same names.
+
+        Raises AttributeError where the record has no attribute of that name.
+        """
+        for name in cls.model_fields:
+            if name not in derived:
+                derived[name] = getattr(record, name)
+        return cls.model_validate(derived)
+
+
+def is_absent(value: object) -> bool:
+    """Whether a value is left out of the JSON: a condition for ``exclude_if``."""
+    return value is None
