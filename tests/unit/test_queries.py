@@ -1,14 +1,18 @@
-"""The named statements as the driver gets them."""
+"""The named statements as the server gets them."""
 
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH, MAX_CACHED_STATEMENT_PARAMS
-
+from clearwell.stores.postgres.exchange import parse_placeholders
 from clearwell.stores.postgres.queries import queries
 
 
-def test_every_statement_is_short_enough_to_be_parsed_once() -> None:
-    """A longer one is parsed anew by the driver each time: a quarter of a millisecond for a search."""
-    assert {name for name, text in queries().items() if len(text) > MAX_CACHED_STATEMENT_LENGTH} == set()
-    assert {name for name, text in queries().items() if text.count("%(") > 2 * MAX_CACHED_STATEMENT_PARAMS} == set()
+def test_a_name_becomes_one_number_wherever_it_stands() -> None:
+    text, names = parse_placeholders("SELECT %(a)s, %(b)s, %(a)s, 'ten %%', format('%%I')")
+    assert text == b"SELECT $1, $2, $1, 'ten %', format('%I')"
+    assert names == ("a", "b")
+
+
+def test_no_percent_sign_is_left_unread() -> None:
+    escaped = {name for name, text in queries().items() if "%%" in text}
+    assert {name for name, text in queries().items() if b"%" in parse_placeholders(text)[0]} == escaped
 
 
 def test_comments_stay_at_home() -> None:

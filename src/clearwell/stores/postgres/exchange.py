@@ -1,99 +1,174 @@
-"""Several statements in one round trip and one transaction.
+"""Several statements in one round trip and one transaction, each prepared once on its connection.
 
 psycopg's own pipeline visits the event loop a dozen times for two statements; here everything is sent at once and
-read at once. Measured on the capture path, that halves the client's share. It stands on libpq's pipeline mode:
-the server runs all that comes before one sync in one implicit transaction.
+read at once, which halves the client's share of a capture. It relies on libpq's pipeline mode: the server runs
+everything before one sync in one implicit transaction.
+
+The server decides the types of the parameters when it parses a statement, and every value is converted to the type of
+its parameter. So a statement has one plan, whatever values it is run with, and no value is written in a type that
+depends on it (psycopg would send 7 as ``smallint`` and 70000 as ``integer``, and an absent value without a type).
 """
 
-from collections.abc import Generator, Mapping, Sequence
-from functools import cached_property
+import re
+from collections import OrderedDict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from psycopg import AsyncConnection, pq
-from psycopg._queries import PostgresQuery
-from psycopg.adapt import Transformer
+from psycopg import AsyncConnection, ProgrammingError, pq
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch_many, send
-from psycopg.pq.abc import PGresult
+from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import DictRow
 
 Params: TypeAlias = Mapping[str, Any]
 Statement: TypeAlias = tuple[str, Params]
-Place: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+MOST_PREPARED: Final = 200
+"""How many statements stay prepared on a connection. A single batch may use more."""
+UNNAMED = b""
+_PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+
+class PreparedStatement:
+    """One statement of one connection: its name on the server, the types of its parameters, its columns."""
+
+    def __init__(self, connection: "Connection", name: bytes, text: str) -> None:
+        self.name = name
+        self.text, self._names = parse_placeholders(text)
+        self._transformer = Transformer(connection)
+        self._columns: list[str] | None = None
+        self._formats = [PyFormat.BINARY] * len(self._names)
+        self.types: Sequence[int] = ()
+
+    def describe(self, result: PGresult) -> None:
+        """Take over the types that the server has found for the parameters."""
+        self.types = [result.param_type(number) for number in range(result.nparams)]
+        self._transformer.set_dumper_types(self.types, pq.Format.BINARY)
+
+    def dump(self, params: Params) -> "Sequence[bytes | bytearray | memoryview | None]":
+        try:
+            values = [params[name] for name in self._names]
+        except KeyError as error:
+            raise ProgrammingError(f"the statement needs a parameter {error}") from None
+        return self._transformer.dump_sequence(values, self._formats)
+
+    def load(self, result: PGresult) -> list[DictRow]:
+        """The rows; of a statement without rows, how many it changed."""
+        if result.status == pq.ExecStatus.COMMAND_OK:
+            return [{"rowcount": result.command_tuples or 0}]
+        self._transformer.set_pgresult(result, set_loaders=self._columns is None)
+        if self._columns is None:
+            self._columns = [(result.fname(number) or b"").decode() for number in range(result.nfields)]
+        rows: list[tuple[Any, ...]] = self._transformer.load_rows(0, result.ntuples, tuple)
+        return [dict(zip(self._columns, values, strict=True)) for values in rows]
 
 
 class Exchange:
-    """The statements that one connection has prepared, and how it reads and writes values."""
+    """What a connection runs: the statements that it has prepared, the least recently used ones first."""
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
-        self._transformer = Transformer(connection)
-        self._prepared: dict[Place, bytes] = {}
+        self._statements: OrderedDict[str, PreparedStatement] = OrderedDict()
         self._numbers = count()
 
     async def run(self, statements: Sequence[Statement]) -> list[list[DictRow]]:
         """The rows of each statement; of one without rows, how many it touched."""
-        queries = [self._converted(statement) for statement in statements]
-        results = await self._connection.wait(self._round_trip(queries))
-        return [self._rows(result) for result in results]
+        wanted = dict.fromkeys(text for text, _ in statements)
+        if any(text not in self._statements for text in wanted):
+            await self._connection.wait(self._prepare(wanted))
+        calls = []
+        for text, params in statements:
+            self._statements.move_to_end(text)
+            statement = self._statements[text]
+            calls.append((statement, statement.dump(params)))
+        results = await self._connection.wait(self._execute(calls))
+        return [statement.load(result) for (statement, _), result in zip(calls, results, strict=True)]
 
-    def _converted(self, statement: Statement) -> PostgresQuery:
-        converted = PostgresQuery(self._transformer)
-        converted.convert(*statement)
-        return converted
+    def _prepare(self, wanted: Iterable[str]) -> Generator[Any, Any, None]:
+        """Have the server parse and describe what it does not know yet, and forget what was not used for long."""
+        server = self._connection.pgconn
+        missing = [text for text in wanted if text not in self._statements]
+        surplus = self._surplus(frozenset(wanted), len(missing))
+        made = [PreparedStatement(self._connection, self._next_name(), text) for text in missing]
+        server.enter_pipeline_mode()
+        for statement in made:
+            server.send_prepare(statement.name, statement.text)
+            server.send_describe_prepared(statement.name)
+        dropped = [self._statements[text].name for text in surplus if self._connection.prepare]
+        for name in dropped:
+            server.send_query_params(b"DEALLOCATE " + name, None)
+        answers = yield from _receive(server, 2 * len(made) + len(dropped))
+        # What the server has parsed stays prepared there, even where a later statement is refused.
+        for text, statement, described in zip(missing, made, answers[1::2], strict=False):
+            if described.status in OK:
+                statement.describe(described)
+                self._statements[text] = statement
+        _raise_first_error(answers)
+        for text in surplus:
+            del self._statements[text]
 
-    def _round_trip(self, queries: Sequence[PostgresQuery]) -> Generator[Any, Any, list[PGresult]]:
+    def _surplus(self, wanted: frozenset[str], more: int) -> list[str]:
+        room = len(self._statements) + more - MOST_PREPARED
+        unused = [text for text in self._statements if text not in wanted]
+        return unused[: max(0, room)]
+
+    def _next_name(self) -> bytes:
+        return f"cw_{next(self._numbers)}".encode() if self._connection.prepare else UNNAMED
+
+    def _execute(
+        self, calls: "Sequence[tuple[PreparedStatement, Sequence[bytes | bytearray | memoryview | None]]]"
+    ) -> Generator[Any, Any, list[PGresult]]:
         server = self._connection.pgconn
         server.enter_pipeline_mode()
-        sent = [place for one in queries for place in self._send(one)]
-        server.pipeline_sync()
-        yield from send(server)
-        answers: list[PGresult] = []
-        for _ in range(len(sent) + 1):
-            answers += yield from fetch_many(server)
-        server.exit_pipeline_mode()
-        for place, answer in zip(sent, answers, strict=False):
-            # What was prepared stays prepared, even where a later statement fails.
-            if place is not None and answer.status not in OK:
-                del self._prepared[place]
-        for answer in answers[: len(sent)]:
-            if answer.status not in OK:
-                raise error_from_result(answer)
-        return [answer for place, answer in zip(sent, answers, strict=False) if place is None]
-
-    def _send(self, one: PostgresQuery) -> list[Place | None]:
-        """Send one statement; for each answer that will come, what it prepares, or None for the rows."""
-        server = self._connection.pgconn
-        if not self._connection.prepare:
-            server.send_query_params(one.query, one.params, one.types, one.formats, pq.Format.BINARY)
-            return [None]
-        place = (one.query, one.types)
-        answers: list[Place | None] = [None]
-        if place not in self._prepared:
-            self._prepared[place] = f"cw_{next(self._numbers)}".encode()
-            server.send_prepare(self._prepared[place], one.query, one.types)
-            answers = [place, None]
-        server.send_query_prepared(self._prepared[place], one.params, one.formats, pq.Format.BINARY)
-        return answers
-
-    def _rows(self, result: PGresult) -> list[DictRow]:
-        if result.status == pq.ExecStatus.COMMAND_OK:
-            return [{"rowcount": result.command_tuples or 0}]
-        names = [(result.fname(number) or b"").decode() for number in range(result.nfields)]
-        self._transformer.set_pgresult(result)
-        rows: list[tuple[Any, ...]] = self._transformer.load_rows(0, result.ntuples, tuple)
-        return [dict(zip(names, values, strict=True)) for values in rows]
+        for statement, values in calls:
+            formats = [pq.Format.BINARY] * len(values)
+            if self._connection.prepare:
+                server.send_query_prepared(statement.name, values, formats, pq.Format.BINARY)
+            else:
+                server.send_query_params(statement.text, values, statement.types, formats, pq.Format.BINARY)
+        results = yield from _receive(server, len(calls))
+        _raise_first_error(results)
+        return results
 
 
 class Connection(AsyncConnection[DictRow]):
     """A connection of the pool. It owns its exchange, so both are freed together when the pool replaces it."""
 
     prepare = True
-    """Whether statements are prepared on the server. The pool sets this when it configures the connection."""
+    """Whether statements stay prepared on the server. The pool sets this when it configures the connection."""
 
     @cached_property
     def exchange(self) -> Exchange:
         return Exchange(self)
+
+
+def _receive(server: PGconn, commands: int) -> Generator[Any, Any, list[PGresult]]:
+    """End the pipeline, send what waits and read the answer to each command."""
+    server.pipeline_sync()
+    yield from send(server)
+    answers: list[PGresult] = []
+    for _ in range(commands + 1):
+        answers += yield from fetch_many(server)
+    server.exit_pipeline_mode()
+    return answers[:commands]
+
+
+def _raise_first_error(answers: Iterable[PGresult]) -> None:
+    for answer in answers:
+        if answer.status not in OK:
+            raise error_from_result(answer)
+
+
+@lru_cache(maxsize=1000)
+def parse_placeholders(text: str) -> tuple[bytes, tuple[str, ...]]:
+    """The statement with ``$1`` for the first name in ``%(name)s``, and so on; and the names in that order."""
+    numbers: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return "%" if found[1] is None else f"${numbers.setdefault(found[1], len(numbers) + 1)}"
+
+    return _PLACEHOLDER.sub(numbered, text).encode(), tuple(numbers)

@@ -46,7 +46,7 @@ class PostgresDigestMaterial:
         return [_candidate_of(row) for row in rows]
 
     async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
-        embeddings = [to_column(vector).to_text() for vector in vectors.values()]
+        embeddings = [to_column(vector) for vector in vectors.values()]
         await self._run(group_id, "add_quarantine_vectors", model=model, ids=list(vectors), embeddings=embeddings)
 
     async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:

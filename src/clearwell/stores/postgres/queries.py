@@ -20,7 +20,7 @@ def queries() -> dict[str, str]:
 
 
 def _bare(body: str) -> str:
-    """Without comments and indentation: the driver remembers what it has parsed only up to a length."""
+    """Without comments and indentation, which the server would have to read for each connection."""
     lines = (line.strip() for line in body.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("--"))
 

@@ -82,7 +82,7 @@ ON CONFLICT DO NOTHING
 -- name: postpone
 -- Twice as long after each attempt, up to a limit. An outage counts as an attempt and not as a failure of the row.
 UPDATE admissions SET attempts = attempts + 1, failures = failures + %(failures)s,
-    next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
+    next_try_at = %(now)s::timestamptz + least(%(longest)s::interval, %(first)s::interval * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
 RETURNING log_id, failures
 
@@ -92,7 +92,7 @@ SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(
 -- name: hold
 -- A spent budget is no try.
 UPDATE admissions SET judge_tries = %(tries)s, attempts = attempts + (%(tries)s > judge_tries)::int,
-    next_try_at = %(now)s + %(wait)s
+    next_try_at = %(now)s::timestamptz + %(wait)s::interval
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
 
 -- name: requeue
@@ -301,7 +301,7 @@ WITH rarity AS (
 SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
     m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
-    CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS named,
+    CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
@@ -314,7 +314,7 @@ ORDER BY l.rank DESC, m.id, m.chunk_no
     SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
         coalesce(%(dense)s * (m.embedding <=> %(embedding)s), %(dense)s)
         + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
-        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
     FROM memories m
     WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
         AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
@@ -369,7 +369,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
 ), pool AS MATERIALIZED (
     SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
         %(dense)s * (m.embedding <=> %(embedding)s) + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
-        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s ELSE 0 END AS away
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
     FROM (SELECT place FROM near UNION SELECT clearwell_worded((SELECT terms FROM telling))) AS c
     JOIN memories m ON m.ctid = c.place
     WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
@@ -812,8 +812,8 @@ ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: add_quarantine_vectors
 INSERT INTO quarantine_vectors (group_id, log_id, model, embedding)
-SELECT %(group_id)s, log_id, %(model)s, embedding::halfvec
-FROM unnest(%(ids)s::uuid[], %(embeddings)s::text[]) AS given (log_id, embedding)
+SELECT %(group_id)s, log_id, %(model)s, embedding
+FROM unnest(%(ids)s::uuid[], %(embeddings)s::halfvec[]) AS given (log_id, embedding)
 ON CONFLICT DO NOTHING
 
 -- name: verified_texts
@@ -934,7 +934,7 @@ SELECT group_id, promotion_id FROM promotion_work WHERE next_try_at <= %(now)s O
 
 -- name: postpone_promotion
 UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,
-    next_try_at = %(now)s + least(%(longest)s, %(first)s * 2 ^ least(attempts, 10))
+    next_try_at = %(now)s::timestamptz + least(%(longest)s::interval, %(first)s::interval * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
 
 -- name: hurry_promotions
