@@ -11,11 +11,11 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import (
-    agent_for,
     require_group_covered,
     require_in_group,
     require_reviewer,
     require_right,
+    resolve_agent,
 )
 from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.recorder import CaptureRecorder
@@ -23,7 +23,7 @@ from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
 from clearwell.flow.digest import DigestRequests
 from clearwell.flow.groups import GroupProfiles
-from clearwell.flow.idempotency import once
+from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.admission import Admitter, DryRun
 from clearwell.flow.ingress.redaction import told
 from clearwell.flow.ingress.requeue import Requeuer
@@ -258,7 +258,7 @@ class MemoryManager:
             await self._remover.entry(group_id, entry_id, by=by)
             return True
 
-        await once(self._idempotency, request, act)
+        await run_once(self._idempotency, request, act)
 
     async def rebuild_working_memory(self, group_id: str | None = None, *, by: Principal) -> dict[str, int]:
         """Make working memory anew from quarantine; how many entries each group has now."""
@@ -326,7 +326,7 @@ class MemoryManager:
         options = options or RetrieveOptions()
         require_in_group(by, group_id, Right.READ)
         limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
-        agent_id = agent_for(by, limits.require_id(options.agent_id, "agent_id"))
+        agent_id = resolve_agent(by, limits.require_id(options.agent_id, "agent_id"))
         return await self._retriever.retrieve(query, group_id, options.for_agent(agent_id))
 
     async def build_context(
@@ -340,7 +340,7 @@ class MemoryManager:
         limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
         if request.query is not None:
             limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
-        agent_id = agent_for(by, limits.require_id(request.options.agent_id, "agent_id"))
+        agent_id = resolve_agent(by, limits.require_id(request.options.agent_id, "agent_id"))
         return await self._contexts.build(group_id, agent_id, request, counter=counter)
 
     def retrieval_node(
@@ -358,7 +358,7 @@ class MemoryManager:
         """
         require_in_group(by, group_id, Right.READ)
         options = options or NodeOptions()
-        options = replace(options, agent_id=agent_for(by, limits.require_id(options.agent_id, "agent_id")))
+        options = replace(options, agent_id=resolve_agent(by, limits.require_id(options.agent_id, "agent_id")))
         self._history.asked(options)
 
         async def run(state: Mapping[str, object]) -> NodeRun:

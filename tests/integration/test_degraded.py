@@ -132,13 +132,13 @@ async def test_a_database_that_hangs_leaves_working_memory(own: Clearwell, serve
 
 async def test_a_known_caller_is_not_kept_waiting_by_a_database_that_hangs(own: Clearwell, servers: Servers) -> None:
     clock = asyncio.get_running_loop().time
-    known = await own.keys.principal(None, local=True)
+    known = await own.keys.authenticate(None, local=True)
     with stopped(postgres_of(servers)):
         start = clock()
-        assert await own.keys.principal(None, local=True) == known
+        assert await own.keys.authenticate(None, local=True) == known
         assert clock() - start < BUDGET / 2
         with pytest.raises(Unavailable):
-            await own.keys.principal("cw_nobody", local=True)
+            await own.keys.authenticate("cw_nobody", local=True)
         assert clock() - start < 2 * BUDGET + SLACK
     await until(lambda: _whole(own))
 

@@ -337,9 +337,7 @@ async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None
 async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | None) -> None:
     """Also one that the facade would refuse, as an older version may have stored it."""
     change = GroupChange(digest_cron=cron, digest_zone=zone)
-    await path.groups.change(
-        group_id, change, event=AuditEvents(path.clock, path.ids).event("x", "x", group_id, by="x")
-    )
+    await path.groups.change(group_id, change, event=AuditEvents(path.clock, path.ids).make("x", "x", group_id, by="x"))
 
 
 @pytest.mark.parametrize(

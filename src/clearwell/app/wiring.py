@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from clearwell.errors import Unavailable
-from clearwell.flow.access.gate import Gate
 from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.recorder import CaptureRecorder
@@ -123,7 +123,7 @@ def build(
     """The program on these stores and models. ``make_model`` makes the other model of a migration."""
     models = Models(embedder, stores.moves, make_model)
     counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
-    gate, chunker = Gate(stores.audit, clock, ids), Chunker(embedder, settings, models)
+    gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(embedder, settings, models)
     known = MovingLongTerm(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     admitter = Admitter(stores.admissions, stores.working, knowledge, embedder, judge, counters, clock, settings)

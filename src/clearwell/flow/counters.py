@@ -1,4 +1,4 @@
-"""How often each check ended how, and what people decided, in this process since it started."""
+"""Counts of this process for metrics: admissions, verdicts and decisions since it started."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,21 @@ from clearwell.records import Action, Admission, Verdict
 
 
 class Counters:
-    """Counts for metrics. What must survive a restart is counted in the database."""
+    """Counts in memory. Numbers that must survive a restart are counted in the database."""
 
     def __init__(self) -> None:
         self._verdicts: Counter[tuple[str, str, str, str]] = Counter()
         self._admissions: Counter[tuple[str, str]] = Counter()
         self._decisions: Counter[tuple[str, str]] = Counter()
 
-    def add(self, group_id: str, agent_id: str | None, state: Admission, verdicts: Sequence[Verdict]) -> None:
+    def count_admission(
+        self, group_id: str, agent_id: str | None, state: Admission, verdicts: Sequence[Verdict]
+    ) -> None:
         self._admissions[group_id, state] += 1
         self._verdicts.update((group_id, agent_id or "", verdict.check, verdict.outcome) for verdict in verdicts)
+
+    def count_decision(self, group_id: str, action: Action) -> None:
+        self._decisions[group_id, action] += 1
 
     @property
     def verdicts(self) -> Mapping[tuple[str, str, str, str], int]:
@@ -27,9 +32,6 @@ class Counters:
     def admissions(self) -> Mapping[tuple[str, str], int]:
         """By group and state."""
         return self._admissions
-
-    def decided(self, group_id: str, action: Action) -> None:
-        self._decisions[group_id, action] += 1
 
     @property
     def decisions(self) -> Mapping[tuple[str, str], int]:

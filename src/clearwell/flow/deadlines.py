@@ -1,42 +1,39 @@
-"""Waiting for a part no longer than may be.
+"""Wait for a task for a limited time, and abandon a task that is late.
 
-A part that hangs can also hang while it is being cancelled: psycopg asks the server to stop and waits for it. What is
-late is therefore cancelled and left to itself, and nobody waits for its end.
+A store or a model that does not answer may also not answer a cancellation: psycopg asks the server to stop the
+statement and waits for the reply. A late task is therefore cancelled and not awaited.
 """
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_left: set[asyncio.Task[Any]] = set()
+_abandoned: set[asyncio.Task[Any]] = set()
+"""Keeps a reference to each cancelled task until it ends: the event loop itself holds only a weak one."""
 
 
-async def in_time(work: asyncio.Task[T], seconds: float) -> T:
-    """The result of the work. Raises TimeoutError where there is none in time; the work goes on."""
-    if not work.done():
-        await asyncio.wait({work}, timeout=max(0.0, seconds))
-    if not work.done():
+async def wait_for_result(task: asyncio.Task[T], seconds: float) -> T:
+    """Return the task's result. Raises TimeoutError if there is none in time; the task goes on running."""
+    if not task.done():
+        await asyncio.wait({task}, timeout=max(0.0, seconds))
+    if not task.done():
         raise TimeoutError
-    return work.result()
+    return task.result()
 
 
-def leave(work: asyncio.Task[Any]) -> None:
-    """Cancel what nobody waits for any more, and look at how it ends, so that its error is not reported as lost."""
-    if work.done():
-        _looked_at(work)
+def abandon(task: asyncio.Task[Any]) -> None:
+    """Cancel a task whose result is no longer needed, without waiting for its end."""
+    if task.done():
+        _read_exception(task)
         return
-    work.cancel()
-    _left.add(work)
-    work.add_done_callback(_looked_at)
+    task.cancel()
+    _abandoned.add(task)
+    task.add_done_callback(_read_exception)
 
 
-def begun(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    return asyncio.create_task(work, name=name)
-
-
-def _looked_at(work: asyncio.Task[Any]) -> None:
-    _left.discard(work)
-    if not work.cancelled():
-        work.exception()
+def _read_exception(task: asyncio.Task[Any]) -> None:
+    """Read the exception of an ended task, so that asyncio does not log it as never retrieved."""
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from clearwell.errors import NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import agent_for, require_in_group, require_right
+from clearwell.flow.access.permissions import require_in_group, require_right, resolve_agent
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.digest.cron import require_cron, require_zone
-from clearwell.flow.idempotency import once
+from clearwell.flow.idempotency import run_once
 from clearwell.ports import Clock, GroupStore, IdempotencyStore, Ids
 from clearwell.records import (
     Agent,
@@ -46,20 +46,20 @@ class GroupProfiles:
         checked = self._checked(change)
 
         async def act() -> Json:
-            event = self._audit_events.event(
+            event = self._audit_events.make(
                 "change group", f"group {group_id}", group_id, by=by.name, changed=list(checked.changed)
             )
             await self._groups.change(group_id, checked, event=event)
             return True
 
-        await once(self._idempotency, request, act)
+        await run_once(self._idempotency, request, act)
         return await self._groups.get(group_id) or Group(group_id=group_id)
 
     async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
         """One agent. A key that is bound to an agent reads no other's."""
         require_in_group(by, group_id, Right.READ, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
-        agent_for(by, agent_id)
+        resolve_agent(by, agent_id)
         found = await self._groups.agent(group_id, agent_id)
         if found is None:
             raise NotFound("agent_not_found", agent=agent_id, group=group_id)
@@ -78,11 +78,11 @@ class GroupProfiles:
         self._require_prompt(persona, "persona")
 
         async def act() -> Json:
-            event = self._audit_events.event("put agent", f"agent {agent_id}", group_id, by=by.name)
+            event = self._audit_events.make("put agent", f"agent {agent_id}", group_id, by=by.name)
             await self._groups.put_agent(group_id, agent_id, persona, event=event)
             return True
 
-        await once(self._idempotency, request, act)
+        await run_once(self._idempotency, request, act)
         return await self.agent(group_id, agent_id, by=by)
 
     async def remove_agent(
@@ -93,12 +93,12 @@ class GroupProfiles:
         limits.require_id(agent_id, "agent_id")
 
         async def act() -> Json:
-            event = self._audit_events.event("remove agent", f"agent {agent_id}", group_id, by=by.name)
+            event = self._audit_events.make("remove agent", f"agent {agent_id}", group_id, by=by.name)
             if not await self._groups.remove_agent(group_id, agent_id, event=event):
                 raise NotFound("agent_not_found", agent=agent_id, group=group_id)
             return True
 
-        await once(self._idempotency, request, act)
+        await run_once(self._idempotency, request, act)
 
     def _checked(self, change: GroupChange) -> GroupChange:
         prompt, cron, zone = change.system_prompt, change.digest_cron, change.digest_zone

@@ -1,4 +1,4 @@
-"""A request that is repeated with the same Idempotency-Key is answered, and not done again."""
+"""A request that is repeated with the same Idempotency-Key gets the first answer and is not executed again."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -10,14 +10,17 @@ from clearwell.records import IdempotencyKey, Json
 T = TypeVar("T")
 
 
-async def claimed(
+async def run_with_claim(
     store: IdempotencyStore,
     request: IdempotencyKey | None,
     act: Callable[[Claim | None], Awaitable[T]],
     *,
     replay: Callable[[Json], T],
 ) -> T:
-    """Do it, or give the answer that was kept. What is done keeps its answer itself, in its own transaction."""
+    """Run ``act``, or return the stored answer of an earlier run as ``replay`` reads it.
+
+    ``act`` stores the answer for its claim itself, in the transaction of what it changes.
+    """
     if request is None:
         return await act(None)
     claim = await store.claim(request)
@@ -30,10 +33,10 @@ async def claimed(
         raise
 
 
-async def once(store: IdempotencyStore, request: IdempotencyKey | None, act: Callable[[], Awaitable[Json]]) -> Json:
-    """Do it and keep the answer, or give the answer that was kept.
+async def run_once(store: IdempotencyStore, request: IdempotencyKey | None, act: Callable[[], Awaitable[Json]]) -> Json:
+    """Run ``act`` and store its answer, or return the stored answer of an earlier run.
 
-    For acts that change nothing when they are done again: a crash between the act and the keeping is then harmless.
+    For acts that can be repeated without effect: a crash after the act and before its answer is stored does no harm.
     """
     if request is None:
         return await act()
@@ -49,7 +52,7 @@ async def once(store: IdempotencyStore, request: IdempotencyKey | None, act: Cal
     return answer
 
 
-async def each_once(
+async def run_each_once(
     store: IdempotencyStore,
     request: IdempotencyKey | None,
     acts: Sequence[Callable[[], Awaitable[T]]],
@@ -57,19 +60,23 @@ async def each_once(
     keep: Callable[[T], Json],
     replay: Callable[[Json], T | ClearwellError],
 ) -> list[T | ClearwellError]:
-    """Each by itself, in order: a result or a problem in its place. Of a problem only its name is kept."""
+    """Run several acts in order; a result or an error in the place of each.
+
+    ``keep`` turns a result into what is stored, ``replay`` turns that into a result again. Of an error only its code
+    is stored.
+    """
     problems: dict[int, ClearwellError] = {}
 
-    async def act() -> Json:
+    async def run_all() -> Json:
         answers: list[Json] = []
-        for number, one in enumerate(acts):
+        for number, act in enumerate(acts):
             try:
-                answers.append(keep(await one()))
+                answers.append(keep(await act()))
             except ClearwellError as problem:
                 problems[number] = problem
                 answers.append({"problem": problem.code})
         return answers
 
-    stored = await once(store, request, act)
-    found = stored if isinstance(stored, list) else []
-    return [problems.get(number) or replay(one) for number, one in enumerate(found)]
+    stored = await run_once(store, request, run_all)
+    answers = stored if isinstance(stored, list) else []
+    return [problems.get(number) or replay(answer) for number, answer in enumerate(answers)]

@@ -121,6 +121,6 @@ def ask_and_name(settings: Settings, question: Callable[[Clearwell], Awaitable[T
     """The same, and what keys are called, by how their holders are recorded."""
 
     async def both(clearwell: Clearwell) -> tuple[T, Mapping[str, str]]:
-        return await question(clearwell), await clearwell.keys.names()
+        return await question(clearwell), await clearwell.keys.list_names()
 
     return ask(settings, both)

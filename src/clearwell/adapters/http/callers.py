@@ -28,7 +28,7 @@ async def caller(request: Request) -> Principal:
     clearwell = running(request)
     secret = _secret(request)
     local = secret is None and is_loopback(clearwell.settings.host)
-    principal = await clearwell.keys.principal(secret, local=local)
+    principal = await clearwell.keys.authenticate(secret, local=local)
     if secret is None:
         require_local(request, port=clearwell.settings.port)
     return principal.lowered() if _acts_for_agent(request) else principal
@@ -86,7 +86,7 @@ async def group_of(request: Request, principal: Principal, kind: str, one: UUID,
 
 async def names(request: Request) -> Mapping[str, str]:
     """What keys are called, by how their holders are recorded."""
-    return await running(request).keys.names()
+    return await running(request).keys.list_names()
 
 
 def _only_group(principal: Principal) -> str | None:

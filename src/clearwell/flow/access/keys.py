@@ -1,5 +1,9 @@
-"""Keys: made once, shown once, kept as a hash; and who a caller is by the key it shows."""
+"""API keys: creation, revocation, and the caller that a presented key belongs to.
 
+A key's secret is shown once, when the key is created. Only its hash is stored.
+"""
+
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Mapping
@@ -10,23 +14,29 @@ from uuid import UUID
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
 from clearwell.flow import limits
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.deadlines import begun, in_time, leave
+from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Clock, Ids, KeyStore
 from clearwell.records import ApiKey, KeyLookup, Principal, Right
 
 PREFIX = "cw_"
-KNOWN_PATIENCE = 0.125
+CACHED_PATIENCE = 0.125
+"""The share of the patience that a look-up gets if a recent answer to it is cached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class CachedLookup:
+    """The answer to an earlier look-up, and when it was given."""
+
     lookup: KeyLookup
     at: datetime
 
 
 class KeyRing:
-    """Looks every key up anew. While the database is down, what it knew a moment ago holds for a while:
-    nothing can be revoked in a database that is down."""
+    """Creates, lists, revokes and authenticates keys.
+
+    Every key is looked up in the database. While the database does not answer, the last answer is valid for
+    ``remember``: nothing can be revoked in a database that is down. ``patience`` limits each look-up.
+    """
 
     def __init__(
         self, keys: KeyStore, clock: Clock, ids: Ids, *, remember: timedelta, patience: timedelta = timedelta(seconds=2)
@@ -37,7 +47,7 @@ class KeyRing:
         self._audit_events = AuditEvents(clock, ids)
         self._remember = remember
         self._patience = patience
-        self._known: dict[bytes | None, Remembered] = {}
+        self._cache: dict[bytes | None, CachedLookup] = {}
 
     async def create(
         self,
@@ -48,7 +58,7 @@ class KeyRing:
         agent_id: str | None = None,
         actor: str,
     ) -> tuple[ApiKey, str]:
-        """A new key and its secret, which is not kept."""
+        """Create a key; returns it with its secret, which is not stored. Raises InvalidInput."""
         if not rights:
             raise InvalidInput("key_without_scope", field="scope")
         if agent_id is not None and rights & {Right.REVIEW, Right.ADMIN}:
@@ -64,30 +74,37 @@ class KeyRing:
             created_at=self._clock.now(),
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        event = self._audit_events.event("create key", f"key {key.id}", "", by=actor)
-        await self._keys.add(key, hashed(secret), event=event)
+        event = self._audit_events.make("create key", f"key {key.id}", "", by=actor)
+        await self._keys.add(key, hash_secret(secret), event=event)
         return key, secret
 
     async def list(self) -> list[ApiKey]:
+        """All keys, the revoked ones included."""
         return [*await self._keys.all()]
 
-    async def names(self) -> Mapping[str, str]:
-        """What each key is called, by how its holder is recorded: names may be given twice, and so are not recorded."""
-        return {_holder(key): key.name for key in await self._keys.all()}
+    async def list_names(self) -> Mapping[str, str]:
+        """The name of each key, by the name under which its holder is recorded.
+
+        Two keys may have the same name, so decisions and events record the key's id.
+        """
+        return {_holder_name(key): key.name for key in await self._keys.all()}
 
     async def revoke(self, key_id: UUID, *, actor: str) -> None:
-        event = self._audit_events.event("revoke key", f"key {key_id}", "", by=actor)
+        """Revoke a key. Raises NotFound if there is none, or it was revoked before."""
+        event = self._audit_events.make("revoke key", f"key {key_id}", "", by=actor)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
             raise NotFound("key_not_found", id=key_id)
 
-    async def principal(self, secret: str | None, *, local: bool) -> Principal:
-        """Who shows this key. Without one it is the person at the machine, where ``local`` allows that and
-        no key was ever made."""
-        secret_hash = None if secret is None else hashed(secret)
-        lookup = await self._lookup(secret_hash)
+    async def authenticate(self, secret: str | None, *, local: bool) -> Principal:
+        """Return the caller that presents this secret. Raises Unauthenticated.
+
+        Without a secret the caller is the person at the machine, if ``local`` allows it and no key was ever created.
+        """
+        secret_hash = None if secret is None else hash_secret(secret)
+        lookup = await self._look_up(secret_hash)
         if lookup.key is not None:
             key = lookup.key
-            return Principal(name=_holder(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
+            return Principal(name=_holder_name(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
         if secret is not None:
             raise Unauthenticated("key_invalid")
         if local and not lookup.any_key_ever:
@@ -95,35 +112,36 @@ class KeyRing:
         raise Unauthenticated("key_needed")
 
     async def any_key_ever(self) -> bool:
+        """Whether a key was ever created, revoked ones included."""
         return (await self._keys.find(None)).any_key_ever
 
-    async def _lookup(self, secret_hash: bytes | None) -> KeyLookup:
+    async def _look_up(self, secret_hash: bytes | None) -> KeyLookup:
         now = self._clock.now()
-        known = self._known.get(secret_hash)
-        trusted = known is not None and now - known.at <= self._remember
-        # A caller who is known is not kept waiting: what it asks for has a budget of its own.
-        patience = self._patience.total_seconds() * (KNOWN_PATIENCE if trusted else 1)
-        asked = begun(self._keys.find(secret_hash), "key look-up")
+        cached = self._cache.get(secret_hash)
+        valid = cached is not None and now - cached.at <= self._remember
+        # With a valid cached answer the wait is short: the request itself has a time limit of its own.
+        patience = self._patience.total_seconds() * (CACHED_PATIENCE if valid else 1)
+        task = asyncio.create_task(self._keys.find(secret_hash), name="look up a key")
         try:
-            lookup = await in_time(asked, patience)
+            lookup = await wait_for_result(task, patience)
         except (DatabaseUnavailable, TimeoutError) as error:
-            leave(asked)
-            if known is not None and trusted:
-                return known.lookup
+            abandon(task)
+            if cached is not None and valid:
+                return cached.lookup
             if isinstance(error, DatabaseUnavailable):
                 raise
             raise DatabaseUnavailable("database_unavailable", problem="no answer in time") from error
         if lookup.key is not None or secret_hash is None:
-            self._known[secret_hash] = Remembered(lookup, now)
+            self._cache[secret_hash] = CachedLookup(lookup, now)
         else:
-            self._known.pop(secret_hash, None)
+            self._cache.pop(secret_hash, None)
         return lookup
 
 
-def _holder(key: ApiKey) -> str:
+def _holder_name(key: ApiKey) -> str:
     return f"key:{key.id}"
 
 
-def hashed(secret: str) -> bytes:
-    """A secret of 256 random bits needs no salt and no slow hash."""
+def hash_secret(secret: str) -> bytes:
+    """Hash a secret for storage. It has 256 random bits and needs neither a salt nor a slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""What happened to what, by whom: the event that is kept with each change."""
+"""Audit events: what was done to what, by whom and when."""
 
 from datetime import datetime
 
@@ -7,14 +7,19 @@ from clearwell.records import AuditEvent, Json
 
 
 class AuditEvents:
+    """Makes audit events with the time and the ids of the program."""
+
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
         self._ids = ids
 
-    def event(
+    def make(
         self, action: str, subject: str, group_id: str, *, by: str, at: datetime | None = None, **detail: Json
     ) -> AuditEvent:
-        """To be stored in the transaction of what it tells. Never with content."""
+        """Make an event, to be stored in the same transaction as the change it describes.
+
+        ``detail`` holds ids and numbers, never the content of a memory.
+        """
         return AuditEvent(
             id=self._ids.new(),
             group_id=group_id,

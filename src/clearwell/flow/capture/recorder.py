@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import agent_for, require_group_covered, require_right
+from clearwell.flow.access.permissions import require_group_covered, require_right, resolve_agent
 from clearwell.ports import CaptureStore, Clock, Ids, Stored
 from clearwell.records import UNASSIGNED, Capture, IdempotencyKey, NewCapture, Outcome, Principal, Right, Verdict
 from clearwell.settings import Settings
@@ -30,7 +30,7 @@ class CaptureRecorder:
             session_id=limits.require_id(new.session_id, "session_id"),
             node_id=limits.require_id(new.node_id, "node_id"),
             node_type=limits.require_id(new.node_type, "node_type") or "agent",
-            agent_id=agent_for(by, limits.require_id(new.agent_id, "agent_id")),
+            agent_id=resolve_agent(by, limits.require_id(new.agent_id, "agent_id")),
             content=limits.require_text(new.content, "content", max_bytes=self._settings.max_content_bytes),
             metadata=limits.require_metadata(new.metadata, self._settings),
             partial=new.partial,

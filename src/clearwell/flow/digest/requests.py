@@ -8,7 +8,7 @@ import structlog
 from clearwell.errors import NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_right
-from clearwell.flow.idempotency import once
+from clearwell.flow.idempotency import run_once
 from clearwell.ports import Clock, DigestQueue, DigestStore, IdempotencyStore, Ids
 from clearwell.records import (
     AuditEvent,
@@ -44,7 +44,7 @@ class DigestRequests:
             found = await self._requested(group_id, by)
             return {"id": str(found.id), "status": found.status.value}
 
-        answer = await once(self._idempotency, request, act)
+        answer = await run_once(self._idempotency, request, act)
         if not isinstance(answer, dict):
             raise TypeError(f"a stored answer is an object, not {type(answer).__name__}")
         return UUID(str(answer["id"])), DigestStatus(str(answer["status"]))

@@ -214,7 +214,7 @@ class Admitter:
 
     def _count(self, group_id: str, settled: Sequence[Settled]) -> None:
         for one in settled:
-            self._counters.add(group_id, one.agent_id, one.state, one.verdicts)
+            self._counters.count_admission(group_id, one.agent_id, one.state, one.verdicts)
 
     def _settled(self, candidate: Candidate) -> Settled:
         now = self._clock.now()

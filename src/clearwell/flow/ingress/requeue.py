@@ -5,7 +5,7 @@ from uuid import UUID
 from clearwell.errors import InvalidInput, NotFound
 from clearwell.flow.access.permissions import require_in_group
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.idempotency import once
+from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AdmissionStore, IdempotencyStore
 from clearwell.records import Admission, IdempotencyKey, Json, Principal, Requeued, Right
@@ -45,7 +45,7 @@ class Requeuer:
                 raise NotFound("row_not_refused", id=log_id, group=group_id)
             return was.value
 
-        return Admission(str(await once(self._idempotency, request, act)))
+        return Admission(str(await run_once(self._idempotency, request, act)))
 
     async def refused(
         self, group_id: str, refused_by: str, *, by: Principal, request: IdempotencyKey | None, settle: bool
@@ -61,12 +61,12 @@ class Requeuer:
                 await self._put_back(group_id, log_id, by, settle=settle)
             return [min(len(found), AT_ONCE), len(found) > AT_ONCE]
 
-        done = await once(self._idempotency, request, act)
+        done = await run_once(self._idempotency, request, act)
         assert isinstance(done, list)  # noqa: S101 - as act made it
         return Requeued(rows=int(str(done[0])), more=bool(done[1]))
 
     async def _put_back(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
-        event = self._audit_events.event("requeue", f"quarantine {log_id}", group_id, by=by.name)
+        event = self._audit_events.make("requeue", f"quarantine {log_id}", group_id, by=by.name)
         was = await self._admissions.requeue(group_id, log_id, event=event)
         if was is not None and settle:
             self._queue.offer(group_id, log_id)

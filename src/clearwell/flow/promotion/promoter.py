@@ -208,7 +208,7 @@ class Promoter:
         if decision.supersedes is not None:
             detail["supersedes"] = str(decision.supersedes)
         about = f"memory {result.id}"
-        return self._audit_events.event("promote", about, decision.group_id, by=decision.by, at=decision.at, **detail)
+        return self._audit_events.make("promote", about, decision.group_id, by=decision.by, at=decision.at, **detail)
 
 
 async def _decided_before(transaction: DecisionTransaction, decision: Decision) -> Decision | None:

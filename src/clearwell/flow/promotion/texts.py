@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.gate import Gate
+from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.counters import Counters
-from clearwell.flow.idempotency import claimed
+from clearwell.flow.idempotency import run_with_claim
 from clearwell.flow.promotion.promoter import Promoter
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
 from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, PromotionResult
@@ -19,7 +19,7 @@ class TextPromoter:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: DecisionGate,
         promoter: Promoter,
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
@@ -37,13 +37,13 @@ class TextPromoter:
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
         """One result a text: the memory it became, or what is wrong with it. What can be stored is, or nothing is."""
-        await self._gate.person(by, group_id, "promote")
+        await self._gate.require_person(by, group_id, "promote")
         checked = [self.checked(text) for text in texts]
 
         async def act(claim: Claim | None) -> list[PromotionResult | ClearwellError]:
             return await self._carry_out(group_id, checked, by, claim)
 
-        return await claimed(self._idempotency, request, act, replay=lambda kept: _replayed(kept, checked))
+        return await run_with_claim(self._idempotency, request, act, replay=lambda kept: _replayed(kept, checked))
 
     def checked(self, text: NewMemory) -> NewMemory | ClearwellError:
         try:
@@ -73,7 +73,7 @@ class TextPromoter:
                 await transaction.store_answer(claim, _answer(results))
         for one in results:
             if isinstance(one, PromotionResult) and one.recorded:
-                self._counters.decided(group_id, Action.PROMOTE)
+                self._counters.count_decision(group_id, Action.PROMOTE)
         return results
 
 

@@ -7,10 +7,9 @@ import structlog
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.gate import Gate
-from clearwell.flow.access.permissions import require_reviewer
+from clearwell.flow.access.permissions import DecisionGate, require_reviewer
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.idempotency import once
+from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.lifting import TombstoneLifter
 from clearwell.flow.working.removal import EntryRemover
@@ -27,7 +26,7 @@ class TombstoneRegistry:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: DecisionGate,
         tombstones: TombstoneStore,
         decisions: DecisionStore,
         knowledge: Knowledge,
@@ -58,30 +57,30 @@ class TombstoneRegistry:
 
         Where working memory does not answer this fails, and the rejection, which stands, can be made again.
         """
-        await self._gate.reviewer(by, group_id, "add tombstone")
+        await self._gate.require_reviewer(by, group_id, "add tombstone")
 
         async def act() -> Json:
             made = await self._added(group_id, value, reason, by)
             await self._remover.saying(group_id, value, by=by)
             return str(made)
 
-        return UUID(str(await once(self._idempotency, request, act)))
+        return UUID(str(await run_once(self._idempotency, request, act)))
 
     async def lift(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
         """Take a rejection back. What was forgotten stays forgotten."""
-        await self._gate.reviewer(by, group_id, f"lift tombstone {tombstone_id}")
+        await self._gate.require_reviewer(by, group_id, f"lift tombstone {tombstone_id}")
 
         async def act() -> Json:
-            event = self._audit_events.event("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
+            event = self._audit_events.make("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
             async with self._decisions.transaction(group_id) as transaction:
                 if not await self._lifting.lift(transaction, tombstone_id, by=by.name, at=event.at):
                     raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
                 await transaction.record_decision(None, event)
             return True
 
-        await once(self._idempotency, request, act)
+        await run_once(self._idempotency, request, act)
 
     async def all(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
         """All tombstones of a group, the newest first."""
@@ -113,7 +112,7 @@ class TombstoneRegistry:
         )
         vector = await self._vector_of(value)
         digest = await self._knowledge.digest(group_id, normalised(value))
-        event = self._audit_events.event("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
+        event = self._audit_events.make("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
         model = None if vector is None else self._embedder.model
         if not await self._tombstones.add(tombstone, digest, embedding=vector, model=model, event=event):
             standing, _ = await self._tombstones.look(group_id, [digest])

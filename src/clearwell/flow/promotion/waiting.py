@@ -50,7 +50,7 @@ class WaitingPromotions:
             return False
         chunks = self._chunking.split(promotion.text.content)
         embedded = await self._chunking.embed(chunks)
-        event = self._audit_events.event(
+        event = self._audit_events.make(
             "carry out promotion",
             f"memory {promotion.memory_id}",
             promotion.group_id,

@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.deadlines import begun, in_time, leave
+from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.flow.reembedding.scale import scale_of
 from clearwell.flow.retrieval.bm25 import asked, shares
 from clearwell.flow.retrieval.items import Items
@@ -63,14 +63,16 @@ class Retriever:
         words, degraded = asked(query, dates=self._settings.fusion_dates), list[str]()
         loop = asyncio.get_running_loop()
         deadline, known = loop.time() + self._settings.retrieve_timeout_seconds, loop.create_future()
-        reading = begun(self._read(group_id, words, known, want), "working memory") if want.hot else None
+        reading = None
+        if want.hot:
+            reading = asyncio.create_task(self._read(group_id, words, known, want), name="read working memory")
         try:
             found = await self._found(query, words, group_id, want, known, degraded)
             cold = _relevant([self._items.of_memory(one, want) for one in found], want.threshold)
             hot = [] if reading is None else await self._hot(reading, deadline - loop.time(), degraded)
         finally:
             if reading is not None:
-                leave(reading)
+                abandon(reading)
         if want.hot and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
         items = self._merged(_without_verified(hot, cold, found), cold, want)
@@ -100,7 +102,7 @@ class Retriever:
         self, reading: asyncio.Task[list[ContextItem]], seconds: float, degraded: list[str]
     ) -> list[ContextItem]:
         try:
-            return await in_time(reading, seconds)
+            return await wait_for_result(reading, seconds)
         except (Unavailable, TimeoutError) as error:
             degraded.append("working_memory")
             log.warning("retrieval degraded", part="working_memory", reason=getattr(error, "code", "timeout"))

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.deadlines import begun, in_time, leave
+from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery
 from clearwell.records import Found, Vector
 
@@ -39,14 +39,14 @@ class LongTermSearcher:
 
     async def vector(self, query: str, known: Known, degraded: list[str]) -> None:
         """The query's vector alone, for entries of working memory."""
-        work = begun(self._embedder.embed([query]), "embed")
+        work = asyncio.create_task(self._embedder.embed([query]), name="embed the query")
         try:
-            known.set_result((await in_time(work, self._budget * LAST))[0])
+            known.set_result((await wait_for_result(work, self._budget * LAST))[0])
         except (Unavailable, TimeoutError) as error:
             _note("embedder", error, degraded)
             known.set_result(None)
         finally:
-            leave(work)
+            abandon(work)
 
     async def search(self, query: str, wanted: SearchQuery, known: Known, degraded: list[str]) -> Sequence[Found]:
         """What was found. What did not answer is ``degraded``.
@@ -59,16 +59,16 @@ class LongTermSearcher:
         def left(share: float = 1.0) -> float:
             return max(0.0, start + self._budget * share - clock())
 
-        by_vector, by_words = begun(self._by_vector(query, wanted, known), "search"), None
+        by_vector, by_words = asyncio.create_task(self._by_vector(query, wanted, known), name="search"), None
         try:
             await asyncio.wait({by_vector}, timeout=left(LATE))
             if not known.done():
-                by_words = begun(self._longterm.search(wanted), "search by words")
+                by_words = asyncio.create_task(self._longterm.search(wanted), name="search by words")
                 await self._late(by_vector, known, left(LAST), degraded)
                 if known.result() is None:
                     return await self._kept(by_words, left(), degraded)
             try:
-                return await in_time(by_vector, left())
+                return await wait_for_result(by_vector, left())
             except (Unavailable, TimeoutError) as error:
                 if by_words is not None and _succeeded(by_words):
                     _note("embedder", error, degraded)
@@ -76,9 +76,9 @@ class LongTermSearcher:
                 _note("long_term_memory", error, degraded)
                 return ()
         finally:
-            leave(by_vector)
+            abandon(by_vector)
             if by_words is not None:
-                leave(by_words)
+                abandon(by_words)
 
     async def _by_vector(self, query: str, wanted: SearchQuery, known: Known) -> list[Found]:
         vector = (await self._embedder.embed([query]))[0]
@@ -92,19 +92,19 @@ class LongTermSearcher:
         now = asyncio.get_running_loop().time()
         hurried = now < self._hurried_until
         try:
-            await in_time(by_vector, 0.0 if hurried else seconds)
+            await wait_for_result(by_vector, 0.0 if hurried else seconds)
         except (Unavailable, TimeoutError) as error:
             if known.done():
                 return
             if isinstance(error, TimeoutError) and not hurried:
                 self._hurried_until = now + self._budget * REMEMBERED
-            leave(by_vector)
+            abandon(by_vector)
             known.set_result(None)
             _note("embedder", error, degraded)
 
     async def _kept(self, by_words: asyncio.Task[list[Found]], seconds: float, degraded: list[str]) -> Sequence[Found]:
         try:
-            return await in_time(by_words, seconds)
+            return await wait_for_result(by_words, seconds)
         except (Unavailable, TimeoutError) as error:
             _note("long_term_memory", error, degraded)
             return ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from clearwell.errors import Conflict
 from clearwell.flow.counters import Counters
-from clearwell.flow.idempotency import claimed
+from clearwell.flow.idempotency import run_with_claim
 from clearwell.flow.review.answers import decided_of
 from clearwell.flow.review.wanted import Moved, Step
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
@@ -49,9 +49,9 @@ class AtDesk:
                     problem = Conflict("insight_moving", id=moved.insight_id)
             raise problem
 
-        done = await claimed(self._idempotency, request, act, replay=_replayed)
+        done = await run_with_claim(self._idempotency, request, act, replay=_replayed)
         if not done.already and not done.replayed:
-            self._counters.decided(group_id, action)
+            self._counters.count_decision(group_id, action)
         return done
 
     async def _taken(self, group_id: str, step: Step, claim: Claim | None) -> DecisionResult:

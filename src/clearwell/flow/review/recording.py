@@ -30,7 +30,7 @@ class Recording:
             insight_id=insight.id,
             **more,  # type: ignore[arg-type]
         )
-        event = self._audit_events.event(
+        event = self._audit_events.make(
             f"{action} insight",
             f"insight {insight.id}",
             insight.group_id,

@@ -64,7 +64,7 @@ class Retracting:
         )
         await transaction.withdraw_memories(ids, at=decision.at)
         about = f"decision {decision.id}"
-        event = self._audit_events.event(
+        event = self._audit_events.make(
             "retract", about, group_id, by=by.name, at=decision.at, memories=[str(one) for one in ids]
         )
         await transaction.record_decision(decision, event)

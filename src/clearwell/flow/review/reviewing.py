@@ -7,9 +7,8 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.gate import Gate
-from clearwell.flow.access.permissions import require_in_group
-from clearwell.flow.idempotency import each_once
+from clearwell.flow.access.permissions import DecisionGate, require_in_group
+from clearwell.flow.idempotency import run_each_once
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.review.answers import promoted_of, result_of
@@ -57,7 +56,7 @@ class ReviewService(Verbs):
     def __init__(
         self,
         *,
-        gate: Gate,
+        gate: DecisionGate,
         showing: Showing,
         deciding: Deciding,
         undoing: Undoing,
@@ -127,7 +126,7 @@ class ReviewService(Verbs):
         self, group_id: str, wanted: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
     ) -> DecisionResult:
         """One decision. What a promotion made can be retrieved when this returns, unless it says ``promoting``."""
-        await self._gate.person(by, group_id, f"{wanted.action} insight {wanted.id}")
+        await self._gate.require_person(by, group_id, f"{wanted.action} insight {wanted.id}")
         if wanted.action is Action.UNDO:
             reason = limits.require_reason(wanted.reason)
 
@@ -144,9 +143,9 @@ class ReviewService(Verbs):
         self, group_id: str, wanted: Sequence[DecisionRequest], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[DecisionResult | ClearwellError]:
         """Each by itself, in order: a result or a problem in its place."""
-        await self._gate.person(by, group_id, f"decide on {len(wanted)} insights")
+        await self._gate.require_person(by, group_id, f"decide on {len(wanted)} insights")
         acts = [partial(self.decide, group_id, one, by=by) for one in wanted]
-        return await each_once(self._idempotency, request, acts, keep=DecisionResult.to_json, replay=result_of)
+        return await run_each_once(self._idempotency, request, acts, keep=DecisionResult.to_json, replay=result_of)
 
     async def undo(
         self,
@@ -159,7 +158,7 @@ class ReviewService(Verbs):
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Take back any decision by its id; with ``only`` one of that kind, and no other."""
-        await self._gate.person(by, group_id, f"undo decision {decision_id}")
+        await self._gate.require_person(by, group_id, f"undo decision {decision_id}")
         why = limits.require_reason(reason)
 
         async def step(transaction: DecisionTransaction) -> DecisionResult:
@@ -171,14 +170,14 @@ class ReviewService(Verbs):
         self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
         """Promote an output straight from quarantine. ``text`` carries what differs: words, scope, what it replaces."""
-        await self._gate.person(by, group_id, f"promote quarantine {log_id}")
+        await self._gate.require_person(by, group_id, f"promote quarantine {log_id}")
         return await self._promote_output(group_id, log_id, text, Origin.QUARANTINE, by, request)
 
     async def promote_entry(
         self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
         """Promote a live entry of working memory."""
-        await self._gate.person(by, group_id, f"promote working entry {entry_id}")
+        await self._gate.require_person(by, group_id, f"promote working entry {entry_id}")
         if all(entry.id != entry_id for entry in await self._working.entries(group_id)):
             raise NotFound("entry_not_found", id=entry_id, group=group_id)
         return await self._promote_output(group_id, entry_id, text, Origin.WORKING, by, request)
@@ -193,7 +192,7 @@ class ReviewService(Verbs):
         request: IdempotencyKey | None = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Many outputs as they are. Each by itself, in order: a result or a problem in its place."""
-        await self._gate.person(by, group_id, f"promote {len(ids)} outputs")
+        await self._gate.require_person(by, group_id, f"promote {len(ids)} outputs")
         if origin not in (Origin.QUARANTINE, Origin.WORKING):
             raise InvalidInput("action_unknown", field="origin", limit="quarantine, working")
         promote = self.promote_row if origin is Origin.QUARANTINE else self.promote_entry
@@ -202,7 +201,7 @@ class ReviewService(Verbs):
             return await promote(group_id, row_id(given, group_id), NewMemory(content=""), by=by)
 
         acts = [partial(one, given) for given in ids]
-        return await each_once(self._idempotency, request, acts, keep=PromotionResult.to_json, replay=promoted_of)
+        return await run_each_once(self._idempotency, request, acts, keep=PromotionResult.to_json, replay=promoted_of)
 
     async def _promote_output(
         self,
@@ -252,7 +251,7 @@ class ReviewService(Verbs):
 
     async def preview_retraction(self, group_id: str, what: SourceSelector, *, by: Principal) -> RetractionPreview:
         """What ``retract`` would withdraw, with the token to do it."""
-        await self._gate.reviewer(by, group_id, "list what to retract")
+        await self._gate.require_reviewer(by, group_id, "list what to retract")
         return await self._retracting.listed(group_id, what)
 
     async def retract(
@@ -266,7 +265,7 @@ class ReviewService(Verbs):
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Withdraw what was listed, in one step."""
-        await self._gate.person(by, group_id, "retract by origin")
+        await self._gate.require_person(by, group_id, "retract by origin")
         why = limits.require_reason(reason)
 
         async def step(transaction: DecisionTransaction) -> DecisionResult:

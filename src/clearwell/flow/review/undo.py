@@ -104,7 +104,7 @@ class Undoing:
         detail = {"decision": str(undo.id), "was": decision.action.value}
         about = f"decision {decision.id}"
         await transaction.record_decision(
-            undo, self._audit_events.event("undo", about, undo.group_id, by=by.name, at=now, **detail)
+            undo, self._audit_events.make("undo", about, undo.group_id, by=by.name, at=now, **detail)
         )
         reverted = await self._reverted(transaction, decision, by, now)
         after = None if insight is None else await self._insight_after(transaction, decision, insight, now)

@@ -29,5 +29,5 @@ class EntryRemover:
     async def _removed(self, group_id: str, entry_id: UUID, by: Principal) -> bool:
         # Working memory first: where it does not answer nothing is marked, and the call can be made again.
         await self._working.remove(group_id, entry_id)
-        event = self._audit_events.event("remove working entry", f"quarantine {entry_id}", group_id, by=by.name)
+        event = self._audit_events.make("remove working entry", f"quarantine {entry_id}", group_id, by=by.name)
         return await self._admissions.mark_removed(group_id, entry_id, event=event)
