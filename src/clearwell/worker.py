@@ -61,7 +61,7 @@ async def look_after_digests(clearwell: Clearwell) -> int:
 
 
 async def _sweep_round(clearwell: Clearwell, number: int) -> None:
-    await clearwell.models.follow()
+    await clearwell.models.refresh()
     found = await sweep(clearwell)
     if found:
         log.info("admissions taken up again", rows=found)
@@ -106,7 +106,7 @@ async def build_indexes(clearwell: Clearwell) -> None:
 
     async def one_round(_: int) -> None:
         nonlocal told
-        if not clearwell.models.moving:
+        if not clearwell.models.is_moving:
             told = await _indexed(clearwell, told=told)
 
     await _rounds("indexes", one_round, lambda: asyncio.sleep(clearwell.settings.sweep_seconds))
@@ -114,7 +114,7 @@ async def build_indexes(clearwell: Clearwell) -> None:
 
 async def _indexed(clearwell: Clearwell, *, told: bool) -> bool:
     """One look; whether it was told that this login cannot build. Once is enough."""
-    changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.to_write()).model)
+    changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.fetch_current()).model)
     if changes.not_owner and not told:
         log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
     for group_id in changes.built:

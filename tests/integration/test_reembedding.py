@@ -18,7 +18,7 @@ import clearwell.errors
 from clearwell.adapters.cli.looking import overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
-from clearwell.flow.reembedding.models import startable
+from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.retrieval.retriever import RetrieveOptions
 from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
 from clearwell.records import NewMemory
@@ -190,7 +190,7 @@ async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
     async with overview_of(settings, url) as overview:
         known, last = await overview.models(), await overview.last_move()
     assert OFFLINE_MODEL in known
-    assert [*startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"
+    assert [*list_startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"
     async with opened(by_api(settings, api)) as anew:
         assert len(await answers(anew, QUERIES[0])) == WANTED
 

@@ -14,7 +14,7 @@ from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.migration import Reembedder
-from clearwell.flow.reembedding.models import startable
+from clearwell.flow.reembedding.models import list_startable
 from clearwell.logs import configure_logs_if_nobody_has
 from clearwell.models import LLMJudge, LLMWriter
 from clearwell.ports import Embedder, InsightWriter, Judge, MoveStore
@@ -62,8 +62,8 @@ async def open_clearwell(
         await require_model(stores.moves, embedder, configured)
         await _loaded(embedder)
         # The first search must already know whether the database moves to another model.
-        await clearwell.models.follow()
-        await clearwell.models.loaded()
+        await clearwell.models.refresh()
+        await clearwell.models.wait_until_loaded()
         yield clearwell
 
 
@@ -137,7 +137,7 @@ async def _loaded(embedder: Embedder) -> None:
 async def require_model(moves: MoveStore, embedder: Embedder, configured: ModelChoice | None = None) -> None:
     """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
     stored, move = await moves.models(), await moves.last()
-    usable = startable(stored, move)
+    usable = list_startable(stored, move)
     if stored and embedder.model not in usable:
         wanted = configured if configured is not None else ModelChoice.named(embedder.model)
         raise ModelMismatch(

@@ -27,7 +27,7 @@ from clearwell.flow.promotion.promoter import Promoter
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.promotion.waiting import WaitingPromotions
-from clearwell.flow.reembedding.models import Models, MovingLongTerm
+from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import AtDesk, Deciding, Retracting, ReviewService, Showing, StatisticsCache, Undoing
 from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
@@ -77,7 +77,7 @@ class Clearwell:
     keys: KeyRing
     counters: Counters
     gauges: StatisticsCache
-    models: Models
+    models: EmbeddingModels
     embedder: Embedder
 
     async def health(self) -> Health:
@@ -121,21 +121,21 @@ def build(
     writer: InsightWriter | None = None,
 ) -> Clearwell:
     """The program on these stores and models. ``make_model`` makes the other model of a migration."""
-    models = Models(embedder, stores.moves, make_model)
+    models = EmbeddingModels(embedder, stores.moves, make_model)
     counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(embedder, settings, models)
-    known = MovingLongTerm(stores.longterm_for_worker, models)
+    known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     admitter = Admitter(stores.admissions, stores.working, knowledge, embedder, judge, counters, clock, settings)
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.working, knowledge, clock, settings)
-    longterm = MovingLongTerm(stores.longterm, models)
+    longterm = MultiModelSearch(stores.longterm, models)
     retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
     history = HistoryRetriever(retriever, clock, settings)
     promoter = Promoter(knowledge, chunker, clock, ids)
     promoting = TextPromoter(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
     digests = _build_digests(settings, stores, knowledge, embedder, writer, clock, ids)
-    nearby = MovingLongTerm(stores.longterm_for_reviewer, models)
+    nearby = MultiModelSearch(stores.longterm_for_reviewer, models)
     review = ReviewService(
         gate=gate,
         showing=Showing(stores.review, stores.quarantine, nearby, stores.tombstones, embedder, clock, settings),

@@ -23,7 +23,6 @@ from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, SearchQuery
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
-from clearwell.ports.moving import MoveStore
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
@@ -38,6 +37,7 @@ from clearwell.ports.quarantine import (
     TombstoneLookup,
     TombstoneStore,
 )
+from clearwell.ports.reembedding import MoveStore
 from clearwell.ports.review import (
     TOMBSTONED,
     DecisionStore,

@@ -7,8 +7,8 @@ from clearwell.ports.digest import DigestMaterial, DigestQueue, DigestRuns, Dige
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
-from clearwell.ports.moving import MoveStore
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
+from clearwell.ports.reembedding import MoveStore
 from clearwell.ports.review import DecisionStore, ReviewStore
 from clearwell.ports.working import RecallStore, WorkingStore
 

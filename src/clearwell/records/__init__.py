@@ -41,9 +41,9 @@ from clearwell.records.ingress import (
     Verdict,
 )
 from clearwell.records.maintenance import IndexChanges
-from clearwell.records.moving import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
 from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
+from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
 from clearwell.records.review import (
     AcceptRate,

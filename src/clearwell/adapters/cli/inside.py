@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.port import is_loopback
 from clearwell.adapters.cli.running import program
-from clearwell.flow.reembedding.models import startable
+from clearwell.flow.reembedding.models import list_startable
 from clearwell.messages import catalogue
 from clearwell.ports import TOMBSTONED
 from clearwell.records import UNASSIGNED, Admission, Move
@@ -52,7 +52,7 @@ def check_model(inside: Inside, stored: dict[str, int], move: Move | None) -> No
     if inside.model is None or not stored:
         return
     name, dimensions = inside.model
-    usable = startable(stored, move)
+    usable = list_startable(stored, move)
     if name not in usable:
         known, settings = ", ".join(sorted(usable)), next(iter(usable.values())).assignments()
         inside.findings.bad("model", "doctor_model_other", stored=known, configured=name, settings=settings)

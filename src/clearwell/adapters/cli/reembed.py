@@ -12,7 +12,7 @@ from clearwell.adapters.cli.printing import Terminal
 from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, run, start
 from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
 from clearwell.flow.reembedding.migration import Progress as Report
-from clearwell.flow.reembedding.migration import Reembedded
+from clearwell.flow.reembedding.migration import ReembeddingResult
 from clearwell.ports import Embedder
 from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice
 from clearwell.servers import running_postgres
@@ -86,13 +86,13 @@ async def _indexed(settings: Settings) -> IndexChanges:
 
 async def _moved(
     settings: Settings, terminal: Terminal, named: ModelChoice, wait: float | None, *, by: str
-) -> tuple[ModelChoice, Reembedded]:
+) -> tuple[ModelChoice, ReembeddingResult]:
     configured = configured_model(settings)
     async with (
         running_postgres(settings) as postgres,
         open_reembedding(settings, postgres.url, wait=wait) as reembedding,
     ):
-        wanted = await reembedding.known(named)
+        wanted = await reembedding.complete_choice(named)
         if wanted.embedder == "openai" and wanted.base_url is None:
             wanted = replace(wanted, base_url=settings.embedding_base_url)
         async with closing(make_model(wanted, settings)) as embedder:

@@ -7,7 +7,7 @@ from datetime import datetime
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.reembedding.models import Models
+from clearwell.flow.reembedding.models import EmbeddingModels
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector
 from clearwell.settings import Settings
@@ -34,7 +34,7 @@ class Chunked:
 
 
 class Chunker:
-    def __init__(self, embedder: Embedder, settings: Settings, models: Models | None = None) -> None:
+    def __init__(self, embedder: Embedder, settings: Settings, models: EmbeddingModels | None = None) -> None:
         self._embedder = embedder
         self._settings = settings
         self._models = models
@@ -55,7 +55,7 @@ class Chunker:
 
     async def embed(self, chunks: Sequence[str]) -> Embedded:
         """By the model that new rows are to have: while a database moves, that is the other one."""
-        embedder = self._embedder if self._models is None else await self._models.to_write()
+        embedder = self._embedder if self._models is None else await self._models.fetch_current()
         return Embedded(embedder.model, tuple(await embedder.embed(chunks)) if chunks else ())
 
     def split(self, content: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""The move itself: every chunk gets a vector of the new model, a page at a time, while everybody goes on.
+"""The move itself: every chunk gets a vector of the new model, page by page, while the program is in use.
 
-It can be killed at any moment and begun again: what is done is seen by the rows themselves.
+A move can be interrupted at any time and resumed: the rows themselves show what is done.
 """
 
 import asyncio
@@ -18,17 +18,18 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reembedded:
-    """What came of it: the chunks that got a vector now. ``move`` is None where there was nothing to move from."""
+class ReembeddingResult:
+    """How many chunks got a new vector in this run. ``move`` is None if there was nothing to move."""
 
     move: Move | None
     chunks: int
 
 
 class Reembedder:
-    """``loading_seconds``: how long programs that run may need to learn of a move and to load the other model.
+    """Plans and runs moves.
 
-    ``search_seconds``: how long a search may take that was begun before rows move.
+    ``loading_seconds`` is how long running programs may need to notice a move and load the other model, and
+    ``search_seconds`` how long a search may take that started before rows move.
     """
 
     def __init__(
@@ -46,27 +47,30 @@ class Reembedder:
         self._search_seconds = search_seconds
         self._sleep = sleep
 
-    async def known(self, named: ModelChoice) -> ModelChoice:
-        """What was named, with the address and the dimensions that the last move recorded for it, where it did.
+    async def complete_choice(self, named: ModelChoice) -> ModelChoice:
+        """Add the address and the dimensions that the last move recorded for the named model, if it did.
 
-        Raises InvalidInput where others are named for a model of a move that is under way.
+        Raises InvalidInput if they differ from those of a move that is under way.
         """
         last = await self._moves.last()
         if last is None:
             return named
         under_way = last.finished_at is None
         choices = (last.to_choice, last.from_choice) if under_way else (last.to_choice,)
-        meant = [choice for choice in choices if named.model in (choice.model, choice.stored_name)]
-        agreeing = [choice for choice in meant if _agree(named, choice)]
-        if meant and not agreeing and under_way:
-            raise _under_way(last)
-        return agreeing[0] if agreeing else named
+        same_model = [choice for choice in choices if named.model in (choice.model, choice.stored_name)]
+        matching = [choice for choice in same_model if _is_compatible(named, choice)]
+        if same_model and not matching and under_way:
+            raise _error_under_way(last)
+        return matching[0] if matching else named
 
     async def plan(
-        self, configured: tuple[str, ModelChoice], wanted: tuple[str, ModelChoice], *, by: str
+        self, configured: tuple[str, ModelChoice], target: tuple[str, ModelChoice], *, by: str
     ) -> NewMove | Move | None:
-        """The move to make, the one to go on with, or None where there is nothing to move."""
-        (model, choice), (to_model, to_choice) = configured, wanted
+        """Return the move to start, the one to resume, or None if there is nothing to move. Raises InvalidInput.
+
+        Both models are given by the name that is stored with their vectors and by how to reach them.
+        """
+        (model, choice), (to_model, to_choice) = configured, target
         last = await self._moves.last()
         new = NewMove(
             from_model=model,
@@ -78,43 +82,45 @@ class Reembedder:
         )
         if last is None:
             stored = await self._moves.models()
-            return self._first(new, stored)
+            return self._plan_first(new, stored)
         if to_model == last.to_model:
             return last
         if last.finished_at is None:
-            return self._back(new, last)
+            return self._plan_reversal(new, last)
         if model != last.to_model:
-            raise _not_configured(last.to_model, last.to_choice, model)
+            raise _error_not_configured(last.to_model, last.to_choice, model)
         return new
 
-    async def run(self, planned: NewMove | Move | None, embedder: Embedder, progress: Progress) -> Reembedded:
+    async def run(self, planned: NewMove | Move | None, embedder: Embedder, progress: Progress) -> ReembeddingResult:
+        """Run a planned move to its end. ``progress`` is called with the chunks done and the total."""
         if planned is None:
-            return Reembedded(None, 0)
-        await embedder.embed(["does the model answer?"])
+            return ReembeddingResult(None, 0)
+        await embedder.embed(["does the model answer?"])  # fail before anything is recorded
         move = await self._moves.begin(planned) if isinstance(planned, NewMove) else planned
-        await self._set_off(move)
-        chunks = await self._all(move, embedder, progress)
+        await self._announce(move)
+        chunks = await self._move_all(move, embedder, progress)
         await self._moves.finish(move.id, at=self._clock.now())
-        return Reembedded(move, chunks)
+        return ReembeddingResult(move, chunks)
 
-    async def _set_off(self, move: Move) -> None:
+    async def _announce(self, move: Move) -> None:
+        """Wait until running programs know of the move, and until searches that do not know of it have ended."""
         if move.moving_at is None:
             await self._sleep(self._loading_seconds)
             await self._moves.set_off(move.id, at=self._clock.now())
         if move.finished_at is None:
             await self._sleep(self._search_seconds)
 
-    def _first(self, new: NewMove, stored: dict[str, int]) -> NewMove | None:
+    def _plan_first(self, new: NewMove, stored: dict[str, int]) -> NewMove | None:
         if not stored or [*stored] == [new.to_model]:
             return None
         if new.from_model not in stored:
-            raise _not_configured(", ".join(sorted(stored)), ModelChoice.named(min(stored)), new.from_model)
+            raise _error_not_configured(", ".join(sorted(stored)), ModelChoice.named(min(stored)), new.from_model)
         return None if new.to_model == new.from_model else new
 
-    def _back(self, new: NewMove, last: Move) -> NewMove:
-        """A move under way can be taken back. A third model has to wait."""
+    def _plan_reversal(self, new: NewMove, last: Move) -> NewMove:
+        """A move that is under way can be reversed; a move to a third model has to wait for its end."""
         if new.to_model != last.from_model:
-            raise _under_way(last)
+            raise _error_under_way(last)
         return NewMove(
             from_model=last.to_model,
             from_choice=last.to_choice,
@@ -125,33 +131,33 @@ class Reembedder:
             at_once=last.moving_at is not None,
         )
 
-    async def _all(self, move: Move, embedder: Embedder, progress: Progress) -> int:
-        """Group by group, and again where a program that had not noticed yet has added rows of the old model."""
+    async def _move_all(self, move: Move, embedder: Embedder, progress: Progress) -> int:
+        """Move each group, and repeat while programs that have not noticed the move add rows of the old model."""
         done = 0
-        while left := await self._left(move):
-            total = done + sum(left.values())
+        while remaining := await self._count_remaining(move):
+            total = done + sum(remaining.values())
             progress(done, total)
-            for group_id in left:
-                async for moved in self._group(group_id, move, embedder):
+            for group_id in remaining:
+                async for moved in self._move_group(group_id, move, embedder):
                     done += moved
                     progress(min(done, total), total)
         return done
 
-    async def _left(self, move: Move) -> dict[str, int]:
+    async def _count_remaining(self, move: Move) -> dict[str, int]:
         counts = {group_id: await self._moves.left(group_id, move.to_model) for group_id in await self._moves.groups()}
         return {group_id: count for group_id, count in counts.items() if count}
 
-    async def _group(self, group_id: str, move: Move, embedder: Embedder) -> AsyncIterator[int]:
+    async def _move_group(self, group_id: str, move: Move, embedder: Embedder) -> AsyncIterator[int]:
         after: StoredText | None = None
         while texts := await self._moves.texts(group_id, move.to_model, after=after, limit=PAGE):
             vectors = await embedder.embed([text.content for text in texts])
-            made = list(zip(texts, vectors, strict=True))
-            yield await self._moves.put(group_id, move.to_model, made, at=self._clock.now())
+            vectors_of_texts = list(zip(texts, vectors, strict=True))
+            yield await self._moves.put(group_id, move.to_model, vectors_of_texts, at=self._clock.now())
             after = texts[-1]
 
 
-def _agree(named: ModelChoice, recorded: ModelChoice) -> bool:
-    """Whether nothing was named that the move has otherwise."""
+def _is_compatible(named: ModelChoice, recorded: ModelChoice) -> bool:
+    """Whether nothing was named that differs from the record."""
     address = recorded.base_url or ""
     return (
         named.embedder == recorded.embedder
@@ -160,7 +166,7 @@ def _agree(named: ModelChoice, recorded: ModelChoice) -> bool:
     )
 
 
-def _under_way(last: Move) -> InvalidInput:
+def _error_under_way(last: Move) -> InvalidInput:
     return InvalidInput(
         "reembed_under_way",
         field="model",
@@ -171,7 +177,7 @@ def _under_way(last: Move) -> InvalidInput:
     )
 
 
-def _not_configured(stored: str, choice: ModelChoice, configured: str) -> InvalidInput:
+def _error_not_configured(stored: str, choice: ModelChoice, configured: str) -> InvalidInput:
     return InvalidInput(
         "reembed_not_configured", field="model", stored=stored, configured=configured, settings=choice.assignments()
     )

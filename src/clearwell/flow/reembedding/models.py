@@ -1,7 +1,8 @@
-"""While a database moves to another embedding model, each row is found by the query's vector of its own model.
+"""The embedding models in use, and the search of long-term memory while it moves from one model to another.
 
-A row is of the old model or of the new one, and goes from the one to the other once. The old model is therefore asked
-first: a row that is moved between the two searches is found by both, and none is missed.
+During a move each row has a vector of the old model or of the new one, and changes once from the old to the new. The
+old model is therefore searched first: a row that is moved between the two searches is found by both, and none is
+missed.
 """
 
 import asyncio
@@ -12,67 +13,70 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import ModelsMoved, Unavailable
-from clearwell.flow.reembedding.scale import Measure, Scale, equivalent, on_scale, scale_of
+from clearwell.flow.reembedding.scale import Measure, Scale, measure_scale, rescale_fusion, translate_cosine
 from clearwell.ports import Embedder, LongTermSearch, MoveStore, SearchQuery
 from clearwell.records import Found, Memory, ModelChoice, Move
 
-Make = Callable[[ModelChoice], Embedder]
+EmbedderFactory = Callable[[ModelChoice], Embedder]
 log = structlog.get_logger(__name__)
 
 
-class Models:
-    """The configured model and, where the database moves or has moved between it and another, that other one.
+class EmbeddingModels:
+    """The configured model and, during and after a move, the other model of that move.
 
-    Everything but long-term memory goes on with the configured model until the program is started anew.
+    Everything except long-term memory uses the configured model until the program is restarted.
     """
 
-    def __init__(self, embedder: Embedder, moves: MoveStore, make: Make) -> None:
+    def __init__(self, embedder: Embedder, moves: MoveStore, make_embedder: EmbedderFactory) -> None:
         self.embedder = embedder
         self._moves = moves
-        self._make = make
-        self._made: list[Embedder] = []
+        self._make_embedder = make_embedder
+        self._others: list[Embedder] = []
         self._loading: set[asyncio.Task[None]] = set()
         self._move: Move | None = None
 
     @property
     def last_move(self) -> int:
+        """The number of the last known move, which a search must state; 0 if there was none."""
         return 0 if self._move is None else self._move.number
 
     @property
-    def moving(self) -> bool:
+    def is_moving(self) -> bool:
         return self._move is not None and self._move.finished_at is None
 
-    async def follow(self) -> None:
-        """Learn of the last move, and begin to load the other model where rows have or will have its vectors."""
+    async def refresh(self) -> None:
+        """Read the last move, and start to load the other model if rows have its vectors or will have them."""
         self._move = await self._moves.last()
         if self._move is not None:
-            self._get_ready(self._move)
+            self._load_missing(self._move)
 
-    async def loaded(self) -> None:
-        """Wait until the other model is loaded, where there is one."""
+    async def wait_until_loaded(self) -> None:
+        """Wait until the models that ``refresh`` started to load are loaded."""
         if self._loading:
             await asyncio.wait(self._loading)
 
-    def to_read(self) -> list[Embedder]:
-        """The models of which there may be rows, in the order to ask them."""
-        return [self.embedder] if self._move is None else [self._named(name) for name in _stored(self._move)]
+    def list_stored(self) -> list[Embedder]:
+        """The models that stored vectors may belong to, in the order in which they must be searched."""
+        if self._move is None:
+            return [self.embedder]
+        return [self._find_embedder(model) for model in _list_stored_models(self._move)]
 
-    async def to_write(self) -> Embedder:
-        """The model for new rows, asked for anew each time: another process may have begun a move."""
-        await self.follow()
-        return self.to_read()[-1]
+    async def fetch_current(self) -> Embedder:
+        """The model for new rows. Reads the last move each time: another process may have started one."""
+        await self.refresh()
+        return self.list_stored()[-1]
 
     async def close(self) -> None:
-        await self.loaded()
-        for embedder in self._made:
+        await self.wait_until_loaded()
+        for embedder in self._others:
             await embedder.close()
 
-    def _get_ready(self, move: Move) -> None:
+    def _load_missing(self, move: Move) -> None:
         choices = {move.from_model: move.from_choice, move.to_model: move.to_choice}
-        for model in {*_stored(move), move.to_model}:
-            if self._named(model).model != model:
-                self._made.append(self._make(choices[model]))
-                task = asyncio.create_task(self._load(self._made[-1]), name="load the other model")
+        for model in {*_list_stored_models(move), move.to_model}:
+            if self._find_embedder(model).model != model:
+                self._others.append(self._make_embedder(choices[model]))
+                task = asyncio.create_task(self._load(self._others[-1]), name="load the other model")
                 self._loading.add(task)
                 task.add_done_callback(self._loading.discard)
 
@@ -80,28 +84,34 @@ class Models:
         try:
             await embedder.load()
         except Unavailable as error:
-            log.error("the other model cannot be loaded", reason=str(error))
+            log.error("embedding model not loaded", model=embedder.model, reason=str(error))
 
-    def _named(self, model: str) -> Embedder:
-        return next((one for one in self._made if one.model == model), self.embedder)
+    def _find_embedder(self, model: str) -> Embedder:
+        return next((embedder for embedder in self._others if embedder.model == model), self.embedder)
 
 
-class MovingLongTerm:
-    """Long-term memory for askers who know one model: what rows of the other give is put on that one's scale."""
+class MultiModelSearch:
+    """Long-term memory for callers that know one model.
 
-    def __init__(self, longterm: LongTermSearch, models: Models) -> None:
+    Results of rows that belong to the other model are translated to the scale of the caller's model.
+    """
+
+    def __init__(self, longterm: LongTermSearch, models: EmbeddingModels) -> None:
         self._longterm = longterm
         self._models = models
         self._scales: dict[str, Scale] = {}
 
     async def search(self, query: SearchQuery) -> list[Found]:
+        """Search the rows of every stored model. Repeats the search once if a move was started meanwhile."""
         if query.embedding is None or query.text is None:
             return await self._longterm.search(query)
         try:
-            return await self._search(query)
+            if [embedder.model for embedder in self._models.list_stored()] == [query.model]:
+                return await self._longterm.search(replace(query, move=self._models.last_move))
+            return await self._search_all(query)
         except ModelsMoved:
-            await self._models.follow()
-            return await self._search(query)
+            await self._models.refresh()
+            return await self._search_all(query)
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         return await self._longterm.get(group_id, ids, agent_id=agent_id)
@@ -109,59 +119,63 @@ class MovingLongTerm:
     async def ping(self) -> None:
         await self._longterm.ping()
 
-    async def _search(self, query: SearchQuery) -> list[Found]:
-        models = self._models.to_read()
-        if len(models) == 1:
-            return await self._one(query, models[0])
-        found = [one for embedder in models for one in await self._one(query, embedder)]
-        found.sort(key=lambda one: (-_order(one), one.memory.id, one.memory.chunk_no))
+    async def _search_all(self, query: SearchQuery) -> list[Found]:
+        """Search by each stored model in turn, and return the best chunk of each memory."""
+        query = replace(query, move=self._models.last_move)
+        embedders = self._models.list_stored()
+        chunks: list[Found] = []
+        for embedder in embedders:
+            is_own = embedder.model == query.model
+            chunks += await self._longterm.search(query) if is_own else await self._search_by_other(query, embedder)
+        if len(embedders) == 1:
+            return chunks
+        chunks.sort(key=lambda chunk: (-_rank_of(chunk), chunk.memory.id, chunk.memory.chunk_no))
         best: dict[UUID, Found] = {}
-        for one in found:
-            best.setdefault(one.memory.id, one)
+        for chunk in chunks:
+            best.setdefault(chunk.memory.id, chunk)
         return list(best.values())[: query.limit]
 
-    async def _one(self, query: SearchQuery, embedder: Embedder) -> list[Found]:
-        query = replace(query, move=self._models.last_move)
-        if embedder.model == query.model:
-            return await self._longterm.search(query)
-        return await self._by_other(query, embedder)
-
-    async def _by_other(self, query: SearchQuery, other: Embedder) -> list[Found]:
+    async def _search_by_other(self, query: SearchQuery, other: Embedder) -> list[Found]:
         (vector,) = await other.embed([query.text or ""])
-        asker, its = self._scale(self._models.embedder), self._scale(other)
-        fusion, shift = on_scale(query.fusion, asker, its)
-        found = await self._longterm.search(replace(query, embedding=vector, model=other.model, fusion=fusion))
-        reading: Measure = "similarity" if query.asked is None else "relevance"
+        own_scale, other_scale = self._scale_of(self._models.embedder), self._scale_of(other)
+        fusion, shift = rescale_fusion(query.fusion, own_scale, other_scale)
+        chunks = await self._longterm.search(replace(query, embedding=vector, model=other.model, fusion=fusion))
+        measure: Measure = "similarity" if query.asked is None else "relevance"
         return [
             replace(
-                one,
-                similarity=None if one.similarity is None else equivalent(one.similarity, its, asker, reading),
-                rank=None if one.rank is None else one.rank + shift,
-                parts=None if one.parts is None else replace(one.parts, dense=one.parts.dense + shift),
+                chunk,
+                similarity=None
+                if chunk.similarity is None
+                else translate_cosine(chunk.similarity, other_scale, own_scale, measure),
+                rank=None if chunk.rank is None else chunk.rank + shift,
+                parts=None if chunk.parts is None else replace(chunk.parts, dense=chunk.parts.dense + shift),
             )
-            for one in found
+            for chunk in chunks
         ]
 
-    def _scale(self, embedder: Embedder) -> Scale:
+    def _scale_of(self, embedder: Embedder) -> Scale:
         if embedder.model not in self._scales:
-            self._scales[embedder.model] = scale_of(embedder)
+            self._scales[embedder.model] = measure_scale(embedder)
         return self._scales[embedder.model]
 
 
-def startable(stored: Mapping[str, int], move: Move | None) -> dict[str, ModelChoice]:
-    """The models that a program may be started with, by the names of their vectors. A move has two."""
+def list_startable(stored: Mapping[str, int], move: Move | None) -> dict[str, ModelChoice]:
+    """The models that a program may be configured with, by the names stored with their vectors.
+
+    While a move is unfinished there are two. ``stored`` are the models that vectors were ever stored with.
+    """
     if move is None:
         return {name: ModelChoice.named(name) for name in sorted(stored)}
-    to = {move.to_model: move.to_choice}
-    return to if move.finished_at is not None else {move.from_model: move.from_choice, **to}
+    target = {move.to_model: move.to_choice}
+    return target if move.finished_at is not None else {move.from_model: move.from_choice, **target}
 
 
-def _stored(move: Move) -> list[str]:
-    """The models of which there may be rows, in the order in which rows go from one to the other."""
+def _list_stored_models(move: Move) -> list[str]:
+    """The models that rows may belong to, in the order in which rows change from one to the other."""
     if move.finished_at is not None:
         return [move.to_model]
     return [move.from_model] if move.moving_at is None else [move.from_model, move.to_model]
 
 
-def _order(one: Found) -> float:
-    return (one.similarity or 0.0) if one.rank is None else one.rank
+def _rank_of(chunk: Found) -> float:
+    return (chunk.similarity or 0.0) if chunk.rank is None else chunk.rank

@@ -1,4 +1,4 @@
-"""The scales of two embedders: a cosine of one, read as the other would say it."""
+"""The scales of embedding models: a cosine of one model, translated to the cosine of another that means the same."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -8,25 +8,31 @@ import numpy.typing as npt
 
 from clearwell.ports import Embedder, Fusion
 
-NARROWEST = 0.05
+NARROWEST_SPAN = 0.05
 GRID = np.linspace(-1.0, 1.0, 401)
 Measure = Literal["relevance", "similarity"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What an embedder reads at each cosine, and between which cosines its relevance rises."""
+    """The relevance and similarity that a model gives to each cosine of ``GRID``.
+
+    Relevance rises from 0 to its maximum between the cosines ``low`` and ``high``.
+    """
 
     low: float
     high: float
     curves: dict[Measure, npt.NDArray[np.float64]]
 
-    def along(self, cosine: float, other: "Scale") -> float:
-        """The place in this span that the cosine has in the other's."""
+    def map_linearly(self, cosine: float, other: "Scale") -> float:
+        """The cosine that has the same place in this span as the given one has in the other's."""
         return self.low + (cosine - other.low) * (self.high - self.low) / (other.high - other.low)
 
-    def at(self, value: float, measure: Measure, *, otherwise: float) -> float:
-        """Where this value is read; beyond the ends, where the curve is flat, rather ``otherwise``."""
+    def find_cosine(self, value: float, measure: Measure, *, otherwise: float) -> float:
+        """The cosine at which the measure has this value.
+
+        At the ends, where the curve is flat and many cosines have it, the one nearest to ``otherwise``.
+        """
         curve = self.curves[measure]
         if value <= curve[0]:
             return float(max(-1.0, min(otherwise, GRID[np.searchsorted(curve, curve[0], side="right") - 1])))
@@ -36,22 +42,23 @@ class Scale:
         return float(np.interp(value, curve[after - 1 : after + 1], GRID[after - 1 : after + 1]))
 
 
-def scale_of(embedder: Embedder) -> Scale:
+def measure_scale(embedder: Embedder) -> Scale:
+    """Sample the calibration of a model."""
     relevance = np.array([embedder.relevance(float(cosine)) for cosine in GRID])
     similarity = np.array([embedder.similarity(float(cosine)) for cosine in GRID])
     zero = np.flatnonzero(relevance <= 0)
     low = float(GRID[zero[-1]]) if zero.size else 0.0
     high = float(GRID[np.flatnonzero(relevance >= relevance.max())[0]])
-    return Scale(low, max(high, low + NARROWEST), {"relevance": relevance, "similarity": similarity})
+    return Scale(low, max(high, low + NARROWEST_SPAN), {"relevance": relevance, "similarity": similarity})
 
 
-def on_scale(fusion: Fusion, asker: Scale, other: Scale) -> tuple[Fusion, float]:
-    """The asker's weights for the other's cosines, and what is added to a rank so that both count from one zero."""
-    dense = fusion.dense * (asker.high - asker.low) / (other.high - other.low)
-    return replace(fusion, dense=dense), fusion.dense * asker.low - dense * other.low
+def rescale_fusion(fusion: Fusion, own: Scale, other: Scale) -> tuple[Fusion, float]:
+    """The fusion weights for cosines of the other model, and what to add to its ranks so that both start at zero."""
+    dense = fusion.dense * (own.high - own.low) / (other.high - other.low)
+    return replace(fusion, dense=dense), fusion.dense * own.low - dense * other.low
 
 
-def equivalent(cosine: float, other: Scale, asker: Scale, measure: Measure) -> float:
-    """The cosine at which the asker reads what the other reads at this one."""
+def translate_cosine(cosine: float, other: Scale, own: Scale, measure: Measure) -> float:
+    """The cosine of the own model that has the same measure as this cosine of the other model."""
     value = float(np.interp(cosine, GRID, other.curves[measure]))
-    return asker.at(value, measure, otherwise=asker.along(cosine, other))
+    return own.find_cosine(value, measure, otherwise=own.map_linearly(cosine, other))

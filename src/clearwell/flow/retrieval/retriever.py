@@ -13,7 +13,7 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
-from clearwell.flow.reembedding.scale import scale_of
+from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval.bm25 import asked, shares
 from clearwell.flow.retrieval.items import Items
 from clearwell.flow.retrieval.metadata_filters import meets
@@ -140,7 +140,7 @@ class Retriever:
 
 def fusion_for(embedder: Embedder, settings: Settings) -> Fusion:
     """The weights, with that of the vectors put on the embedder's own scale: from where relevance leaves 0 to its 1."""
-    scale = scale_of(embedder)
+    scale = measure_scale(embedder)
     return Fusion(
         dense=settings.fusion_dense / (scale.high - scale.low),
         lexical=settings.fusion_lexical,

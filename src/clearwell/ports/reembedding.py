@@ -1,4 +1,4 @@
-"""Moving long-term memory to another embedding model."""
+"""The move of long-term memory to another embedding model."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,18 +8,18 @@ from clearwell.records import Move, NewMove, StoredText, Vector
 
 
 class MoveStore(Protocol):
-    """The record of moves, and the rows that are moved. Nothing here can change what a memory says."""
+    """The record of moves, and the vectors of the rows that move. Nothing here can change a memory's content."""
 
     async def last(self) -> Move | None:
-        """The move that was begun last, finished or not."""
+        """The move that was started last, finished or not."""
         ...
 
     async def begin(self, move: NewMove) -> Move:
-        """Record a move. One that was not finished is given up for it."""
+        """Record a new move. An unfinished one is ended by it."""
         ...
 
     async def set_off(self, move_id: int, *, at: datetime) -> None:
-        """From now on there may be vectors of both models."""
+        """Record that from now on there may be vectors of both models."""
         ...
 
     async def finish(self, move_id: int, *, at: datetime) -> None: ...
@@ -33,13 +33,13 @@ class MoveStore(Protocol):
         ...
 
     async def left(self, group_id: str, model: str) -> int:
-        """How many chunks of the group have a vector of another model, those no longer valid included."""
+        """How many chunks of the group have a vector of another model, invalid chunks included."""
         ...
 
     async def texts(self, group_id: str, model: str, *, after: StoredText | None, limit: int) -> list[StoredText]:
-        """The next chunks with a vector of another model, in one order."""
+        """The next chunks with a vector of another model, in a fixed order."""
         ...
 
     async def put(self, group_id: str, model: str, made: Sequence[tuple[StoredText, Vector]], *, at: datetime) -> int:
-        """Give these chunks their vectors of this model, all or none; how many were still there."""
+        """Store vectors of this model for these chunks, all or none; returns how many chunks still exist."""
         ...

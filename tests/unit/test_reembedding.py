@@ -1,4 +1,4 @@
-"""Two models at once: their scales, who is asked, and which move is made."""
+"""Two embedding models at once: their scales, the search by both, and the move from one to the other."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -8,8 +8,8 @@ import pytest
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput
 from clearwell.flow.reembedding.migration import Reembedder
-from clearwell.flow.reembedding.models import Models, MovingLongTerm
-from clearwell.flow.reembedding.scale import equivalent, on_scale, scale_of
+from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
+from clearwell.flow.reembedding.scale import measure_scale, rescale_fusion, translate_cosine
 from clearwell.flow.retrieval.bm25 import Bm25, asked
 from clearwell.models.calibration import calibration_of
 from clearwell.ports import Fusion, SearchQuery
@@ -56,20 +56,20 @@ def models() -> tuple[Tilted, Tilted]:
 @pytest.mark.parametrize("cosine", np.linspace(-1, 1, 41))
 def test_a_cosine_on_the_other_scale_is_read_alike(cosine: float) -> None:
     old, new = models()
-    there = equivalent(float(cosine), scale_of(new), scale_of(old), "relevance")
+    there = translate_cosine(float(cosine), measure_scale(new), measure_scale(old), "relevance")
     assert -1 <= there <= 1
     assert old.relevance(there) == pytest.approx(new.relevance(float(cosine)), abs=0.02)
 
 
 def test_the_order_stays_on_the_other_scale() -> None:
-    old, new = (scale_of(one) for one in models())
-    read = [equivalent(float(cosine), new, old, "similarity") for cosine in np.linspace(-1, 1, 200)]
+    old, new = (measure_scale(one) for one in models())
+    read = [translate_cosine(float(cosine), new, old, "similarity") for cosine in np.linspace(-1, 1, 200)]
     assert read == sorted(read)
 
 
 def test_ranks_of_both_models_begin_and_end_alike() -> None:
-    old, new = (scale_of(one) for one in models())
-    fusion, shift = on_scale(Fusion(), old, new)
+    old, new = (measure_scale(one) for one in models())
+    fusion, shift = rescale_fusion(Fusion(), old, new)
     assert fusion.dense * new.low + shift == pytest.approx(Fusion().dense * old.low)
     assert fusion.dense * new.high + shift == pytest.approx(Fusion().dense * old.high)
 
@@ -81,8 +81,8 @@ class Ground:
         self.old, self.new = models()
         self.longterm = MemoryLongTerm(Bm25())
         self.moves = MemoryMoves(self.longterm)
-        self.models = Models(self.old, self.moves, lambda choice: self.new if choice == NEW else self.old)
-        self.search = MovingLongTerm(self.longterm, self.models)
+        self.models = EmbeddingModels(self.old, self.moves, lambda choice: self.new if choice == NEW else self.old)
+        self.search = MultiModelSearch(self.longterm, self.models)
         self.slept: list[float] = []
         self.reembedding = Reembedder(self.moves, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep)
 
@@ -114,7 +114,7 @@ async def test_nothing_is_missing_at_any_step_of_a_move(words: bool) -> None:
     seen: list[list[int]] = [await ground.found(4, words=words)]
     begun = await ground.moves.begin(await _new(ground))
     seen.append(await ground.found(4, words=words))
-    await ground.models.loaded()
+    await ground.models.wait_until_loaded()
     assert ground.new.loads == 1, "it is loaded before rows move"
     await ground.moves.set_off(begun.id, at=START)
     while page := await ground.moves.texts("g", "n", after=None, limit=2):
@@ -122,10 +122,10 @@ async def test_nothing_is_missing_at_any_step_of_a_move(words: bool) -> None:
         await ground.moves.put("g", "n", list(zip(page, vectors, strict=True)), at=START)
         seen.append(await ground.found(4, words=words))
     await ground.moves.finish(begun.id, at=START)
-    await ground.models.follow()
+    await ground.models.refresh()
     seen.append(await ground.found(4, words=words))
     assert all(sorted(one) == [1, 2, 3, 4, 5, 6] and one[0] == 4 for one in seen)
-    assert (await ground.models.to_write()).model == "n"
+    assert (await ground.models.fetch_current()).model == "n"
     await ground.models.close()
 
 
@@ -166,21 +166,23 @@ async def test_a_move_is_resumed_at_its_own_address_and_with_its_own_dimensions(
     ground = Ground()
     await ground.fill()
     to = ModelChoice(embedder="openai", model="fake-emb", base_url="http://x/v1", dimensions=256)
-    assert await ground.reembedding.known(ModelChoice(embedder="openai", model="fake-emb")) != to
+    assert await ground.reembedding.complete_choice(ModelChoice(embedder="openai", model="fake-emb")) != to
     planned = await ground.reembedding.plan(("m", OLD), (to.stored_name, to), by="ann")
     assert isinstance(planned, NewMove)
     begun = await ground.moves.begin(planned)
     for named in ("fake-emb", "fake-emb@256"):
-        assert await ground.reembedding.known(ModelChoice(embedder="openai", model=named)) == to
-    assert await ground.reembedding.known(replace(to, base_url="http://x/v1/")) == to
-    assert await ground.reembedding.known(OLD) == OLD
+        assert await ground.reembedding.complete_choice(ModelChoice(embedder="openai", model=named)) == to
+    assert await ground.reembedding.complete_choice(replace(to, base_url="http://x/v1/")) == to
+    assert await ground.reembedding.complete_choice(OLD) == OLD
     finish = "clearwell reembed --model fake-emb --base-url http://x/v1 --dimensions 256"
     for other in (replace(to, base_url="http://y/v1"), replace(to, dimensions=128)):
         with pytest.raises(InvalidInput) as caught:
-            await ground.reembedding.known(other)
+            await ground.reembedding.complete_choice(other)
         assert f"({finish})" in str(caught.value)
     await ground.moves.finish(begun.id, at=START)
-    assert await ground.reembedding.known(replace(to, base_url="http://y/v1")) == replace(to, base_url="http://y/v1")
+    assert await ground.reembedding.complete_choice(replace(to, base_url="http://y/v1")) == replace(
+        to, base_url="http://y/v1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ async def test_parts_and_rank_are_on_one_scale_while_two_models_are_live() -> No
     ground = Ground()
     await ground.fill()
     await ground.reembedding.run(await ground.plan(), ground.new, lambda *_: None)
-    await ground.models.follow()
+    await ground.models.refresh()
     (vector,) = await ground.old.embed(["memory 4"])
     asked_for = SearchQuery(
         group_id="g", embedding=vector, model="m", limit=6, text="memory 4", asked=asked("memory 4")
@@ -231,5 +233,5 @@ async def test_another_model_that_cannot_be_loaded_stops_nobody() -> None:
     ground.new.works = False
     await ground.moves.begin(await _new(ground))
     assert len(await ground.found(4, words=True)) == 6
-    await ground.models.loaded()
+    await ground.models.wait_until_loaded()
     assert len(await ground.found(4, words=True)) == 6

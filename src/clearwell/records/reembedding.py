@@ -22,7 +22,7 @@ class ModelChoice:
 
     @classmethod
     def named(cls, stored: str) -> "ModelChoice":
-        """What the name that vectors are stored with tells: not the address."""
+        """The choice that a stored model name describes. The name does not contain the address."""
         if stored == OFFLINE_MODEL:
             return cls(embedder="offline", model=OFFLINE_MODEL)
         model, _, dimensions = stored.rpartition("@")
@@ -36,7 +36,7 @@ class ModelChoice:
         return self.model if self.dimensions is None else f"{self.model}@{self.dimensions}"
 
     def settings(self) -> dict[str, str]:
-        """What makes this the configured model."""
+        """The environment variables that configure this model."""
         if self.embedder == "offline":
             return {"CLEARWELL_EMBEDDER": "offline"}
         named = {
@@ -48,11 +48,11 @@ class ModelChoice:
         return {name: value for name, value in named.items() if value}
 
     def assignments(self) -> str:
-        """The same for a message, as a shell takes it."""
+        """The same variables as shell assignments, for a message."""
         return " ".join(f"{name}={shlex.quote(value)}" for name, value in self.settings().items())
 
     def command(self) -> str:
-        """What moves a database to it."""
+        """The command that moves a database to this model."""
         words = ["clearwell", "reembed", "--model", "offline" if self.embedder == "offline" else self.model]
         if self.base_url is not None:
             words += ["--base-url", self.base_url]
@@ -83,9 +83,9 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMove:
-    """A move that somebody wants. ``from_model`` and ``to_model`` are the names that vectors are stored with.
+    """A move to be started. ``from_model`` and ``to_model`` are the names that are stored with vectors.
 
-    ``at_once``: there are vectors of both models already.
+    ``at_once``: there are vectors of both models already, so rows may move at once.
     """
 
     from_model: str
@@ -99,8 +99,11 @@ class NewMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A move that was begun. Between ``moving_at`` and ``finished_at`` some rows have a vector of the one model and
-    some of the other; before, all are still of the one."""
+    """A move that was started.
+
+    Before ``moving_at`` all rows have a vector of the old model; between ``moving_at`` and ``finished_at`` some have
+    one of the new model already.
+    """
 
     id: int
     from_model: str
@@ -112,13 +115,13 @@ class Move:
 
     @property
     def number(self) -> int:
-        """Which move it is and how far: a search that knows of an earlier number may miss rows."""
+        """The move and its phase as one number: a search that knows only an earlier number may miss rows."""
         return 2 * self.id + (self.moving_at is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A chunk whose vector is to be made anew."""
+    """A chunk that needs a vector of the new model."""
 
     id: UUID
     chunk_no: int
