@@ -19,9 +19,8 @@ from clearwell.flow.retrieval.bm25 import asked
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
 from clearwell.stores.postgres import PostgresLongTerm
-from clearwell.stores.postgres.longterm import SPARE_CHUNKS
+from clearwell.stores.postgres.longterm import SPARE_CHUNKS, filter_params, word_params
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.searching import asked_params, where_params
 
 STEPS = (500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000)
 OTHERS = (0, 20_000, 60_000, 100_000)
@@ -237,8 +236,8 @@ async def _with_words(store: LongTermSearch, lexicon: list[str], bare: Any, grou
             "model": one.model,
             "agent_id": None,
             "limit": TOP + SPARE_CHUNKS,
-            **asked_params(one, TOP + SPARE_CHUNKS),
-            **where_params(one.where),
+            **word_params(one, TOP + SPARE_CHUNKS),
+            **filter_params(one.where),
         }
         rows = await (await bare.execute(query("search_with_words"), params)).fetchall()
         expected = {row["id"] for row in rows[:TOP]}

@@ -13,7 +13,7 @@ from clearwell.app import Clearwell, SystemClock, TimeOrderedIds
 from clearwell.flow.capture.recorder import CaptureRecorder
 from clearwell.records import NewCapture, Principal
 from clearwell.servers import Servers
-from clearwell.stores.postgres.captures import capture_params
+from clearwell.stores.postgres.quarantine import capture_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.valkey import open_client
 

@@ -1,6 +1,6 @@
 """The named statements as the server gets them."""
 
-from clearwell.stores.postgres.exchange import parse_placeholders
+from clearwell.stores.postgres.connection import parse_placeholders
 from clearwell.stores.postgres.queries import queries
 
 

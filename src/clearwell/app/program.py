@@ -22,7 +22,7 @@ from clearwell.records import ModelChoice
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
-from clearwell.stores.postgres import GroupIndexes, LargeGroups, PostgresKeys, PostgresMoves
+from clearwell.stores.postgres import GroupIndexBuilder, IndexedGroups, PostgresKeys, PostgresReembeddings
 
 log = structlog.get_logger(__name__)
 
@@ -106,7 +106,7 @@ async def open_reembedding(
     """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
     async with open_postgres(settings, database_url) as database:
         yield Reembedder(
-            PostgresMoves(database),
+            PostgresReembeddings(database),
             SystemClock(),
             loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
             search_seconds=settings.retrieve_timeout_seconds,
@@ -114,12 +114,12 @@ async def open_reembedding(
 
 
 @asynccontextmanager
-async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexes, str]]:
+async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexBuilder, str]]:
     """The indexes of large groups alone, and the model that they are for."""
     async with open_postgres(settings, database_url) as database:
-        move = await PostgresMoves(database).last()
+        move = await PostgresReembeddings(database).last()
         model = make_embedder(settings).model if move is None else move.to_model
-        yield GroupIndexes(database, LargeGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
+        yield GroupIndexBuilder(database, IndexedGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
 
 
 async def _loaded(embedder: Embedder) -> None:

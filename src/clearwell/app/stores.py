@@ -12,8 +12,8 @@ from clearwell.ports import BackOff, Clock, Ids, Stores
 from clearwell.settings import Settings
 from clearwell.stores.postgres import (
     Database,
-    GroupIndexes,
-    LargeGroups,
+    GroupIndexBuilder,
+    IndexedGroups,
     PostgresAdmissions,
     PostgresAudit,
     PostgresCaptures,
@@ -27,8 +27,8 @@ from clearwell.stores.postgres import (
     PostgresKeys,
     PostgresLexicalIndex,
     PostgresLongTerm,
-    PostgresMoves,
     PostgresQuarantine,
+    PostgresReembeddings,
     PostgresReview,
     PostgresTombstones,
     Role,
@@ -36,7 +36,7 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyBeats, ValkeyRecalls, ValkeyWorking, open_client
+from clearwell.stores.valkey import ValkeyHeartbeats, ValkeyRecalls, ValkeyWorking, open_client
 
 
 @asynccontextmanager
@@ -52,18 +52,18 @@ async def open_stores(
             redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds
         )
         stack.push_async_callback(client.aclose)
-        large = LargeGroups(database)
-        stack.push_async_callback(large.close)
+        indexed = IndexedGroups(database)
+        stack.push_async_callback(indexed.close)
         # The first search must already know which groups have indexes.
-        await large.look()
-        yield make_stores(settings, database, client, large, jobs, clock, ids)
+        await indexed.refresh()
+        yield make_stores(settings, database, client, indexed, jobs, clock, ids)
 
 
 def make_stores(
     settings: Settings,
     database: Database,
     client: redis.Redis,
-    large: LargeGroups,
+    indexed: IndexedGroups,
     jobs: PostgresJobs,
     clock: Clock,
     ids: Ids,
@@ -76,9 +76,9 @@ def make_stores(
         working=ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes),
         recalls=ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)),
         tombstones=PostgresTombstones(database),
-        longterm=PostgresLongTerm(database, large=large),
-        longterm_for_worker=PostgresLongTerm(database, Role.WORKER, large=large),
-        longterm_for_reviewer=PostgresLongTerm(database, Role.REVIEWER, large=large),
+        longterm=PostgresLongTerm(database, indexed=indexed),
+        longterm_for_worker=PostgresLongTerm(database, Role.WORKER, indexed=indexed),
+        longterm_for_reviewer=PostgresLongTerm(database, Role.REVIEWER, indexed=indexed),
         digests=PostgresDigests(database),
         digest_runs=PostgresDigestRuns(database),
         digest_material=PostgresDigestMaterial(database),
@@ -89,10 +89,10 @@ def make_stores(
         keys=PostgresKeys(database),
         audit=PostgresAudit(database),
         idempotency=PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours)),
-        moves=PostgresMoves(database),
+        moves=PostgresReembeddings(database),
         lexical_index=PostgresLexicalIndex(database, Bm25()),
-        vector_indexes=GroupIndexes(database, large, clock, rows=settings.exact_scan_rows),
-        heartbeats=ValkeyBeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
+        vector_indexes=GroupIndexBuilder(database, indexed, clock, rows=settings.exact_scan_rows),
+        heartbeats=ValkeyHeartbeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
     )
 
 

@@ -12,18 +12,18 @@ from clearwell.ports import SearchQuery
 from clearwell.records import IndexChanges, Memory, Promotion, Vector
 from clearwell.stores.postgres import (
     Database,
-    GroupIndexes,
-    LargeGroups,
+    GroupIndexBuilder,
+    IndexedGroups,
     PostgresDecisions,
     PostgresLongTerm,
     Role,
     open_database,
 )
-from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.large import search_by_index
+from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.group_indexes import search_by_index
+from clearwell.stores.postgres.longterm import filter_params, word_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import to_column
-from clearwell.stores.postgres.searching import asked_params, where_params
 from clearwell.testing import ManualClock
 from tests.conftest import with_login
 from tests.contract.ports import promotion
@@ -75,13 +75,13 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def large(database: Database) -> LargeGroups:
-    return LargeGroups(database)
+def large(database: Database) -> IndexedGroups:
+    return IndexedGroups(database)
 
 
 @pytest.fixture
-def indexes(database: Database, large: LargeGroups) -> GroupIndexes:
-    return GroupIndexes(database, large, ManualClock(), rows=ROWS)
+def indexes(database: Database, large: IndexedGroups) -> GroupIndexBuilder:
+    return GroupIndexBuilder(database, large, ManualClock(), rows=ROWS)
 
 
 async def fill(database: Database, group_id: str, count: int, *, first: int = 0) -> None:
@@ -104,7 +104,7 @@ def names(url: str) -> list[str]:
 
 
 async def test_only_a_large_group_gets_indexes_and_loses_them_when_it_shrinks(
-    database: Database, indexes: GroupIndexes, database_url: str
+    database: Database, indexes: GroupIndexBuilder, database_url: str
 ) -> None:
     await fill(database, HOSTILE, LARGE)
     await fill(database, "small", 20, first=1000)
@@ -120,7 +120,7 @@ async def test_only_a_large_group_gets_indexes_and_loses_them_when_it_shrinks(
 
 
 async def test_a_build_that_was_killed_is_begun_again(
-    database: Database, indexes: GroupIndexes, database_url: str
+    database: Database, indexes: GroupIndexBuilder, database_url: str
 ) -> None:
     await fill(database, "g", LARGE)
     await indexes.maintain("m")
@@ -134,7 +134,7 @@ async def test_a_build_that_was_killed_is_begun_again(
     assert names(database_url) == built
 
 
-async def test_one_process_builds_at_a_time(database: Database, indexes: GroupIndexes, database_url: str) -> None:
+async def test_one_process_builds_at_a_time(database: Database, indexes: GroupIndexBuilder, database_url: str) -> None:
     await fill(database, "g", LARGE)
     with psycopg.connect(database_url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(hashtextextended('clearwell:indexes', 0))")
@@ -157,7 +157,7 @@ async def test_a_login_that_owns_nothing_builds_nothing_and_says_so(database: Da
         prepare=True,
     )
     try:
-        changes = await GroupIndexes(plain, LargeGroups(plain), ManualClock(), rows=ROWS).maintain("m")
+        changes = await GroupIndexBuilder(plain, IndexedGroups(plain), ManualClock(), rows=ROWS).maintain("m")
         assert changes == IndexChanges(not_owner=True)
     finally:
         await plain.close()
@@ -168,11 +168,11 @@ async def test_a_login_that_owns_nothing_builds_nothing_and_says_so(database: Da
 
 @pytest.mark.parametrize("text", [None, "What did Ann say of the lantern in the meadow at 17?", "apple 33 44"])
 async def test_the_same_is_found_by_the_indexes(
-    database: Database, large: LargeGroups, indexes: GroupIndexes, text: str | None
+    database: Database, large: IndexedGroups, indexes: GroupIndexBuilder, text: str | None
 ) -> None:
     await fill(database, "g", LARGE)
     await indexes.maintain("m")
-    exact, by_index = PostgresLongTerm(database), PostgresLongTerm(database, large=large)
+    exact, by_index = PostgresLongTerm(database), PostgresLongTerm(database, indexed=large)
     for vector in vectors(12, seed=5):
         query = wanted("g", vector, text)
         expected, found = await exact.search(query), await by_index.search(query)
@@ -181,14 +181,14 @@ async def test_the_same_is_found_by_the_indexes(
 
 
 async def test_what_is_promoted_later_is_found_and_what_is_no_longer_valid_is_not(
-    database: Database, large: LargeGroups, indexes: GroupIndexes, database_url: str
+    database: Database, large: IndexedGroups, indexes: GroupIndexBuilder, database_url: str
 ) -> None:
     await fill(database, "g", LARGE)
     await indexes.maintain("m")
     await fill(database, "g", 30, first=2000)
     later = memories("g", 30, first=2000)[3][1][0]
     assert later.embedding is not None
-    search, query = PostgresLongTerm(database, large=large), wanted("g", later.embedding, later.content)
+    search, query = PostgresLongTerm(database, indexed=large), wanted("g", later.embedding, later.content)
     assert (await search.search(query))[0].memory.id == later.id
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute("UPDATE memories SET valid_to = now() WHERE id = %s", (later.id,))
@@ -198,7 +198,7 @@ async def test_what_is_promoted_later_is_found_and_what_is_no_longer_valid_is_no
 
 
 async def test_another_group_is_not_reached_through_the_indexes(
-    database: Database, large: LargeGroups, indexes: GroupIndexes
+    database: Database, large: IndexedGroups, indexes: GroupIndexBuilder
 ) -> None:
     await fill(database, "g", LARGE)
     await fill(database, "h", LARGE, first=5000)
@@ -208,19 +208,19 @@ async def test_another_group_is_not_reached_through_the_indexes(
     assert (await database.run(Role.AGENT, "g", look, {"terms": terms}))[0]["places"] == LARGE
     assert (await database.run(Role.AGENT, "", look, {"terms": terms}))[0]["places"] == 0
     (vector,) = vectors(1, seed=3)
-    found = await PostgresLongTerm(database, large=large).search(wanted("h", vector, " ".join(WORDS)))
+    found = await PostgresLongTerm(database, indexed=large).search(wanted("h", vector, " ".join(WORDS)))
     assert {one.memory.group_id for one in found} == {"h"}
 
 
 async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
-    database: Database, indexes: GroupIndexes
+    database: Database, indexes: GroupIndexBuilder
 ) -> None:
     await fill(database, HOSTILE, LARGE)
     await indexes.maintain("m")
     (vector,) = vectors(1, seed=3)
     asking = wanted(HOSTILE, vector, "lantern meadow")
     params = {"group_id": HOSTILE, "embedding": to_column(vector), "model": "m", "agent_id": None, "limit": 13}
-    worded = params | asked_params(asking, 13) | where_params(asking.where)
+    worded = params | word_params(asking, 13) | filter_params(asking.where)
     large, large_with_words, exact, exact_with_words = [
         await plan(database, statements)
         for statements in (
@@ -237,7 +237,7 @@ async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
 
 
 async def test_words_are_found_by_the_inverted_index_and_not_by_reading_rows(
-    database: Database, indexes: GroupIndexes, database_url: str
+    database: Database, indexes: GroupIndexBuilder, database_url: str
 ) -> None:
     await fill(database, HOSTILE, LARGE)
     await indexes.maintain("m")

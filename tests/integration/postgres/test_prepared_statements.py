@@ -8,7 +8,7 @@ import pytest
 from psycopg import pq
 
 from clearwell.stores.postgres import Database, open_database
-from clearwell.stores.postgres.exchange import MOST_PREPARED, parse_placeholders
+from clearwell.stores.postgres.connection import MOST_PREPARED, parse_placeholders
 from clearwell.stores.postgres.queries import queries
 
 PREPARED = "SELECT name, parameter_types::text[] AS types, statement FROM pg_prepared_statements"

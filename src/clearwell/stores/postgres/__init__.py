@@ -1,29 +1,27 @@
 """PostgreSQL with pgvector: quarantine, long-term memory, keys and the audit trail."""
 
 from clearwell.stores.postgres.admissions import PostgresAdmissions
-from clearwell.stores.postgres.captures import PostgresCaptures
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
 from clearwell.stores.postgres.decisions import PostgresDecisions
+from clearwell.stores.postgres.digest_material import PostgresDigestMaterial
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
+from clearwell.stores.postgres.group_indexes import GroupIndexBuilder, IndexedGroups
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
-from clearwell.stores.postgres.indexing import GroupIndexes
 from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
-from clearwell.stores.postgres.large import LargeGroups
 from clearwell.stores.postgres.longterm import PostgresLongTerm
-from clearwell.stores.postgres.material import PostgresDigestMaterial
-from clearwell.stores.postgres.migrate import migrate, migrations, require_schema
-from clearwell.stores.postgres.moves import PostgresMoves
-from clearwell.stores.postgres.quarantine import PostgresQuarantine
+from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine
+from clearwell.stores.postgres.reembeddings import PostgresReembeddings
 from clearwell.stores.postgres.review import PostgresReview
+from clearwell.stores.postgres.schema import migrate, migrations, require_schema
 from clearwell.stores.postgres.tombstones import PostgresTombstones
 from clearwell.stores.postgres.words import PostgresLexicalIndex
 
 __all__ = [
     "Database",
-    "GroupIndexes",
-    "LargeGroups",
+    "GroupIndexBuilder",
+    "IndexedGroups",
     "PostgresAdmissions",
     "PostgresAudit",
     "PostgresCaptures",
@@ -37,8 +35,8 @@ __all__ = [
     "PostgresKeys",
     "PostgresLexicalIndex",
     "PostgresLongTerm",
-    "PostgresMoves",
     "PostgresQuarantine",
+    "PostgresReembeddings",
     "PostgresReview",
     "PostgresTombstones",
     "Role",

@@ -21,8 +21,8 @@ from clearwell.records import (
     Verdict,
     WorkingEntry,
 )
+from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Exchange, Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
 from clearwell.stores.postgres.tombstones import lookup_result, lookup_statements
@@ -178,7 +178,7 @@ class PostgresAdmissions:
 class PostgresAdmissionBatch:
     """Alone in the group until the transaction ends."""
 
-    def __init__(self, transaction: Exchange, group_id: str, pending: frozenset[UUID]) -> None:
+    def __init__(self, transaction: StatementRunner, group_id: str, pending: frozenset[UUID]) -> None:
         self._transaction = transaction
         self._group_id = group_id
         self.pending = pending

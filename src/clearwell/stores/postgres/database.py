@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
-from clearwell.stores.postgres.exchange import Connection, Exchange, Params, Statement
+from clearwell.stores.postgres.connection import Connection, Params, Statement, StatementRunner
 from clearwell.stores.postgres.queries import query
 
 
@@ -82,21 +82,21 @@ class Database:
         """Several statements in one round trip and one transaction: all or nothing."""
         entry = [] if role is None else [(query("enter"), {"role": role, "group_id": group_id or ""})]
         with translated_errors():
-            # Not as a context: that would commit, and the exchange has ended its transaction itself.
+            # Not as a context: that would commit, and the runner has ended its transaction itself.
             connection = await self._pool.getconn()
             try:
-                answers = await connection.exchange.run([*entry, *statements])
+                answers = await connection.runner.run([*entry, *statements])
             finally:
                 await self._pool.putconn(connection)
         return answers[len(entry) :]
 
     @asynccontextmanager
-    async def transaction(self, role: Role, group_id: str) -> AsyncIterator[Exchange]:
+    async def transaction(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
         """A transaction of several steps, in one role and one group."""
         with translated_errors():
             async with self._pool.connection() as connection, connection.transaction():
-                await connection.exchange.run([(query("enter"), {"role": role, "group_id": group_id})])
-                yield connection.exchange
+                await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
+                yield connection.runner
 
     async def ping(self) -> None:
         await self.run(None, None, query("ping"))
@@ -117,7 +117,7 @@ async def open_database(
     """Connect, enter ``clearwell_app`` on every connection, and learn the vector types."""
 
     async def configure(connection: Connection) -> None:
-        # Statements are prepared by the exchange: psycopg would deallocate them all at a rollback.
+        # Statements are prepared by the runner: psycopg would deallocate them all at a rollback.
         connection.prepare_threshold = None
         connection.prepare = prepare
         await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})

@@ -24,13 +24,19 @@ from clearwell.records import (
     Tombstone,
     Vector,
 )
+from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Exchange, Statement
+from clearwell.stores.postgres.decision_rows import (
+    decision_of,
+    decision_params,
+    memory_params,
+    models_of,
+    promotion_params,
+    promotion_state_of,
+)
 from clearwell.stores.postgres.idempotency import claim_params
-from clearwell.stores.postgres.insights import changed_insight_params, insights_of
-from clearwell.stores.postgres.promotions import memory_params, models_of, promotion_params
+from clearwell.stores.postgres.insight_rows import changed_insight_params, insights_of
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.reviewed import decision_of, decision_params, promotion_state_of
 from clearwell.stores.postgres.rewording import reword
 from clearwell.stores.postgres.rows import event_params, to_column
 from clearwell.stores.postgres.tombstones import tombstone_of
@@ -122,7 +128,7 @@ def _waiting_params(one: WaitingPromotion) -> dict[str, object]:
 class PostgresDecisionTransaction:
     """One transaction, step by step."""
 
-    def __init__(self, transaction: Exchange, lexicon: Lexicon, group_id: str) -> None:
+    def __init__(self, transaction: StatementRunner, lexicon: Lexicon, group_id: str) -> None:
         self._transaction = transaction
         self._lexicon = lexicon
         self._group_id = group_id

@@ -11,9 +11,9 @@ from psycopg.types.json import Jsonb
 
 from clearwell.ports import Due, OpenDigest, Run, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.insights import insights_of, new_insight_params
+from clearwell.stores.postgres.insight_rows import insights_of, new_insight_params
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, verdicts_of
 

@@ -1,32 +1,34 @@
-"""Long-term memory, as it is searched."""
+"""Search in long-term memory: the parameters of the statements, and the records made from their rows."""
 
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from clearwell.errors import ModelsMoved
-from clearwell.ports import SearchQuery
-from clearwell.records import Found, Memory
+from clearwell.ports import Asked, Fusion, SearchQuery
+from clearwell.records import Found, Memory, Parts, Where
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.large import LargeGroups, search_by_index
+from clearwell.stores.postgres.group_indexes import IndexedGroups, search_by_index
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import memory_of, to_column
-from clearwell.stores.postgres.searching import asked_params, found_of, where_params
 
-SPARE_CHUNKS, MORE = 3, 4
-"""So many chunks more than memories are read at first, and so many times as many where that was too few."""
+SPARE_CHUNKS, GROWTH = 3, 4
+"""How many more chunks than memories are read at first, and by which factor if those are of too few memories."""
+NO_WORDS = Asked(weights={}, spoken="")
+BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
 
 
 class PostgresLongTerm:
-    """What retrieval and the duplicate check are given: search, and nothing else."""
+    """The search that retrieval and the duplicate check use. It can change nothing."""
 
-    def __init__(self, database: Database, role: Role = Role.AGENT, *, large: LargeGroups | None = None) -> None:
+    def __init__(self, database: Database, role: Role = Role.AGENT, *, indexed: IndexedGroups | None = None) -> None:
         self._database = database
         self._role = role
-        self._large = large
+        self._indexed = indexed
 
     async def search(self, query: SearchQuery) -> list[Found]:
         if query.limit == 0:
@@ -38,7 +40,7 @@ class PostgresLongTerm:
             if len(best) == query.limit or len(chunks) < wanted:
                 found = [found_of(row, query) for row in best]
                 return [one for one in found if query.embedding is not None or one.words > 0]
-            wanted *= MORE
+            wanted *= GROWTH
 
     async def _nearest(self, wanted: SearchQuery, limit: int) -> list[DictRow]:
         params = {
@@ -54,13 +56,13 @@ class PostgresLongTerm:
         return rows
 
     def _statements(self, wanted: SearchQuery, params: dict[str, Any]) -> list[Statement]:
-        """How to plan, and the search: exact, or by the group's own index where it has one."""
-        indexed = None if self._large is None else self._large.dimensions_for(wanted, params["limit"])
+        """Return the planner settings and the search: exact, or by the group's own index where it has one."""
+        indexed = None if self._indexed is None else self._indexed.find_dimensions(wanted, params["limit"])
         if wanted.asked is None and wanted.where.everything:
             if indexed is not None:
                 return search_by_index("search_large", params, indexed)
             return [(query("last_move"), {}), (query("search"), params)]
-        params |= asked_params(wanted, params["limit"]) | where_params(wanted.where)
+        params |= word_params(wanted, params["limit"]) | filter_params(wanted.where)
         if indexed is not None:
             return search_by_index("search_large_with_words", params, indexed)
         return [(query("plan_by_group"), {}), (query("search_with_words"), params)]
@@ -73,8 +75,63 @@ class PostgresLongTerm:
         await self._database.ping()
 
 
+def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
+    asked, fusion = (NO_WORDS, BY_VECTOR) if wanted.asked is None else (wanted.asked, wanted.fusion)
+    return {
+        "by_words": wanted.embedding is None,
+        "dimensions": list(asked.weights),
+        "weights": [float(weight) for weight in asked.weights.values()],
+        "spoken": asked.spoken,
+        "dense": float(fusion.dense),
+        "lexical": float(fusion.lexical),
+        "author": float(fusion.author),
+        "beside": float(fusion.beside),
+        "answer": float(fusion.answer),
+        "session": float(fusion.session),
+        "pool": max(fusion.pool, limit),
+    }
+
+
+def filter_params(where: Where) -> dict[str, Any]:
+    conditions = [
+        {"path": list(one.path), "operator": one.operator.value, "value": one.value} for one in where.conditions
+    ]
+    return {
+        "everything": where.everything,
+        "since": where.since,
+        "until": where.until,
+        "session_id": where.session_id,
+        "as_of": where.as_of,
+        "scope": where.scope,
+        "conditions": Jsonb(conditions),
+    }
+
+
+def found_of(row: DictRow, wanted: SearchQuery) -> Found:
+    memory, similarity = memory_of(row), row["similarity"]
+    if wanted.asked is None:
+        return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
+    fusion = wanted.fusion
+    parts = Parts(
+        dense=fusion.dense * (similarity or 0.0),
+        lexical=fusion.lexical * row["words"],
+        author=row["named"],
+        beside=row["beside"] if row["placed"] else 0.0,
+        answer=row["answer"] if row["placed"] else 0.0,
+        session=row["session"] if row["placed"] else 0.0,
+    )
+    return Found(
+        memory=memory,
+        similarity=similarity,
+        words=row["words"],
+        rank=row["rank"],
+        parts=parts,
+        origin_id=row["origin_id"],
+    )
+
+
 def best_chunks(chunks: Sequence[DictRow], limit: int) -> list[DictRow]:
-    """The best chunk of each memory, in the order given."""
+    """Return the best chunk of each memory, in the given order."""
     best: dict[UUID, DictRow] = {}
     for chunk in chunks:
         best.setdefault(chunk["id"], chunk)

@@ -15,11 +15,11 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from clearwell.records import Admission, Move
+from clearwell.stores.postgres.connection import Params
 from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
-from clearwell.stores.postgres.exchange import Params
-from clearwell.stores.postgres.migrate import migrations
-from clearwell.stores.postgres.moves import move_of
 from clearwell.stores.postgres.queries import query
+from clearwell.stores.postgres.reembeddings import move_of
+from clearwell.stores.postgres.schema import migrations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -406,20 +406,20 @@ WHERE t.chunks > %(rows)s AND e.dimensions <= %(widest)s
                     clearwell_index_name('near', t.group_id, %(model)s), clearwell_index_name('words', t.group_id, '')))))
 ORDER BY t.group_id
 
--- name: groups_to_leave
+-- name: groups_with_unneeded_indexes
 -- Groups that have become small, and indexes of a model that is no longer used.
 SELECT i.group_id, i.model FROM group_indexes i
 WHERE i.model <> %(model)s OR 2 * (SELECT coalesce(sum(t.chunks), 0) FROM group_terms t
     WHERE t.group_id = i.group_id AND t.dimension = 0) < %(rows)s
 ORDER BY i.group_id, i.model
 
--- name: note_index
+-- name: record_index
 INSERT INTO group_indexes (group_id, model, dimensions, state, chunks, changed_at)
 VALUES (%(group_id)s, %(model)s, %(dimensions)s, %(state)s, %(chunks)s, %(at)s)
 ON CONFLICT (group_id, model) DO UPDATE SET dimensions = excluded.dimensions, state = excluded.state,
     chunks = excluded.chunks, changed_at = excluded.changed_at
 
--- name: forget_index
+-- name: delete_index_record
 DELETE FROM group_indexes WHERE group_id = %(group_id)s AND model = %(model)s
 
 -- name: may_index

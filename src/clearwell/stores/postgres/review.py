@@ -25,11 +25,11 @@ from clearwell.records import (
     SourceSelector,
     list_dependents,
 )
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
-from clearwell.stores.postgres.insights import insights_of
+from clearwell.stores.postgres.decision_rows import decision_of, promotion_state_of
+from clearwell.stores.postgres.insight_rows import insights_of
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.reviewed import decision_of, promotion_state_of
 from clearwell.stores.postgres.rows import quarantine_row_of, verdicts_of
 
 MOST_ROWS = 1000

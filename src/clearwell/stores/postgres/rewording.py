@@ -12,7 +12,7 @@ from pgvector import SparseVector
 from psycopg.rows import DictRow
 
 from clearwell.ports import Lexicon
-from clearwell.stores.postgres.exchange import Exchange, Statement
+from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.words import DIMENSIONS, NEIGHBOURS, Living, counted
 
@@ -30,7 +30,7 @@ class _Line:
 
 
 async def reword(
-    transaction: Exchange, lexicon: Lexicon, group_id: str, chunks: Sequence[DictRow], *, by: Literal[1, -1]
+    transaction: StatementRunner, lexicon: Lexicon, group_id: str, chunks: Sequence[DictRow], *, by: Literal[1, -1]
 ) -> None:
     """Count chunks in or out and make their sessions' words anew, after their validity was changed."""
     if not chunks:

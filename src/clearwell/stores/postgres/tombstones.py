@@ -7,8 +7,8 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, to_column
 

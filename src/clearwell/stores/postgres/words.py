@@ -11,8 +11,8 @@ from pgvector import SparseVector
 from psycopg.rows import DictRow
 
 from clearwell.ports import Lexicon
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.queries import query
 
 DIMENSIONS: Final = 1 << 20

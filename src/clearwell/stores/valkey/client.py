@@ -1,14 +1,19 @@
-"""The connection to Redis or Valkey that every store here shares."""
+"""The connection to Redis or Valkey that the stores share, with its error translation and its scripts."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
 
 import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
-from clearwell.errors import ConfigurationError
+from clearwell.errors import ConfigurationError, WorkingMemoryUnavailable
 
 
 def working_address(url: str) -> str:
-    """The address, if it is one. The error does not repeat it: it may hold a password."""
+    """Return the address if it is valid. The error does not repeat it, because it may hold a password."""
     try:
         redis.connection.parse_url(url)
     except ValueError:
@@ -17,8 +22,8 @@ def working_address(url: str) -> str:
 
 
 def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> redis.Redis:
-    """A client for this address. Connects when it is first used."""
-    # One retry and no more: a pooled connection that the server closed is found out only by using it.
+    """Return a client for this address. It connects when it is first used."""
+    # One retry: that the server has closed a pooled connection is only noticed when it is used.
     pool: redis.BlockingConnectionPool = redis.BlockingConnectionPool.from_url(
         url,
         max_connections=pool_max,
@@ -30,3 +35,25 @@ def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> redis.Red
     client = redis.Redis(connection_pool=pool)
     client.auto_close_connection_pool = True
     return client
+
+
+@contextmanager
+def translated_errors(keys: str = "", group_id: str = "") -> Iterator[None]:
+    """Translate the driver's errors. With a key prefix and a group, the error names a key of the wrong type."""
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        if keys and is_wrong_type(error):
+            raise WorkingMemoryUnavailable("working_wrong_type", key=keys + group_id, group=group_id) from error
+        problem = str(error).strip() or type(error).__name__
+        raise WorkingMemoryUnavailable("working_unavailable", problem=problem) from error
+
+
+def is_wrong_type(error: Exception) -> bool:
+    """Whether a key holds another type than expected. A script reports this in the middle of its message."""
+    return "WRONGTYPE" in str(error)
+
+
+def script(name: str) -> str:
+    """Return a Lua script. Each one touches one key, so that it also runs on a cluster."""
+    return files("clearwell.stores.valkey").joinpath(f"{name}.lua").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from clearwell.stores.valkey.errors import translated_errors
+from clearwell.stores.valkey.client import translated_errors
 from clearwell.stores.valkey.working import KEYS
 
 

@@ -7,9 +7,8 @@ from uuid import UUID
 import redis.asyncio as redis
 
 from clearwell.ports import Clock
+from clearwell.stores.valkey.client import script, translated_errors
 from clearwell.stores.valkey.element import to_ms
-from clearwell.stores.valkey.errors import translated_errors
-from clearwell.stores.valkey.scripts import script
 
 KEYS = "recalled:"
 MOST = 500

@@ -9,9 +9,8 @@ from redis.exceptions import ResponseError
 
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
+from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
 from clearwell.stores.valkey.element import decode, encode, head, to_ms
-from clearwell.stores.valkey.errors import is_wrong_type, translated_errors
-from clearwell.stores.valkey.scripts import script
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"

@@ -1,4 +1,4 @@
-"""Which workers are alive, and how they decide: one sorted set, by when each is to be taken for dead."""
+"""Heartbeats of workers: one sorted set, scored by the time when each worker counts as dead."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -6,14 +6,14 @@ from uuid import UUID
 import redis.asyncio as redis
 
 from clearwell.ports import Clock
+from clearwell.stores.valkey.client import translated_errors
 from clearwell.stores.valkey.element import to_ms
-from clearwell.stores.valkey.errors import translated_errors
 
 KEY = "clearwell:workers"
 
 
-class ValkeyBeats:
-    """``me`` tells this process from others, ``decides`` how it decides."""
+class ValkeyHeartbeats:
+    """``me`` identifies this process; ``decides`` identifies the settings by which it admits."""
 
     def __init__(self, client: redis.Redis, clock: Clock, *, me: UUID, decides: str) -> None:
         self._client = client
@@ -22,7 +22,7 @@ class ValkeyBeats:
         self._member = f"{me} {decides}"
 
     async def beat(self, *, lasts: timedelta) -> None:
-        """Be known as a worker for so long."""
+        """Register this process as a worker for so long."""
         now = self._clock.now()
         with translated_errors():
             async with self._client.pipeline(transaction=True) as pipeline:
@@ -36,7 +36,7 @@ class ValkeyBeats:
             await self._client.zrem(KEY, self._member)
 
     async def leaves_to_others(self) -> bool:
-        """Whether workers are alive and none of them decides as this process would."""
+        """Whether workers are alive and none of them has the settings of this process."""
         with translated_errors():
             members = await self._client.zrangebyscore(KEY, f"({to_ms(self._clock.now())}", "+inf")
         alive = {str(member, "utf-8").partition(" ")[2] for member in members if isinstance(member, bytes)}

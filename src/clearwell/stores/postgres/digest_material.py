@@ -1,4 +1,4 @@
-"""What a digest is made of: rows of quarantine with their vectors, and what they are held against."""
+"""The input of a digest: quarantine rows with their vectors, and what they are compared with."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import from_column, to_column
 
 READ_CHARS = 100_000
-"""More of a text is not read. A page of such texts is what a digest holds at most beside the candidates."""
+"""How much of a text is read, so that one page of candidates stays small in memory."""
 
 
 class PostgresDigestMaterial:
@@ -68,6 +68,7 @@ class PostgresDigestMaterial:
         return {row["by"]: (row["promoted"], row["rejected"]) for row in rows if row["by"] is not None}
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
+        # The column is called digest; it holds the HMAC of a value.
         return frozenset(bytes(row["digest"]) for row in await self._run(group_id, "refused_values"))
 
     async def _run(self, group_id: str, name: str, **params: Any) -> list[DictRow]:

@@ -1,4 +1,4 @@
-"""Between rows of insights and records."""
+"""Conversion between rows and the records of insights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields

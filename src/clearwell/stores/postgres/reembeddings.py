@@ -1,4 +1,4 @@
-"""The move to another embedding model, in the worker's role: vectors change, and nothing else can."""
+"""The change to another embedding model, in the worker's role, which can change vectors and nothing else."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,15 +8,15 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.records import ModelChoice, Move, NewMove, StoredText, Vector
+from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
-from clearwell.stores.postgres.exchange import Statement
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import to_column
 
 BEFORE_ALL = UUID(int=0)
 
 
-class PostgresMoves:
+class PostgresReembeddings:
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -45,7 +45,7 @@ class PreparedStatement:
         self.types: Sequence[int] = ()
 
     def describe(self, result: PGresult) -> None:
-        """Take over the types that the server has found for the parameters."""
+        """Store the parameter types that the server reported."""
         self.types = [result.param_type(number) for number in range(result.nparams)]
         self._transformer.set_dumper_types(self.types, pq.Format.BINARY)
 
@@ -57,7 +57,7 @@ class PreparedStatement:
         return self._transformer.dump_sequence(values, self._formats)
 
     def load(self, result: PGresult) -> list[DictRow]:
-        """The rows; of a statement without rows, how many it changed."""
+        """Return the rows. A statement without rows gives one row that says how many rows it changed."""
         if result.status == pq.ExecStatus.COMMAND_OK:
             return [{"rowcount": result.command_tuples or 0}]
         self._transformer.set_pgresult(result, set_loaders=self._columns is None)
@@ -67,8 +67,8 @@ class PreparedStatement:
         return [dict(zip(self._columns, values, strict=True)) for values in rows]
 
 
-class Exchange:
-    """What a connection runs: the statements that it has prepared, the least recently used ones first."""
+class StatementRunner:
+    """Runs batches of statements on one connection and keeps them prepared, the least recently used ones first."""
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
@@ -76,7 +76,7 @@ class Exchange:
         self._numbers = count()
 
     async def run(self, statements: Sequence[Statement]) -> list[list[DictRow]]:
-        """The rows of each statement; of one without rows, how many it touched."""
+        """Run all statements in one round trip and return the rows of each; see ``PreparedStatement.load``."""
         wanted = dict.fromkeys(text for text, _ in statements)
         if any(text not in self._statements for text in wanted):
             await self._connection.wait(self._prepare(wanted))
@@ -89,7 +89,7 @@ class Exchange:
         return [statement.load(result) for (statement, _), result in zip(calls, results, strict=True)]
 
     def _prepare(self, wanted: Iterable[str]) -> Generator[Any, Any, None]:
-        """Have the server parse and describe what it does not know yet, and forget what was not used for long."""
+        """Prepare and describe the statements that are new, and drop those that were not used for longest."""
         server = self._connection.pgconn
         missing = [text for text in wanted if text not in self._statements]
         surplus = self._surplus(frozenset(wanted), len(missing))
@@ -136,18 +136,18 @@ class Exchange:
 
 
 class Connection(AsyncConnection[DictRow]):
-    """A connection of the pool. It owns its exchange, so both are freed together when the pool replaces it."""
+    """A connection of the pool. It owns its runner, so both are freed together when the pool replaces it."""
 
     prepare = True
     """Whether statements stay prepared on the server. The pool sets this when it configures the connection."""
 
     @cached_property
-    def exchange(self) -> Exchange:
-        return Exchange(self)
+    def runner(self) -> StatementRunner:
+        return StatementRunner(self)
 
 
 def _receive(server: PGconn, commands: int) -> Generator[Any, Any, list[PGresult]]:
-    """End the pipeline, send what waits and read the answer to each command."""
+    """End the pipeline, send everything that is buffered and read the answer to each command."""
     server.pipeline_sync()
     yield from send(server)
     answers: list[PGresult] = []
@@ -165,7 +165,7 @@ def _raise_first_error(answers: Iterable[PGresult]) -> None:
 
 @lru_cache(maxsize=1000)
 def parse_placeholders(text: str) -> tuple[bytes, tuple[str, ...]]:
-    """The statement with ``$1`` for the first name in ``%(name)s``, and so on; and the names in that order."""
+    """Replace each ``%(name)s`` by ``$1``, ``$2`` and so on; return the statement and the names in that order."""
     numbers: dict[str, int] = {}
 
     def numbered(found: re.Match[str]) -> str:
