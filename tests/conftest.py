@@ -87,7 +87,8 @@ def database_url(postgres_url: str) -> Iterator[str]:
 def _database(postgres_url: str, template: str) -> Iterator[str]:
     name = f"test_{next(_numbers)}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        # A copy of files costs half as much as the default, which writes every page to the log.
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY FILE_COPY')
         yield with_database(postgres_url, name)
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
