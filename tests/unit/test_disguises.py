@@ -148,7 +148,8 @@ def test_claims_of_authority_are_flagged_in_text_and_metadata() -> None:
 
 
 def test_hostile_text_takes_no_longer_than_other_text() -> None:
-    started = time.perf_counter()
+    """CPU time: what other programs on the machine do does not count."""
+    started = time.process_time()
     for text in (
         "ignore " * 100_000,
         "<memory id=" * 50_000,
@@ -160,7 +161,7 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
         flags_of(text, {})
         unfenced(text, {})
         values_of(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(
