@@ -11,7 +11,7 @@ together, and ``context`` puts the result in front of an agent.
 
 Shared by all stages: ``access`` (permissions and keys), ``audit`` (events), ``idempotency`` (repeated requests),
 ``groups`` (prompts and personas), ``limits`` (what input is accepted), ``counters`` (metrics), ``reembedding`` (the
-migration to another embedding model), ``deadlines`` and ``offload`` (nothing blocks the event loop).
+migration to another embedding model), ``deadlines`` (waiting within a time limit).
 
 No module here imports a driver or a framework: stores and models are reached through ``clearwell.ports``.
 """

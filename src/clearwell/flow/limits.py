@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,7 +18,6 @@ EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=
 """In every time zone these have a year of one to four digits, so what is stored can be read again."""
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of characters that make two groups look alike."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def require_id(value: str | None, field: str) -> str | None:
@@ -97,8 +95,7 @@ def require_prompt(value: str, field: str, *, max_bytes: int) -> str:
 def require_storable(value: str, field: str) -> None:
     if "\x00" in value:
         raise InvalidInput("text_nul", field=field)
-    if found := _SURROGATE.search(value):
-        raise InvalidInput("text_surrogate", field=field, code_point=f"U+{ord(found.group()):04X}")
+    _require_whole(value, field)
 
 
 def require_unicode(value: object, field: str = "") -> None:

@@ -21,6 +21,7 @@ _INVISIBLE = re.compile(
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?")
 """What a terminal takes as a command: colours, movements, titles."""
+_ESCAPE_STARTS = re.compile("[\x1b\x9b]")
 _BLANK_SYMBOL = "\u2800"
 _EMOJI_JOIN = re.compile(
     "(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff])\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
@@ -53,8 +54,14 @@ def has_hidden_text(text: str) -> bool:
 
 def can_be_read(text: str) -> bool:
     """Whether a person sees any letter, digit or symbol. What a terminal takes as a command is none."""
-    bare = _INVISIBLE.sub("", _ESCAPES.sub("", text))
-    return any(unicodedata.category(one)[0] in "LNS" and one != _BLANK_SYMBOL for one in bare)
+    shown = _ESCAPES.sub("", text) if _ESCAPE_STARTS.search(text) else text
+    return any(map(_is_seen, shown))
+
+
+def _is_seen(character: str) -> bool:
+    if unicodedata.category(character)[0] not in "LNS":
+        return False
+    return character != _BLANK_SYMBOL and not _INVISIBLE.match(character)
 
 
 def _speaks(kind: str, seen: str) -> bool:

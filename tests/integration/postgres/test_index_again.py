@@ -1,5 +1,9 @@
 """The words of a group made anew: what is gone moves the rank of nothing."""
 
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import psycopg
 import pytest
 
@@ -21,6 +25,38 @@ OLD = """
     DELETE FROM group_terms;
     DELETE FROM group_authors
 """
+
+
+class WatchedBm25(Bm25):
+    """Remembers in which threads it read texts."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def dimensions(self, text: str) -> frozenset[int]:
+        self.threads.add(threading.get_ident())
+        return super().dimensions(text)
+
+    def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
+        self.threads.add(threading.get_ident())
+        return super().lexemes(text, near)
+
+
+async def test_the_words_of_large_texts_are_read_off_the_event_loop(database_url: str) -> None:
+    database = await open_database(
+        database_url, pool_min=1, pool_max=2, connect_seconds=5, statement_seconds=10, prepare=True
+    )
+    lexicon = WatchedBm25()
+    decisions = PostgresDecisions(database, lexicon, SystemClock())
+    small, chunks = said(0)
+    large = [replace(chunk, content="Backups take eleven minutes. " * 400) for chunk in chunks]
+    async with decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([(small, large)])
+        await transaction.withdraw_memories([small.memory_id], at=START)
+        await transaction.restore_memories([small.memory_id], at=START)
+    assert lexicon.threads
+    assert threading.get_ident() not in lexicon.threads
+    await database.close()
 
 
 async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_url: str) -> None:

@@ -33,6 +33,8 @@ LEAST_TOKENS: Final = 200
 LEAST_OF_AN_ITEM: Final = 60
 """An item is cut rather than left out only where this much of it can be kept."""
 SURELY_KNOWN: Final = 240
+FIRST_TRIED: Final = 1_000
+"""Characters with which the search for a cut begins, so that a short cut of a long text costs little."""
 SENTENCE_ENDS: Final = ("。", "！", "？", "；", ".", "!", "?", ";")
 BUDGET, CHARS = "context_reason_budget", "context_reason_chars"
 MEMORIES: Final = (Section.GROUP_MEMORY, Section.AGENT_MEMORY)
@@ -45,6 +47,12 @@ class Material:
 
     said: dict[Section, str]
     items: dict[Section, Sequence[ContextItem]]
+
+    @property
+    def size(self) -> int:
+        """Characters of everything."""
+        texts = sum(map(len, self.said.values()))
+        return texts + sum(len(item.content) for items in self.items.values() for item in items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +109,10 @@ class Budget:
 
     def _cut(self, text: str, room: int) -> str:
         """The longest beginning that fits together with the mark of the cut; the mark alone where nothing does."""
-        low, high = 0, len(text) - 1
+        longest, tried = len(text) - 1, min(FIRST_TRIED, len(text) - 1)
+        while tried < longest and self._cost(self._marked(text, tried)) <= room:
+            tried = min(2 * tried, longest)
+        low, high = 0, tried
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._cost(self._marked(text, middle)) <= room else (low, middle - 1)

@@ -17,6 +17,7 @@ from clearwell.flow.context.budget import LEAST_TOKENS, Budget, Material
 from clearwell.flow.context.fencing import without_fences
 from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
 from clearwell.messages import Language
+from clearwell.offload import offload
 from clearwell.ports import GroupStore, TokenCounter
 from clearwell.records import BuiltContext, Fate, Prompts, Retrieval, Scope, Section, Source
 from clearwell.settings import Settings
@@ -48,7 +49,10 @@ class ContextBuilder:
     async def build(
         self, group_id: str, agent_id: str | None, request: ContextRequest, *, counter: TokenCounter | None = None
     ) -> BuiltContext:
-        """The context of one agent, or of nobody in particular. Never more than its budget."""
+        """The context of one agent, or of nobody in particular. Never more than its budget.
+
+        For long texts ``counter`` is called from another thread.
+        """
         max_tokens = self._max_tokens(request)
         query = (request.query or request.proposal)[:LONGEST_QUERY]
         options = request.options.for_agent(agent_id)
@@ -64,11 +68,12 @@ class ContextBuilder:
             said={
                 Section.GROUP_PROMPT: prompts.system_prompt.strip(),
                 Section.PERSONA: prompts.persona.strip(),
-                Section.PROPOSAL: without_fences(request.proposal),
+                Section.PROPOSAL: await offload(len(request.proposal), without_fences, request.proposal),
             },
             items={Section.GROUP_MEMORY: group_items, Section.AGENT_MEMORY: own_items},
         )
-        built = Budget(counter or self._counter, max_tokens, request.language).fitted(material)
+        budget = Budget(counter or self._counter, max_tokens, request.language)
+        built = await offload(material.size, budget.fitted, material)
         degraded = tuple(sorted({*of_group.degraded, *own.degraded, *prompts_down}))
         if "working_memory" not in degraded:
             self._retriever.note(group_id, _given(built), agent_id)

@@ -16,7 +16,6 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
-from clearwell.flow.offload import apart
 from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, WorkingStore
 from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
@@ -79,7 +78,7 @@ class Admitter:
         ``answers`` has what the judge said of rows that came before as ``to_judge``.
         """
         rows = await self._admissions.load(group_id, log_ids)
-        looked_at = [await apart(len(row.content), self._filter.look, row) for row in rows]
+        looked_at = [await self._filter.look(row) for row in rows]
         refused = [one for one in looked_at if one.failed]
         passing = [one for one in looked_at if not one.failed]
         if refused:
@@ -92,7 +91,7 @@ class Admitter:
 
     async def dry_run(self, capture: Capture) -> DryRun:
         """The same filter on a text that is stored nowhere. A judge is not asked: it costs money."""
-        candidate = self._filter.look(capture)
+        candidate = await self._filter.look(capture)
         if not candidate.failed:
             (candidate,) = await self._filter.embed([candidate])
             live = await self._knowledge.entries(capture.group_id)

@@ -8,9 +8,10 @@ import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from uuid import UUID
 
+from clearwell.caches import MIB, TextCache
 from clearwell.comparison import Comparison, Relation, compare, features
 from clearwell.flow.ingress import echo
 from clearwell.flow.ingress.policies import policy_of
@@ -54,6 +55,11 @@ class Known:
     tombstone: Tombstone | None = None
     near_rejected: tuple[Tombstone, float] | None = None
     recalled: Mapping[UUID, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Characters of the texts that a capture is compared with."""
+        return sum(len(one.content) for one in self.neighbours) + sum(map(len, self.recalled.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,14 +197,14 @@ def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> V
     return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
 
 
-_features = lru_cache(maxsize=1000)(features)
-"""What was read out of a text, kept: entries of working memory are compared again and again."""
+_features = TextCache(features, max_bytes=32 * MIB, bytes_per_character=190)
+"""The features of texts: entries of working memory are compared again and again."""
 
 
 def _compared(text: str, neighbour: Neighbour, settings: Settings) -> Comparison:
     return compare(
-        _features(text),
-        _features(neighbour.content),
+        _features[text],
+        _features[neighbour.content],
         neighbour.similarity,
         duplicate_similarity=settings.duplicate_similarity,
         conflict_similarity=settings.conflict_similarity,

@@ -9,11 +9,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from uuid import UUID
 
 from clearwell import comparison
+from clearwell.caches import MIB, TextCache
 from clearwell.flow.context.fencing import harmless
 from clearwell.messages import catalogue
 from clearwell.records import Section
@@ -95,8 +96,8 @@ def _is(inside: str, memory: str) -> bool:
         whole = normalised(known)
         if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
             return True
-    quoted = _normal_sentences(inside.rstrip("… "))
-    return bool(quoted) and quoted <= _normal_sentences(harmless(memory))
+    quoted = _normal_sentences[inside.rstrip("… ")]
+    return bool(quoted) and quoted <= _normal_sentences[harmless(memory)]
 
 
 @cache
@@ -122,7 +123,7 @@ def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk:
     sentences = _sentences(text) if near else []
     if not near or len(sentences) > MOST_SENTENCES:
         return Repeat(0.0)
-    exact = {normal for known in near.values() for normal in _normal_sentences(known)}
+    exact = {normal for known in near.values() for normal in _normal_sentences[known]}
     nearest = dict(list(near.items())[:MOST_NEAR])
     found: dict[str, bool] = {}
     compared = 0
@@ -148,15 +149,15 @@ def is_small_talk(text: str, longest: int) -> bool:
 
 def _repeats(sentence: str, near: Mapping[UUID, str], threshold: float, talk: int) -> bool:
     """Whether the words are those of recalled sentences, and so are the facts."""
-    own = shingles(sentence)
+    own = shingles[sentence]
     known = [one for text in near.values() for one in _sentences(text)]
-    most_shared = sorted(known, key=lambda one: -len(own & shingles(one)))[:3]
+    most_shared = sorted(known, key=lambda one: -len(own & shingles[one]))[:3]
     if not most_shared:
         return False
     around = _around(sentence, most_shared[0])
     if around is not None:
         return is_small_talk(around, talk)
-    covered = len(own & frozenset().union(*map(shingles, most_shared))) / len(own)
+    covered = len(own & frozenset().union(*(shingles[one] for one in most_shared))) / len(own)
     return covered >= threshold and (_same(sentence, most_shared[0]) or _same(sentence, " ".join(most_shared)))
 
 
@@ -173,8 +174,8 @@ def _same(sentence: str, known: str) -> bool:
 
 def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:
     """The recalled memories that share words with a text, the most first."""
-    own = shingles(text[:LONGEST])
-    shared = {memory_id: len(own & shingles(known[:LONGEST])) for memory_id, known in recalled.items()}
+    own = shingles[text[:LONGEST]]
+    shared = {memory_id: len(own & shingles[known[:LONGEST]]) for memory_id, known in recalled.items()}
     most_first = sorted(shared, key=lambda memory_id: -shared[memory_id])
     return {one: recalled[one] for one in most_first if shared[one] > LEAST_SHARED * min(len(own), 200)}
 
@@ -190,16 +191,18 @@ def _sentences(text: str) -> list[str]:
     return [part for part in (one.strip() for one in SENTENCE_END.split(text)) if normalised(part)]
 
 
-@lru_cache(maxsize=1000)
-def _normal_sentences(text: str) -> frozenset[str]:
+def _read_normal_sentences(text: str) -> frozenset[str]:
     return frozenset(map(normalised, _sentences(text)))
 
 
-@lru_cache(maxsize=1000)
-def shingles(text: str) -> frozenset[str]:
-    """All runs of five characters of the normalised text; of a shorter text, itself."""
+def _read_shingles(text: str) -> frozenset[str]:
     plain = normalised(text)
     return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
+
+
+_normal_sentences = TextCache(_read_normal_sentences, max_bytes=8 * MIB, bytes_per_character=22)
+shingles = TextCache(_read_shingles, max_bytes=32 * MIB, bytes_per_character=125)
+"""All runs of five characters of the normalised text; of a shorter text, itself."""
 
 
 def first(ids: Sequence[UUID]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
 from clearwell.flow.ingress.echo import Unfenced, fenced_ids, unfenced
-from clearwell.flow.offload import apart
+from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
     Embedder,
@@ -102,21 +102,22 @@ class Knowledge:
 
     async def unfenced(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
         """What a row says itself: its text without the memories that stand between its fences."""
-        ids = [one for one in fenced_ids(content) if one != row_id]
+        ids = [one for one in await offload(len(content), fenced_ids, content) if one != row_id]
         if not ids:
             return Unfenced(content)
         live = await self._working.entries(group_id)
-        return unfenced(content, await self._texts(group_id, ids, live, agent_id=agent_id))
+        memories = await self._texts(group_id, ids, live, agent_id=agent_id)
+        return await offload(len(content) + sum(map(len, memories.values())), unfenced, content, memories)
 
     async def digests(self, group_id: str, *texts: str) -> list[bytes]:
         """The digests of everything that texts say."""
-        read = [await apart(len(text), values_of, text) for text in dict.fromkeys(texts)]
+        read = [await offload(len(text), values_of, text) for text in dict.fromkeys(texts)]
         values = dict.fromkeys(value for values in read for value in values)
         return [await self.digest(group_id, value) for value in values]
 
     async def promotable_digests(self, group_id: str, text: str) -> list[bytes]:
         """The digests of all that keep a text from being promoted: of what it says, and of it as a rejected summary."""
-        wholes = await apart(len(text), wholes_of, text)
+        wholes = await offload(len(text), wholes_of, text)
         framed = [await self.digest(group_id, as_summary(value)) for value in wholes]
         return [*await self.digests(group_id, text), *framed]
 
@@ -158,7 +159,7 @@ class Knowledge:
         if not longer:
             return {}
         capture = candidate.capture
-        return _by_memory(await self._longterm.get(capture.group_id, longer, agent_id=capture.agent_id))
+        return await _join_chunks(await self._longterm.get(capture.group_id, longer, agent_id=capture.agent_id))
 
     def _longterm_neighbours(self, found: Sequence[Found], whole: Mapping[UUID, str]) -> list[Neighbour]:
         return [
@@ -183,14 +184,18 @@ class Knowledge:
         """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
         texts = {entry.id: entry.content for entry in live if entry.id in ids}
         if missing := [one for one in ids if one not in texts]:
-            texts |= _by_memory(await self._longterm.get(group_id, missing, agent_id=agent_id))
+            texts |= await _join_chunks(await self._longterm.get(group_id, missing, agent_id=agent_id))
         if missing := [one for one in missing if one not in texts]:
             texts |= await self._admissions.texts(group_id, missing)
         return texts
 
 
+async def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:
+    """Whole texts by memory, from chunks in order."""
+    return await offload(sum(len(chunk.content) for chunk in chunks), _by_memory, chunks)
+
+
 def _by_memory(chunks: Sequence[Memory]) -> dict[UUID, str]:
-    """Whole texts, from chunks in order."""
     parts: dict[UUID, list[str]] = {}
     for chunk in chunks:
         parts.setdefault(chunk.id, []).append(chunk.content)

@@ -8,7 +8,7 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import Unfenced
 from clearwell.flow.ingress.knowledge import Gathered, Knowledge
-from clearwell.flow.offload import apart
+from clearwell.offload import offload
 from clearwell.ports import Embedder, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
@@ -25,8 +25,11 @@ class IngressPipeline:
         self._settings = settings
         self._judged = judged
 
-    def look(self, capture: Capture) -> Candidate:
-        """The checks that need nothing but the capture."""
+    async def look(self, capture: Capture) -> Candidate:
+        """Run the checks that need nothing but the capture."""
+        return await offload(len(capture.content), self._check_text, capture)
+
+    def _check_text(self, capture: Capture) -> Candidate:
         candidate = Candidate(
             capture=capture,
             own=Unfenced(capture.content),
@@ -51,7 +54,7 @@ class IngressPipeline:
         capture = candidate.capture
         own = await self._knowledge.unfenced(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
         flags = (*candidate.flags, checks.CITES_FLAG) if own.cited else candidate.flags
-        plain = await apart(len(own.text), undisguised, own.text)
+        plain = await offload(len(own.text), undisguised, own.text)
         return replace(candidate, own=replace(own, text=plain), flags=flags)
 
     async def compare(
@@ -63,11 +66,12 @@ class IngressPipeline:
     ) -> Candidate:
         """The checks that need to know the group."""
         known = await self._knowledge.known(candidate, gathered, live, tombstones)
+        return await offload(len(candidate.own.text) + known.size, self._check_group, candidate, known)
+
+    def _check_group(self, candidate: Candidate, known: checks.Known) -> Candidate:
         for name in self._settings.filter_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
-                check, size = checks.GROUP_CHECKS[name], len(candidate.capture.content)
-                verdict = await apart(size, check, candidate, known, self._settings)
-                candidate = _with(candidate, verdict)
+                candidate = _with(candidate, checks.GROUP_CHECKS[name](candidate, known, self._settings))
         return candidate
 
     def awaits_judge(self, candidate: Candidate) -> bool:

@@ -8,6 +8,7 @@ import structlog
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.reembedding.models import EmbeddingModels
+from clearwell.offload import offload
 from clearwell.ports import Embedder
 from clearwell.records import Memory, NewMemory, Promotion, Scope, Vector
 from clearwell.settings import Settings
@@ -41,7 +42,7 @@ class Chunker:
 
     async def chunked(self, texts: Sequence[NewMemory]) -> list[Chunked]:
         """All in one batch. A model that is down keeps nobody from deciding."""
-        parts = [self.split(text.content) for text in texts]
+        parts = [await self.split(text.content) for text in texts]
         try:
             embedded = await self.embed([chunk for chunks in parts for chunk in chunks])
         except EmbedderUnavailable as error:
@@ -58,15 +59,16 @@ class Chunker:
         embedder = self._embedder if self._models is None else await self._models.fetch_current()
         return Embedded(embedder.model, tuple(await embedder.embed(chunks)) if chunks else ())
 
-    def split(self, content: str) -> tuple[str, ...]:
-        return tuple(
-            split(
-                content,
-                size=self._settings.chunk_size,
-                overlap=self._settings.chunk_overlap,
-                separators=self._settings.chunk_separators,
-            )
+    async def split(self, content: str) -> tuple[str, ...]:
+        chunks = await offload(
+            len(content),
+            split,
+            content,
+            size=self._settings.chunk_size,
+            overlap=self._settings.chunk_overlap,
+            separators=self._settings.chunk_separators,
         )
+        return tuple(chunks)
 
     def memories(
         self, promotion: Promotion, chunks: Sequence[str], embedded: Embedded, *, at: datetime | None = None

@@ -11,6 +11,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.chunks import Chunked, Chunker
 from clearwell.flow.promotion.eligibility import known_as, require_not_refused, require_replaceable
+from clearwell.offload import offload
 from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import (
     Action,
@@ -83,7 +84,8 @@ class Promoter:
         session may have the same words, and what is said of them tells them apart.
         """
         place = (text.agent_id or "", *(_said(text) if text.origin is Origin.TYPED else NOWHERE))
-        return await self._knowledge.digest(group_id, "\x1f".join((normalised(text.content), *place)))
+        value = await offload(len(text.content), normalised, text.content)
+        return await self._knowledge.digest(group_id, "\x1f".join((value, *place)))
 
     async def write(
         self,

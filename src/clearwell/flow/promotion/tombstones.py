@@ -13,6 +13,7 @@ from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.lifting import TombstoneLifter
 from clearwell.flow.working.removal import EntryRemover
+from clearwell.offload import offload
 from clearwell.ports import Clock, DecisionStore, Embedder, IdempotencyStore, Ids, TombstoneStore
 from clearwell.records import IdempotencyKey, Json, Principal, Tombstone, TombstoneKind, Vector
 from clearwell.settings import Settings
@@ -100,7 +101,8 @@ class TombstoneRegistry:
         """The id of the value's tombstone, which may have stood before."""
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
         limits.require_a_reason(reason)
-        if not normalised(value):
+        plain = await offload(len(value), normalised, value)
+        if not plain:
             raise InvalidInput("text_blank", field="value")
         tombstone = Tombstone(
             id=self._ids.new(),
@@ -111,7 +113,7 @@ class TombstoneRegistry:
             made_at=self._clock.now(),
         )
         vector = await self._vector_of(value)
-        digest = await self._knowledge.digest(group_id, normalised(value))
+        digest = await self._knowledge.digest(group_id, plain)
         event = self._audit_events.make("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
         model = None if vector is None else self._embedder.model
         if not await self._tombstones.add(tombstone, digest, embedding=vector, model=model, event=event):

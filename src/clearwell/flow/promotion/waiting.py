@@ -48,7 +48,7 @@ class WaitingPromotions:
             # Rejected in the meantime. It stays a decision that waits, for people to see and undo, or to lift.
             await self._decisions.postpone(one, problem=TOMBSTONED)
             return False
-        chunks = self._chunking.split(promotion.text.content)
+        chunks = await self._chunking.split(promotion.text.content)
         embedded = await self._chunking.embed(chunks)
         event = self._audit_events.make(
             "carry out promotion",

@@ -13,9 +13,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
+from clearwell.caches import MIB, TextCache
 from clearwell.ports import Asked
 from clearwell.text.terms import PAIR, TOKENIZER_VERSION, dimension, terms, weights
 
@@ -36,13 +36,13 @@ class Bm25:
     version = TOKENIZER_VERSION
 
     def dimensions(self, text: str) -> frozenset[int]:
-        return frozenset(map(dimension, _terms(text)))
+        return frozenset(map(dimension, _terms[text]))
 
     def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
-        own = _terms(text)
+        own = _terms[text]
         together = Counter(own)
         for neighbour in near:
-            together.update({term: count for term, count in _terms(neighbour).items() if not term.startswith(PAIR)})
+            together.update({term: count for term, count in _terms[neighbour].items() if not term.startswith(PAIR)})
         alone, summed = _saturated(own, LENGTH), _saturated(together, LENGTH_WITH_NEIGHBOURS)
         stored: dict[int, float] = {}
         for term in list(together)[:MOST]:
@@ -66,7 +66,7 @@ def shares(asked: Asked, texts: Sequence[str]) -> list[float]:
     """Of the query's words, how much each of a few texts has. How rare a word is, these texts say."""
     if not asked.weights or not texts:
         return [0.0] * len(texts)
-    counts = [_by_place(text) for text in texts]
+    counts = [_by_place[text] for text in texts]
     wanted = {}
     for place, weight in asked.weights.items():
         having = sum(place in count for count in counts)
@@ -75,12 +75,19 @@ def shares(asked: Asked, texts: Sequence[str]) -> list[float]:
     return [sum(weight * count.get(place, 0.0) for place, weight in wanted.items()) / most for count in counts]
 
 
-@lru_cache(maxsize=4096)
-def _by_place(text: str) -> Mapping[int, float]:
+def count_unread(texts: Sequence[str]) -> int:
+    """Characters that ``shares`` would have to read: what it has read before is kept."""
+    return _by_place.missing_characters(texts)
+
+
+def _read_by_place(text: str) -> Mapping[int, float]:
     found: dict[int, float] = {}
-    for term, weight in _saturated(_terms(text), LENGTH).items():
+    for term, weight in _saturated(_terms[text], LENGTH).items():
         found[dimension(term)] = found.get(dimension(term), 0.0) + weight
     return found
+
+
+_by_place = TextCache(_read_by_place, max_bytes=16 * MIB, bytes_per_character=45)
 
 
 def asks(text: str) -> bool:
@@ -90,13 +97,12 @@ def asks(text: str) -> bool:
 
 def spoken(text: str) -> str:
     """The words with a space around each, so that a name is found as whole words: ' ann lee ', ' 小 王 '."""
-    found = _LATIN.findall(unicodedata.normalize("NFKC", text).casefold())
-    return f" {' '.join(found)} " if found else ""
+    # One by one: a single call that finds all words of a huge text would hold up the other threads.
+    found = " ".join(word.group() for word in _LATIN.finditer(unicodedata.normalize("NFKC", text).casefold()))
+    return f" {found} " if found else ""
 
 
-@lru_cache(maxsize=1024)
-def _terms(text: str) -> Counter[str]:
-    return terms(text)
+_terms = TextCache(terms, max_bytes=16 * MIB, bytes_per_character=66)
 
 
 def _saturated(counts: Mapping[str, int], length: int) -> dict[str, float]:

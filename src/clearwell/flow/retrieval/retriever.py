@@ -6,20 +6,21 @@ This file is not given the quarantine store, and cannot be.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from uuid import UUID
 
 import structlog
 
+from clearwell.caches import MIB, TextCache
 from clearwell.errors import Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.flow.reembedding.scale import measure_scale
-from clearwell.flow.retrieval.bm25 import asked, shares
+from clearwell.flow.retrieval.bm25 import asked, count_unread, shares
 from clearwell.flow.retrieval.items import Items
 from clearwell.flow.retrieval.metadata_filters import meets
 from clearwell.flow.retrieval.options import RetrieveOptions, Wanted, wanted
 from clearwell.flow.retrieval.search import Known, LongTermSearcher
 from clearwell.flow.working.recalls import RecallLog
+from clearwell.offload import offload
 from clearwell.ports import Asked, Clock, Embedder, Fusion, LongTermSearch, SearchQuery, WorkingStore
 from clearwell.records import ContextItem, Found, Retrieval, Scope, Where, WorkingEntry
 from clearwell.settings import Settings
@@ -60,7 +61,8 @@ class Retriever:
     async def look(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
         """The same for one who gives on only a part of it, and notes that."""
         want = wanted(options, self._settings, self._clock.now())
-        words, degraded = asked(query, dates=self._settings.fusion_dates), list[str]()
+        words = await offload(len(query), asked, query, dates=self._settings.fusion_dates)
+        degraded: list[str] = []
         loop = asyncio.get_running_loop()
         deadline, known = loop.time() + self._settings.retrieve_timeout_seconds, loop.create_future()
         reading = None
@@ -75,7 +77,9 @@ class Retriever:
                 abandon(reading)
         if want.hot and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
-        items = self._merged(_without_verified(hot, cold, found), cold, want)
+        unread = _plain.missing_characters(item.content for item in (*hot, *cold))
+        unverified = await offload(unread, _without_verified, hot, cold, found)
+        items = self._merged(unverified, cold, want)
         return Retrieval(
             items=tuple(_shortened(item, want.max_chars) for item in items),
             degraded=tuple(sorted(degraded)),
@@ -95,7 +99,8 @@ class Retriever:
         vector = await known
         live = await self._working.entries(group_id)
         entries = live if want.where.everything else [one for one in live if _is_meant(one, want.where)]
-        found = shares(words, [entry.content for entry in entries])
+        texts = [entry.content for entry in entries]
+        found = await offload(count_unread(texts), shares, words, texts)
         return [self._items.of_entry(entry, vector, share, want) for entry, share in zip(entries, found, strict=True)]
 
     async def _hot(
@@ -172,13 +177,11 @@ def _without_verified(
     """What is in both tiers comes once, as verified: what was promoted from an entry, or says the same."""
     shown = {item.id for item in cold}
     origins = {one.origin_id for one in found if one.memory.id in shown}
-    verified = {_plain(item.content) for item in cold}
-    return [item for item in hot if item.id not in origins and _plain(item.content) not in verified]
+    verified = {_plain[item.content] for item in cold}
+    return [item for item in hot if item.id not in origins and _plain[item.content] not in verified]
 
 
-@lru_cache(maxsize=4096)
-def _plain(content: str) -> str:
-    return normalised(content)
+_plain = TextCache(normalised, max_bytes=8 * MIB, bytes_per_character=8)
 
 
 def _shortened(item: ContextItem, most: int) -> ContextItem:

@@ -10,6 +10,7 @@ from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.promotion.lifting import NEAR_REJECTED
 from clearwell.flow.review.diff import diff
 from clearwell.flow.review.standing import read
+from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
 from clearwell.records import (
     Action,
@@ -99,6 +100,12 @@ class Showing:
         found = await asyncio.gather(
             *(self._nearest(insight.group_id, *pair) for pair in zip(texts, vectors, strict=True))
         )
+        size = sum(len(one.memory.content) for memories in found for one in memories) + sum(map(len, texts))
+        return await offload(size, self._related, insight, texts, found)
+
+    def _related(
+        self, insight: Insight, texts: Sequence[str], found: Sequence[Sequence[Found]]
+    ) -> tuple[NearbyMemory, ...]:
         best: dict[UUID, tuple[Found, Comparison]] = {}
         for text, memories in zip(texts, found, strict=True):
             for one in memories:

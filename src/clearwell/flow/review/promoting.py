@@ -9,6 +9,7 @@ from clearwell.flow.promotion.eligibility import as_it_is, says_the_same
 from clearwell.flow.promotion.promoter import Plan, Promoter, Wording
 from clearwell.flow.review.standing import changed, current, load_insight, read, require_open, state_word
 from clearwell.flow.review.wanted import Moved, Step
+from clearwell.offload import offload
 from clearwell.ports import Clock, DecisionTransaction, ReviewStore
 from clearwell.records import (
     DecisionRequest,
@@ -89,7 +90,7 @@ async def _promoted_before(transaction: DecisionTransaction, insight: Insight, p
     state = (await transaction.find_promotions([last.memory_id])).get(last.memory_id)
     if state is None or state.state == "withdrawn":
         raise Conflict("promoted_withdrawn", current={"memory_id": str(last.memory_id)}, id=insight.id)
-    if not says_the_same(state, plan.text):
+    if not await offload(len(plan.text.content), says_the_same, state, plan.text):
         there = {**await current(transaction, insight), **as_it_is(state)}
         raise Conflict("insight_promoted_otherwise", current=there, id=insight.id, memory=last.memory_id)
     return DecisionResult(

@@ -6,6 +6,7 @@ from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.review.recording import Recording
 from clearwell.flow.review.standing import changed, load_insight, read, require_open
 from clearwell.flow.review.wanted import Moved, Step
+from clearwell.offload import offload
 from clearwell.ports import Clock, DecisionTransaction, Embedder, Ids, ReviewStore
 from clearwell.records import (
     Action,
@@ -42,7 +43,8 @@ class Rejecting:
     async def prepared(self, group_id: str, wanted: DecisionRequest, by: Principal) -> Step:
         reason = limits.require_a_reason(wanted.reason)
         insight = await read(self._reviewed, group_id, wanted.id, now=self._clock.now())
-        digest = await self._knowledge.digest(group_id, _rejected_value(insight))
+        size = len(insight.summary) + sum(len(one.content) for one in insight.sources)
+        digest = await self._knowledge.digest(group_id, await offload(size, _rejected_value, insight))
         vector = await self._vector_of(insight)
 
         async def step(transaction: DecisionTransaction) -> DecisionResult:

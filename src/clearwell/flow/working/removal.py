@@ -4,6 +4,7 @@ from uuid import UUID
 
 from clearwell.errors import NotFound
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.offload import offload
 from clearwell.ports import AdmissionStore, WorkingStore
 from clearwell.records import Principal
 from clearwell.text.normalisation import normalised, values_of
@@ -21,9 +22,9 @@ class EntryRemover:
 
     async def saying(self, group_id: str, value: str, *, by: Principal) -> None:
         """Every entry that says this value."""
-        said = normalised(value)
+        said = await offload(len(value), normalised, value)
         for entry in await self._working.entries(group_id):
-            if said in values_of(entry.content):
+            if said in await offload(len(entry.content), values_of, entry.content):
                 await self._removed(group_id, entry.id, by)
 
     async def _removed(self, group_id: str, entry_id: UUID, by: Principal) -> bool:

@@ -98,12 +98,13 @@ class PostgresDecisions:
             await reword(transaction, self._lexicon, one.group_id, replaced, by=-1)
             words = Words(self._lexicon, one.group_id, chunks)
             ends = await transaction.run(words.asked())
+            placed, changed = await words.read(ends)
             promotion = promotion_state_of(still[0]).promotion
             await transaction.run(
                 [
                     *((query("note_embedding_model"), model) for model in models_of([(promotion, chunks)])),
-                    *((query("add_memory"), memory_params(chunk) | more) for chunk, more in words.placed(ends)),
-                    *words.changed(),
+                    *((query("add_memory"), memory_params(chunk) | more) for chunk, more in placed),
+                    *changed,
                     (query("add_event"), event_params(event)),
                     (query("end_promotion_work"), params),
                 ]
@@ -197,8 +198,9 @@ class PostgresDecisionTransaction:
         if whole:
             words = Words(self._lexicon, self._group_id, [chunk for _, chunks in whole for chunk in chunks])
             ends = await self._run(*words.asked())
-            statements += [(query("add_memory"), memory_params(chunk) | more) for chunk, more in words.placed(ends)]
-            statements += words.changed()
+            placed, changed = await words.read(ends)
+            statements += [(query("add_memory"), memory_params(chunk) | more) for chunk, more in placed]
+            statements += changed
         await self._run(*statements)
 
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:

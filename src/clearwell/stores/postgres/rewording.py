@@ -11,6 +11,7 @@ from uuid import UUID
 from pgvector import SparseVector
 from psycopg.rows import DictRow
 
+from clearwell.offload import offload
 from clearwell.ports import Lexicon
 from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.queries import query
@@ -41,9 +42,16 @@ async def reword(
         for session, agent in sessions
     ]
     lines = await transaction.run(asked) if asked else []
+    size = sum(len(row["content"]) for line in (*lines, chunks) for row in line)
+    await transaction.run(await offload(size, _reworded, lexicon, group_id, lines, chunks, by))
+
+
+def _reworded(
+    lexicon: Lexicon, group_id: str, lines: Sequence[Sequence[DictRow]], chunks: Sequence[DictRow], by: Literal[1, -1]
+) -> list[Statement]:
     moved = [one for line in lines for one in _rewritten(lexicon, group_id, line, chunks, by)]
     living = [Living(**{name: value for name, value in row.items() if name != "position"}) for row in chunks]
-    await transaction.run([*moved, *counted(lexicon, group_id, living, by=by)])
+    return [*moved, *counted(lexicon, group_id, living, by=by)]
 
 
 def _rewritten(

@@ -1,6 +1,5 @@
 """The lexical side of new memories: their places, their words with their neighbours', and the group's counts."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from uuid import UUID
 from pgvector import SparseVector
 from psycopg.rows import DictRow
 
+from clearwell.offload import offload
 from clearwell.ports import Lexicon
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -82,6 +82,14 @@ class Words(Generic[Chunk]):
             for session, agent in self.sessions
         ]
         return [(query("alone_in_longterm"), self._of_group()), *ends]
+
+    async def read(
+        self, ends: Sequence[Sequence[DictRow]]
+    ) -> tuple[list[tuple[Chunk, dict[str, Any]]], list[Statement]]:
+        """Return what ``placed`` and ``changed`` return; many texts are read in a thread."""
+        size = sum(len(chunk.content) for chunk in self._chunks)
+        placed = await offload(size, self.placed, ends)
+        return placed, await offload(size, self.changed)
 
     def placed(self, ends: Sequence[Sequence[DictRow]]) -> list[tuple[Chunk, dict[str, Any]]]:
         """Each new chunk with its place and words, in the order given."""
@@ -180,9 +188,7 @@ class PostgresLexicalIndex:
             params = {"group_id": group_id}
             _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
             words = Words(self._lexicon, group_id, [Living(**row) for row in rows])
-            # Reading ten thousand texts takes seconds, in which others are to be answered.
-            placed = await asyncio.to_thread(words.placed, [[], *([] for _ in words.sessions)])
-            changed = await asyncio.to_thread(words.changed)
+            placed, changed = await words.read([[], *([] for _ in words.sessions)])
             await transaction.run(
                 [
                     (query("forget_terms"), params),

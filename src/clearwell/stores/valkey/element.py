@@ -6,12 +6,12 @@
 import base64
 import json
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from clearwell.caches import MIB, TextCache
 from clearwell.records import Vector, WorkingEntry
 
 SENTENCE_ENDS = "。！？；.!?;\n"
@@ -45,13 +45,16 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
-@lru_cache(maxsize=2000)
-def decode(element: bytes | str) -> WorkingEntry | None:
-    """The entry; None where it is none of ours, or of another version. An element never changes, and is read often."""
+def decode(element: bytes) -> WorkingEntry | None:
+    """Return the entry, or None where the element is none of ours or of another version."""
     try:
         return _entry(json.loads(element))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+entry_of = TextCache(decode, max_bytes=32 * MIB, bytes_per_character=6)
+"""The entries of elements that were read before: an element never changes, and is read by every retrieval."""
 
 
 def _entry(record: Any) -> WorkingEntry:

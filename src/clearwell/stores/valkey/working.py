@@ -10,7 +10,7 @@ from redis.exceptions import ResponseError
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
-from clearwell.stores.valkey.element import decode, encode, head, to_ms
+from clearwell.stores.valkey.element import encode, entry_of, head, to_ms
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
@@ -43,11 +43,11 @@ class ValkeyWorking:
         with translated_errors():
             elements = await self._elements(group_id)
         now = self._clock.now()
-        found = [entry for element in elements if (entry := decode(element)) is not None]
+        found = [entry for element in elements if (entry := entry_of[element]) is not None]
         self._note_damage(group_id, len(elements) - len(found))
         return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
 
-    async def _elements(self, group_id: str) -> list[bytes | str]:
+    async def _elements(self, group_id: str) -> list[bytes]:
         """What the list holds. What is no list is one element that is no entry: queries go on, and say so."""
         try:
             found = await self._client.lrange(KEYS + group_id, 0, -1)

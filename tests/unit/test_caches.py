@@ -1,0 +1,89 @@
+"""Caches of what was read out of texts: bounded by bytes, and cleared from one place."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clearwell.caches import MIB, TextCache, clear_text_caches
+from clearwell.flow.ingress import checks, echo
+from clearwell.flow.retrieval import bm25, retriever
+from clearwell.stores.valkey import element
+
+TEXTS: dict[str, TextCache[str, Any]] = {
+    "features": checks._features,
+    "sentences": echo._normal_sentences,
+    "shingles": echo.shingles,
+    "weights": bm25._by_place,
+    "terms": bm25._terms,
+    "normal forms": retriever._plain,
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    clear_text_caches()
+    yield
+    clear_text_caches()
+
+
+def fresh(size: int) -> str:
+    return "".join(["Backups of the ", "database take ", "eleven minutes. "] * (size // 45 + 1))[:size]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_small_text_is_kept_until_the_caches_are_cleared(name: str) -> None:
+    text = fresh(200)
+    unkept = sys.getrefcount(text)
+    assert TEXTS[name][text] is TEXTS[name][text]
+    assert sys.getrefcount(text) > unkept
+    clear_text_caches()
+    assert sys.getrefcount(text) == unkept
+
+
+def test_all_caches_together_are_bounded() -> None:
+    total = sum(cache.max_bytes for cache in TEXTS.values()) + element.entry_of.max_bytes
+    assert total <= 160 * MIB
+
+
+def test_elements_of_working_memory_are_kept_until_the_caches_are_cleared() -> None:
+    stored = b"{" + b"x" * 100
+    unkept = sys.getrefcount(stored)
+    assert element.entry_of[stored] is None
+    assert sys.getrefcount(stored) > unkept
+    clear_text_caches()
+    assert sys.getrefcount(stored) == unkept
+
+
+def test_a_cache_never_holds_more_than_its_bytes() -> None:
+    cache = TextCache(str.upper, max_bytes=100_000, bytes_per_character=2)
+    for number in range(2_000):
+        text = f"{number:05}" + "x" * (number % 40) * 100
+        assert cache[text] == text.upper()
+        assert cache.bytes_kept <= 100_000
+        assert sum(map(len, cache)) * 2 <= 100_000
+    assert cache["01999" + "x" * 3900] == "01999" + "X" * 3900
+    assert len(cache) > 5
+
+
+def test_a_text_larger_than_a_quarter_of_the_cache_pushes_nothing_out() -> None:
+    cache = TextCache[str, int](len, max_bytes=10_000, bytes_per_character=1)
+    assert (cache["a"], cache["b" * 5_000], list(cache)) == (1, 5_000, ["a"])
+
+
+def test_what_is_kept_is_not_computed_again() -> None:
+    computed: list[str] = []
+    cache = TextCache(computed.append, max_bytes=10_000, bytes_per_character=1)
+    assert cache["a"] is cache["a"] is None
+    assert computed == ["a"]
+    assert cache.missing_characters(["a", "bcd"]) == 3
+
+
+def test_what_is_computed_while_caches_are_cleared_is_not_kept() -> None:
+    def read(text: str) -> int:
+        clear_text_caches()
+        return len(text)
+
+    cache = TextCache(read, max_bytes=10_000, bytes_per_character=1)
+    assert (cache["abc"], dict(cache)) == (3, {})
