@@ -63,7 +63,7 @@ def draft(
         ),
     )
     found = clusters(texts, space)
-    weighed = scales.with_outsiders(_examined(found, texts, scales), supported)
+    weighed = _examined(found, texts, scales)
     choice = choose([one for one in weighed if supported(one)], limits.max_insights, similarity, limits)
     alone = not choice.taken
     if alone:

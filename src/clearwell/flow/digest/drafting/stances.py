@@ -12,7 +12,6 @@ from typing import Final
 
 from clearwell.comparison import Comparison, Features, Relation, compare
 from clearwell.flow.digest.drafting.consensus import MOST_SAY, Departure, departures
-from clearwell.flow.digest.drafting.denials import denials
 from clearwell.flow.digest.drafting.opposing import (
     FRAMED,
     TERM,
@@ -24,7 +23,6 @@ from clearwell.flow.digest.drafting.opposing import (
     of_fact,
     of_work,
 )
-from clearwell.flow.digest.drafting.opposites import opposites
 from clearwell.flow.digest.drafting.subjects import strays
 
 SERIES: Final = 0.3
@@ -94,9 +92,7 @@ def stances(
     disputed = filled <= DISPUTANTS and pairs.disputed >= DISPUTED * (pairs.compared - pairs.agreeing)
     if share < SERIES and filled > 2 and not (disputed and (departing or not share)):
         return Stances(series=True, agreement=share)
-    known = {frozenset({one.of, one.against}) for one in [*pairs.opposed, *departing]}
-    denying = denials(read, speakers, similarity, lambda one, other: frozenset({one, other}) in known)
-    united = _united([*pairs.opposed, *departing, *map(_told, denying)])
+    united = _united([*pairs.opposed, *departing])
     opposed = [one for one in united if groups[one.of] != groups[one.against] and _usual(one, read, speakers)]
     opposed = [one for one in opposed if len(speakers[one.of] | speakers[one.against]) > 1]
     opposed = _of_one_subject(opposed, groups, read, speakers)
@@ -193,7 +189,7 @@ def _has(features: Features, surface: str, origin: Features) -> bool:
 
 
 def _departing(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Opposed]:
-    return [_told(one) for one in (*departures(read, speakers), *opposites(read, speakers))]
+    return [_told(one) for one in departures(read, speakers)]
 
 
 def _told(one: Departure) -> Opposed:

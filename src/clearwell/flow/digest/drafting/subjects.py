@@ -26,11 +26,11 @@ def names(text: Features) -> frozenset[str]:
     return frozenset(token.key for token in text.tokens if token.kind is Kind.NAME and token.value is None)
 
 
-def common(texts: Sequence[Features], *, everyone: bool = False) -> frozenset[str]:
-    """What most, or all, of several texts name, in their words; nothing where there is but one wording."""
+def common(texts: Sequence[Features]) -> frozenset[str]:
+    """What most of several texts name, in their words; nothing where there is but one wording."""
     distinct = {text.signed: words(text) for text in texts}.values()
     counts = Counter(word for some in distinct for word in some)
-    needed = max(2, (1.0 if everyone else MOST_NAME) * len(distinct))
+    needed = max(2, MOST_NAME * len(distinct))
     return frozenset(word for word, count in counts.items() if count >= needed)
 
 

@@ -12,7 +12,6 @@ from clearwell.flow.digest.drafting.chatter import small_talk
 from clearwell.flow.digest.drafting.clusters import NEAR, Cluster
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.drafting.opposing import credible
-from clearwell.flow.digest.drafting.outsiders import with_outsiders
 from clearwell.flow.digest.drafting.parting import about_others
 from clearwell.flow.digest.drafting.space import Space
 from clearwell.flow.digest.drafting.stances import Stances, stances
@@ -119,18 +118,6 @@ class Scales:
             score=self._score(stands, found, novelty, texts, conflict=bool(conflicts))
             * self._held_together(cluster, found),
         )
-
-    def with_outsiders(self, weighed: Sequence[Weighed], supported: Callable[[Weighed], bool]) -> list[Weighed]:
-        """Each supported cluster with the texts of no such cluster that depart from it, none of them in two."""
-        taken = {place for one in weighed if supported(one) for place in one.cluster.members}
-        result = []
-        for one in weighed:
-            grown = one.cluster
-            if supported(one):
-                grown = with_outsiders(grown, taken, self._texts, self._space, self._features)
-                taken.update(grown.members)
-            result.append(one if grown is one.cluster else self.weigh(grown))
-        return result
 
     def _score(
         self, stands: Standing, found: Stances, novelty: float, texts: Sequence[Text], *, conflict: bool
