@@ -19,6 +19,7 @@ from uuid import UUID
 from bench import span
 from bench.month import FLOOD, STYLES, Planted, month
 from bench.sameness import row
+from clearwell.comparison import RuleComparison
 from clearwell.flow.digest.drafting import CONTRADICTION, Draft, draft, own_words
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Vector
@@ -72,7 +73,7 @@ def digested(planted: Sequence[Planted], embedder: OfflineEmbedder) -> Outcome:
     left = [one.row for one in planted]
     outcome = Outcome()
     for _ in range(2):
-        made = draft(left, similarity=embedder.similarity).drafts
+        made = draft(left, similarity=embedder.similarity, comparison=RuleComparison()).drafts
         for one in made:
             _score(outcome, one, truth)
         shown = {source.log_id for one in made for source in one.sources}

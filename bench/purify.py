@@ -14,6 +14,7 @@ import psycopg
 from bench.blocks import Step, interleaved, table
 from bench.ground import analyze, fill, ground
 from clearwell.app import Clearwell
+from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import Unfenced
@@ -95,7 +96,7 @@ async def _cost(clearwell: Clearwell, embedder: OfflineEmbedder, dice: random.Ra
 
 async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callable[[], str]) -> dict[str, list[float]]:
     knowledge: Knowledge = clearwell.admitter._knowledge
-    settings = clearwell.settings
+    settings, comparison = clearwell.settings, RuleComparison()
     shares: dict[str, list[float]] = {}
     for _ in range(40):
         capture = clearwell.memory._recorder.accept(said(text()), by=PERSON)
@@ -113,9 +114,9 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
             known = await knowledge.known(candidate, await knowledge.gather(candidate, live), live)
         for name, compare in checks.GROUP_CHECKS.items():
             with _cpu(shares, name):
-                compare(candidate, known, settings)
+                compare(candidate, known, comparison, settings)
         with _cpu(shares, "self_consistency"):
-            IngressPipeline(knowledge, embedder, settings, judged=False).conclude(candidate)
+            IngressPipeline(knowledge, comparison, embedder, settings, judged=False).conclude(candidate)
     return shares
 
 

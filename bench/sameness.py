@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from clearwell.comparison import Comparison, Features, Relation, compare, features
-from clearwell.comparison.comparing import Limits, judge
+from clearwell.comparison import Features, RuleComparison, features
+from clearwell.comparison.rule_comparison import Limits, judge
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
+from clearwell.records import Comparison, Relation
 
 HERE: Final = Path(__file__).parent
 PAIRS: Final = HERE.parent / "tests" / "data" / "sameness.jsonl"
@@ -94,10 +95,10 @@ def calibration() -> list[Pair]:
 async def judged(embedder: Embedder, pairs: Sequence[Pair]) -> list[Judged]:
     texts = sorted({text for pair in pairs for text in (pair.a, pair.b)})
     vectors = dict(zip(texts, await embedder.embed(texts), strict=True))
-    read = {text: features(text) for text in texts}
+    comparison = RuleComparison()
     similarities = [embedder.similarity(float(vectors[pair.a] @ vectors[pair.b])) for pair in pairs]
     return [
-        Judged(pair=pair, similarity=similarity, outcome=compare(read[pair.b], read[pair.a], similarity))
+        Judged(pair=pair, similarity=similarity, outcome=comparison.compare(pair.b, pair.a, similarity))
         for pair, similarity in zip(pairs, similarities, strict=True)
     ]
 
@@ -176,7 +177,7 @@ def _costs(new: Sequence[Features], known: Sequence[Features]) -> list[str]:
     for others, similarity in ((known, 0.95), ([*known[7:], *known[:7]], 0.45)):
         started = time.process_time()
         for one, other in zip(new, others, strict=True):
-            compare(one, other, similarity)
+            judge(one, other, similarity, Limits())
         shown.append(f"{(time.process_time() - started) / len(new) * 1e6:.0f}")
     return shown
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from clearwell.caches import MIB, TextCache, clear_text_caches
-from clearwell.flow.ingress import checks, echo
+from clearwell.comparison import features_of
+from clearwell.flow.ingress import echo
 from clearwell.flow.retrieval import bm25, retriever
 from clearwell.stores.valkey import element
 
 TEXTS: dict[str, TextCache[str, Any]] = {
-    "features": checks._features,
+    "features": features_of,
     "sentences": echo._normal_sentences,
     "shingles": echo.shingles,
     "weights": bm25._by_place,

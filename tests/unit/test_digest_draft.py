@@ -8,6 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.comparison import RuleComparison
 from clearwell.flow.digest.drafting import (
     CONFLICTS_WITH_VERIFIED,
     CONTRADICTION,
@@ -78,7 +79,7 @@ def everything() -> list[DigestCandidate]:
 
 
 def drafted(rows: Sequence[DigestCandidate], **changes: object) -> Drafts:
-    return draft(rows, similarity=similarity, **changes)  # type: ignore[arg-type]
+    return draft(rows, similarity=similarity, comparison=RuleComparison(), **changes)  # type: ignore[arg-type]
 
 
 def test_the_order_of_rows_makes_no_difference() -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
+from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
 from clearwell.flow.ingress.echo import Unfenced, unfenced
@@ -15,6 +16,7 @@ from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting
 from clearwell.settings import NodePolicy, Settings
 
 SETTINGS = Settings()
+RULES = RuleComparison()
 
 
 def candidate(content: str = "x" * 60, **metadata: Json) -> Candidate:
@@ -86,11 +88,12 @@ def test_checks_that_were_not_reached_say_after_which() -> None:
 
 
 SAID = "The nightly backup of the billing database takes eleven minutes and runs at two in the morning."
+RECALLED = Known(recalled={UUID(int=9): SAID})
 
 
 def test_the_same_is_dropped_with_a_link_to_what_it_repeats() -> None:
     known = Known(neighbours=[neighbour(SAID, 1.0)])
-    verdict = checks.check_non_duplicate(candidate(SAID.upper()), known, SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID.upper()), known, RULES, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (Outcome.FAIL, "verdict_same_working")
     assert str(UUID(int=7)) in verdict.explanation("zh")
 
@@ -98,29 +101,29 @@ def test_the_same_is_dropped_with_a_link_to_what_it_repeats() -> None:
 def test_the_same_but_for_a_fact_is_a_conflict_with_a_link() -> None:
     other = SAID.replace("eleven", "forty")
     known = Known(neighbours=[neighbour(other, 0.97, Layer.LONGTERM)])
-    verdict = checks.check_non_duplicate(candidate(SAID), known, SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID), known, RULES, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (Outcome.FLAG, "verdict_conflict_longterm")
     assert verdict.params["other"] == str(UUID(int=7))
 
 
 def test_something_else_is_new() -> None:
     other = "We will meet the auditors in the small room on the second floor next Thursday afternoon."
-    verdict = checks.check_non_duplicate(candidate(SAID), Known(neighbours=[neighbour(other, 0.31)]), SETTINGS)
+    verdict = checks.check_non_duplicate(candidate(SAID), Known(neighbours=[neighbour(other, 0.31)]), RULES, SETTINGS)
     assert (verdict.outcome, verdict.value) == (Outcome.PASS, 0.31)
-    assert checks.check_non_duplicate(candidate(SAID), Known(), SETTINGS).reason == "verdict_new_empty"
+    assert checks.check_non_duplicate(candidate(SAID), Known(), RULES, SETTINGS).reason == "verdict_new_empty"
 
 
 def test_what_was_recalled_and_is_repeated_is_an_echo() -> None:
     known = Known(recalled={UUID(int=9): SAID})
     for text in (SAID, SAID.upper(), f"Noted: {SAID}", SAID.replace("and runs", "and it runs")):
-        verdict = checks.check_echo(candidate(text), known, SETTINGS)
+        verdict = checks.check_echo(candidate(text), known, RULES, SETTINGS)
         assert verdict.outcome is Outcome.FAIL, text
         assert f"echo of {UUID(int=9)}" in verdict.explanation("en")
 
 
 def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
     own = "I would move the backup to four in the morning, because the nightly import is still running at two."
-    assert checks.check_echo(candidate(own), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(own), RECALLED, RULES, SETTINGS).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_own_words_about_a_recalled_memory_are_no_echo() -> None:
     ],
 )
 def test_small_talk_around_a_recalled_memory_leaves_it_an_echo(text: str) -> None:
-    assert checks.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.FAIL
+    assert checks.check_echo(candidate(text), RECALLED, RULES, SETTINGS).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -152,15 +155,15 @@ def test_small_talk_around_a_recalled_memory_leaves_it_an_echo(text: str) -> Non
     ],
 )
 def test_a_correction_of_a_recalled_memory_is_no_echo(text: str) -> None:
-    assert checks.check_echo(candidate(text), Known(recalled={UUID(int=9): SAID}), SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(text), RECALLED, RULES, SETTINGS).outcome is Outcome.PASS
 
 
 def test_new_text_behind_a_very_long_repeat_is_no_echo() -> None:
     long = " ".join(f"Step {number} of the run book asks for the signature of shift {number}." for number in range(150))
     known = Known(recalled={UUID(int=9): long})
-    assert checks.check_echo(candidate(long), known, SETTINGS).outcome is Outcome.FAIL
+    assert checks.check_echo(candidate(long), known, RULES, SETTINGS).outcome is Outcome.FAIL
     more = f"{long} The new disks arrived on Tuesday and were put into the second rack by the night shift."
-    assert checks.check_echo(candidate(more), known, SETTINGS).outcome is Outcome.PASS
+    assert checks.check_echo(candidate(more), known, RULES, SETTINGS).outcome is Outcome.PASS
 
 
 def test_only_a_fence_that_holds_its_memory_is_left_out() -> None:
@@ -178,16 +181,17 @@ def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:
 
 
 def test_a_tombstone_refuses_with_its_reason() -> None:
-    rejected = checks.check_tombstone(candidate(), Known(tombstone=tombstone()), SETTINGS)
+    rejected = checks.check_tombstone(candidate(), Known(tombstone=tombstone()), RULES, SETTINGS)
     assert rejected.outcome is Outcome.FAIL
     assert "it is wrong" in rejected.explanation("en")
-    forgotten = checks.check_tombstone(candidate(), Known(tombstone=tombstone(TombstoneKind.FORGOTTEN)), SETTINGS)
+    known = Known(tombstone=tombstone(TombstoneKind.FORGOTTEN))
+    forgotten = checks.check_tombstone(candidate(), known, RULES, SETTINGS)
     assert (forgotten.outcome, forgotten.reason) == (Outcome.FAIL, "verdict_tombstone_forgotten")
 
 
 def test_text_like_a_rejected_value_is_flagged_not_refused() -> None:
-    near = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.7)), SETTINGS)
-    far = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.3)), SETTINGS)
+    near = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.7)), RULES, SETTINGS)
+    far = checks.check_tombstone(candidate(), Known(near_rejected=(tombstone(), 0.3)), RULES, SETTINGS)
     assert (near.outcome, far.outcome) == (Outcome.FLAG, Outcome.PASS)
 
 

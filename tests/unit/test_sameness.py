@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearwell import comparison
-from clearwell.comparison import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, Relation, compare, features
+from clearwell.comparison import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, RuleComparison, features
 from clearwell.comparison.lexicon import Tie, lexicon
+from clearwell.comparison.rule_comparison import Limits, judge
 from clearwell.messages import catalogue, say
+from clearwell.records import Relation
 
+compare = RuleComparison().compare
 ALIKE = 0.95
 
 CONFLICTS = [
@@ -168,14 +171,14 @@ def test_with_little_similarity_only_the_same_words_are_the_same() -> None:
 def test_both_thresholds_can_be_set() -> None:
     known, new = "The launch was put off because of rain.", "Rain made us delay the start of the show."
     assert compare(new, known, 0.85).relation is Relation.SAME
-    assert compare(new, known, 0.85, duplicate_similarity=1.3).relation is Relation.DIFFERENT
+    assert RuleComparison(duplicate_similarity=1.3).compare(new, known, 0.85).relation is Relation.DIFFERENT
     _, known, new = CONFLICTS[0]
-    assert compare(new, known, 0.8, conflict_similarity=0.9).relation is Relation.DIFFERENT
+    assert RuleComparison(conflict_similarity=0.9).compare(new, known, 0.8).relation is Relation.DIFFERENT
 
 
 def test_texts_can_be_read_once_and_compared_often() -> None:
     for _, known, new in CONFLICTS + SAME:
-        assert compare(features(new), features(known), ALIKE) == compare(new, known, ALIKE)
+        assert judge(features(new), features(known), ALIKE, Limits()) == compare(new, known, ALIKE)
 
 
 def test_every_reason_has_its_sentence() -> None:

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from clearwell.comparison import Relation, compare, features
+from clearwell.comparison import RuleComparison, features
+from clearwell.records import Relation
 
+compare = RuleComparison().compare
 ALIKE = 0.96
 PAGE = "The checkout page {} the card number of the customer in the local session cache."
 GATEWAY = "都灵工厂的网关{}运行新固件，并且每个小时上报一次自身的状态。"

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from clearwell.comparison.rules import Value
+from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree, values_in
 
 

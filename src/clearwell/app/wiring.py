@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from clearwell.comparison import RuleComparison
 from clearwell.errors import Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.permissions import DecisionGate
@@ -34,7 +35,7 @@ from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.flow.working.removal import EntryRemover
 from clearwell.flow.working.usage import UsageRecorder
-from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, Stores
+from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, StatementComparison, Stores
 from clearwell.records import ModelChoice
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -126,7 +127,12 @@ def build(
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(embedder, settings, models)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
-    admitter = Admitter(stores.admissions, stores.working, knowledge, embedder, judge, counters, clock, settings)
+    comparison = RuleComparison(
+        duplicate_similarity=settings.duplicate_similarity, conflict_similarity=settings.conflict_similarity
+    )
+    admitter = Admitter(
+        stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings
+    )
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
@@ -134,11 +140,13 @@ def build(
     history = HistoryRetriever(retriever, clock, settings)
     promoter = Promoter(knowledge, chunker, clock, ids)
     promoting = TextPromoter(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
-    digests = _build_digests(settings, stores, knowledge, embedder, writer, clock, ids)
+    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
     nearby = MultiModelSearch(stores.longterm_for_reviewer, models)
     review = ReviewService(
         gate=gate,
-        showing=Showing(stores.review, stores.quarantine, nearby, stores.tombstones, embedder, clock, settings),
+        showing=Showing(
+            stores.review, stores.quarantine, nearby, stores.tombstones, comparison, embedder, clock, settings
+        ),
         deciding=Deciding(stores.review, promoter, knowledge, embedder, clock, ids, settings),
         undoing=Undoing(promoter, TombstoneLifter(embedder, settings), clock, ids),
         retracting=Retracting(stores.review, clock, ids),
@@ -212,6 +220,7 @@ def _build_digests(
     settings: Settings,
     stores: Stores,
     knowledge: Knowledge,
+    comparison: StatementComparison,
     embedder: Embedder,
     writer: InsightWriter | None,
     clock: Clock,
@@ -223,5 +232,5 @@ def _build_digests(
     return Digests(
         requests=DigestRequests(stores.digests, stores.digest_queue, stores.idempotency, clock, ids),
         scheduler=DigestScheduler(runs, stores.digest_queue, clock, ids, settings),
-        runner=DigestRunner(runs, material, reader, composer, embedder, clock, ids, settings),
+        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, clock, ids, settings),
     )

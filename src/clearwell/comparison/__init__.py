@@ -1,33 +1,33 @@
 """Whether two statements say the same, contradict each other in one facet, or are about different things.
 
+In: two texts and the calibrated similarity of their embeddings. Out: a ``Comparison``: same, conflict or different,
+with the reason. ``RuleComparison`` is the answer of ``ports.StatementComparison`` that needs no model.
+
 The similarity of embeddings cannot tell: a changed number has a cosine of .96, a paraphrase may have .5. So similarity
-only says how alike two texts are, and the words decide: values in one form, names, negation, opposites, and who does
-what to whom. In order: ``trimming`` (fillers, who said it), ``values``, ``splitting`` and ``reading`` (words),
-``matching`` (synonyms, opposites), ``order``, ``polarity``, ``reach`` and ``facets`` (what has changed), ``comparing``
-(the decision). A word on one side alone that denies or qualifies keeps texts from being the same.
+only says how alike two texts are, and the words decide. In order: ``plain_text`` (fillers and who said it left out),
+``values`` (``calendar``, ``quantities``), ``tokens`` and ``features`` (words, names, negations), ``alignment`` (which
+words go together), ``word_order``, ``polarity``, ``scope`` and ``facets`` (what has changed), ``rule_comparison`` (the
+decision). A word on one side alone that denies or qualifies keeps texts from being the same.
 """
 
-from clearwell.comparison.comparing import (
+from clearwell.comparison.features import Features, features, features_of
+from clearwell.comparison.polarity import denies
+from clearwell.comparison.rule_comparison import (
     CONFLICT_SIMILARITY,
     DUPLICATE_SIMILARITY,
     LOWEST_SIMILARITY,
-    Comparison,
-    Relation,
-    compare,
+    RuleComparison,
 )
-from clearwell.comparison.polarity import denies
-from clearwell.comparison.reading import Features, features
-from clearwell.comparison.splitting import Kind
+from clearwell.comparison.tokens import Kind
 
 __all__ = [
     "CONFLICT_SIMILARITY",
     "DUPLICATE_SIMILARITY",
     "LOWEST_SIMILARITY",
-    "Comparison",
     "Features",
     "Kind",
-    "Relation",
-    "compare",
+    "RuleComparison",
     "denies",
     "features",
+    "features_of",
 ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from clearwell.comparison.rules import Found, Rule, Value
+from clearwell.comparison.value_rules import Found, Rule, Value
 from clearwell.text.numerals import DAYS_OF_MONTH, ORDINALS, number
 
 _MONTHS: Final = [

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from clearwell.comparison.alignment import Matching
 from clearwell.comparison.lexicon import Tie, lexicon
-from clearwell.comparison.matching import Matching
 from clearwell.comparison.polarity import changed_polarity
-from clearwell.comparison.reach import added_qualifier, changed_items, changed_reach
-from clearwell.comparison.rules import MONEY, Value
+from clearwell.comparison.scope import added_qualifier, changed_items, changed_reach
 from clearwell.comparison.sides import Change, Sides, between
-from clearwell.comparison.splitting import Kind, Token
+from clearwell.comparison.tokens import Kind, Token
+from clearwell.comparison.value_rules import MONEY, Value
 
 _MOST_WORDS: Final = 0.8
 _SHORT: Final = 6

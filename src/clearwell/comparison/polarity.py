@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from clearwell.comparison.alignment import Matching
+from clearwell.comparison.features import Features, shortened
 from clearwell.comparison.lexicon import Tie, lexicon
-from clearwell.comparison.matching import Matching
-from clearwell.comparison.reading import Features, shortened
 from clearwell.comparison.sides import Change, Sides, between, shown
-from clearwell.comparison.splitting import Token
+from clearwell.comparison.tokens import Token
 
 
 def changed_polarity(sides: Sides) -> Change | None:

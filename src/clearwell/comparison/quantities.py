@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from clearwell.comparison.rules import DIGITS, EN, SCALE, WORD, ZH, Found, Rule, Value, shown
+from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Found, Rule, Value, shown
 from clearwell.text.numerals import ORDINALS, PARTS, SCALES, WORDS, number
 from clearwell.text.words import words
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from clearwell.comparison.matching import Matching
-from clearwell.comparison.reading import Features, shortened
-from clearwell.comparison.splitting import Token
+from clearwell.comparison.alignment import Matching
+from clearwell.comparison.features import Features, shortened
+from clearwell.comparison.tokens import Token
 
 _NEAR_FRAME: Final = 0.7
 _NEAR_WORDS: Final = 0.5

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from clearwell.comparison import calendar, quantities
-from clearwell.comparison.rules import Found, Reader, Value, shown
+from clearwell.comparison.value_rules import Found, Reader, Value, shown
 
 _RULES: Final = (quantities.NO_NUMBER, *calendar.RULES, *quantities.RULES)
 _WORDS_BEFORE: Final = calendar.WORDS_BEFORE | quantities.WORDS_BEFORE

@@ -4,6 +4,7 @@
 """
 
 from clearwell.ports.access import AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.comparison import StatementComparison
 from clearwell.ports.digest import (
     CandidateFilter,
     DigestMaterial,
@@ -96,6 +97,7 @@ __all__ = [
     "Schedule",
     "SearchQuery",
     "Settled",
+    "StatementComparison",
     "Stored",
     "Stores",
     "TokenCounter",

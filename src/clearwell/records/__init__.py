@@ -1,6 +1,7 @@
 """What moves along the path: frozen records, aware UTC times, the group always explicit."""
 
 from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.comparison import Comparison, Relation
 from clearwell.records.context import (
     BuiltContext,
     ContextReport,
@@ -98,6 +99,7 @@ __all__ = [
     "CalibrationRow",
     "Capture",
     "CaptureReceipt",
+    "Comparison",
     "Condition",
     "ContextItem",
     "ContextReport",
@@ -158,6 +160,7 @@ __all__ = [
     "Provenance",
     "QuarantineRow",
     "Rejection",
+    "Relation",
     "Requeued",
     "Retrieval",
     "ReviewStatistics",

@@ -14,7 +14,7 @@ from clearwell.flow.digest.material import Gathered, MaterialReader
 from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.progress import Progress, TakenOver
 from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_params
-from clearwell.ports import Clock, DigestMaterial, DigestRuns, Embedder, Ids, KnownVector, Run
+from clearwell.ports import Clock, DigestMaterial, DigestRuns, Embedder, Ids, KnownVector, Run, StatementComparison
 from clearwell.records import AuditEvent, Digest, DigestCandidate, Json
 from clearwell.settings import Settings
 
@@ -30,6 +30,7 @@ class DigestRunner:
         material: DigestMaterial,
         reading: MaterialReader,
         writing: InsightComposer,
+        comparison: StatementComparison,
         embedder: Embedder,
         clock: Clock,
         ids: Ids,
@@ -39,6 +40,7 @@ class DigestRunner:
         self._material = material
         self._reading = reading
         self._writing = writing
+        self._comparison = comparison
         self._embedder = embedder
         self._clock = clock
         self._ids = ids
@@ -96,7 +98,6 @@ class DigestRunner:
             max_insights=settings.digest_max_insights,
             near_rejected=settings.near_rejected_similarity,
             duplicate=settings.duplicate_similarity,
-            conflict=settings.conflict_similarity,
         )
 
         def made() -> Drafts:
@@ -107,6 +108,7 @@ class DigestRunner:
                 rejected=rejected,
                 reliability=reliability,
                 similarity=self._embedder.similarity,
+                comparison=self._comparison,
                 limits=limits,
             )
 

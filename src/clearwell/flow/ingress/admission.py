@@ -16,7 +16,7 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
-from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, WorkingStore
+from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, StatementComparison, WorkingStore
 from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 
@@ -54,6 +54,7 @@ class Admitter:
         admissions: AdmissionStore,
         working: WorkingStore,
         knowledge: Knowledge,
+        comparison: StatementComparison,
         embedder: Embedder,
         judge: Judge | None,
         counters: Counters,
@@ -63,7 +64,7 @@ class Admitter:
         self._admissions = admissions
         self._working = working
         self._knowledge = knowledge
-        self._filter = IngressPipeline(knowledge, embedder, settings, judged=judge is not None)
+        self._filter = IngressPipeline(knowledge, comparison, embedder, settings, judged=judge is not None)
         self._embedder = embedder
         self._judge = judge
         self._counters = counters

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from uuid import UUID
 
-from clearwell.caches import MIB, TextCache
-from clearwell.comparison import Comparison, Relation, compare, features
 from clearwell.flow.ingress import echo
 from clearwell.flow.ingress.policies import policy_of
+from clearwell.ports import StatementComparison
 from clearwell.records import (
     Capture,
+    Comparison,
     Json,
     Judgement,
     Layer,
     Outcome,
+    Relation,
     Sighting,
     Tombstone,
     TombstoneKind,
@@ -93,7 +94,7 @@ RELATED_REASONS = {
 }
 
 TextCheck = Callable[[Candidate, Settings], Verdict]
-GroupCheck = Callable[[Candidate, Known, Settings], Verdict]
+GroupCheck = Callable[[Candidate, Known, StatementComparison, Settings], Verdict]
 
 
 def refusal_of_node_type(capture: Capture, settings: Settings) -> Verdict | None:
@@ -154,7 +155,7 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
-def check_tombstone(_: Candidate, known: Known, settings: Settings) -> Verdict:
+def check_tombstone(_: Candidate, known: Known, __: StatementComparison, settings: Settings) -> Verdict:
     """A value that a person rejected or forgot is refused; one that is only like a rejected one is flagged."""
     if known.tombstone is not None:
         params = {"tombstone": str(known.tombstone.id), "why": known.tombstone.reason}
@@ -175,16 +176,20 @@ def check_tombstone(_: Candidate, known: Known, settings: Settings) -> Verdict:
     return Verdict(check=TOMBSTONE, outcome=Outcome.PASS, reason="verdict_no_tombstone")
 
 
-def check_echo(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+def check_echo(candidate: Candidate, known: Known, comparison: StatementComparison, settings: Settings) -> Verdict:
     """A memory that was recalled and is repeated is neither admitted again nor counted as corroboration."""
     threshold, own = settings.echo_coverage, candidate.own
     if own.cited and echo.is_small_talk(own.text, settings.min_width):
         return _echo(1.0, threshold, own.cited)
-    found = echo.repeated(own.text, known.recalled, threshold=threshold, talk=settings.min_width)
+    found = echo.repeated(own.text, known.recalled, comparison, threshold=threshold, talk=settings.min_width)
     if found.whole:
         return _echo(round(found.share, 4), threshold, found.of)
     given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
-    same = [one.sighting.entry_id for one in given if _compared(own.text, one, settings).relation is Relation.SAME]
+    same = [
+        one.sighting.entry_id
+        for one in given
+        if comparison.compare(own.text, one.content, one.similarity).relation is Relation.SAME
+    ]
     if same:
         return _echo(None, None, same)
     value = round(found.share, 4) if known.recalled else None
@@ -197,29 +202,17 @@ def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> V
     return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
 
 
-_features = TextCache(features, max_bytes=32 * MIB, bytes_per_character=190)
-"""The features of texts: entries of working memory are compared again and again."""
-
-
-def _compared(text: str, neighbour: Neighbour, settings: Settings) -> Comparison:
-    return compare(
-        _features[text],
-        _features[neighbour.content],
-        neighbour.similarity,
-        duplicate_similarity=settings.duplicate_similarity,
-        conflict_similarity=settings.conflict_similarity,
-    )
-
-
-def check_non_duplicate(candidate: Candidate, known: Known, settings: Settings) -> Verdict:
+def check_non_duplicate(
+    candidate: Candidate, known: Known, comparison: StatementComparison, settings: Settings
+) -> Verdict:
     """The same meaning is dropped, the same but for a fact is a conflict, anything else is new."""
     conflict: Verdict | None = None
     for one in known.neighbours:
-        comparison = _compared(candidate.own.text, one, settings)
-        if comparison.relation is Relation.SAME:
-            return _related(comparison, one, settings)
-        if comparison.relation is Relation.CONFLICT and conflict is None:
-            conflict = _related(comparison, one, settings)
+        outcome = comparison.compare(candidate.own.text, one.content, one.similarity)
+        if outcome.relation is Relation.SAME:
+            return _related(outcome, one, settings)
+        if outcome.relation is Relation.CONFLICT and conflict is None:
+            conflict = _related(outcome, one, settings)
     if conflict is not None:
         return conflict
     threshold = settings.duplicate_similarity

@@ -13,11 +13,12 @@ from functools import cache
 from importlib.resources import files
 from uuid import UUID
 
-from clearwell import comparison
 from clearwell.caches import MIB, TextCache
+from clearwell.comparison import Kind, denies, features
 from clearwell.flow.context.fencing import harmless
 from clearwell.messages import catalogue
-from clearwell.records import Section
+from clearwell.ports import StatementComparison
+from clearwell.records import Relation, Section
 from clearwell.text.normalisation import normalised
 
 FENCE = re.compile(
@@ -117,7 +118,9 @@ class Repeat:
     whole: bool = False
 
 
-def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk: int) -> Repeat:
+def repeated(
+    text: str, recalled: Mapping[UUID, str], comparison: StatementComparison, *, threshold: float, talk: int
+) -> Repeat:
     """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
     near = {} if len(text) > LONGEST else _near(text, recalled)
     sentences = _sentences(text) if near else []
@@ -131,7 +134,7 @@ def repeated(text: str, recalled: Mapping[UUID, str], *, threshold: float, talk:
         found[sentence] = normalised(sentence) in exact
         if not found[sentence] and compared < MOST_COMPARED:
             compared += 1
-            found[sentence] = _repeats(sentence, nearest, threshold, talk)
+            found[sentence] = _repeats(sentence, nearest, comparison, threshold, talk)
     widths = {sentence: len(normalised(sentence)) for sentence in sentences}
     share = sum(widths[one] for one in found if found[one]) / max(1, sum(widths[one] for one in found))
     rest = [sentence for sentence, there in found.items() if not there]
@@ -142,12 +145,14 @@ def is_small_talk(text: str, longest: int) -> bool:
     """Too short to be admitted by itself, and tells, denies and corrects nothing: "I agree." and not "Until May."."""
     if len(text) >= longest or _corrects().search(text):
         return False
-    read = comparison.features(text)
-    told = any(token.value is not None or token.kind is comparison.Kind.NAME for token in read.tokens)
-    return not told and not read.negations and not comparison.denies(read)
+    read = features(text)
+    told = any(token.value is not None or token.kind is Kind.NAME for token in read.tokens)
+    return not told and not read.negations and not denies(read)
 
 
-def _repeats(sentence: str, near: Mapping[UUID, str], threshold: float, talk: int) -> bool:
+def _repeats(
+    sentence: str, near: Mapping[UUID, str], comparison: StatementComparison, threshold: float, talk: int
+) -> bool:
     """Whether the words are those of recalled sentences, and so are the facts."""
     own = shingles[sentence]
     known = [one for text in near.values() for one in _sentences(text)]
@@ -158,7 +163,10 @@ def _repeats(sentence: str, near: Mapping[UUID, str], threshold: float, talk: in
     if around is not None:
         return is_small_talk(around, talk)
     covered = len(own & frozenset().union(*(shingles[one] for one in most_shared))) / len(own)
-    return covered >= threshold and (_same(sentence, most_shared[0]) or _same(sentence, " ".join(most_shared)))
+    if covered < threshold:
+        return False
+    known_texts = (most_shared[0], " ".join(most_shared))
+    return any(comparison.compare(sentence, one, ALIKE).relation is Relation.SAME for one in known_texts)
 
 
 def _around(sentence: str, known: str) -> str | None:
@@ -166,10 +174,6 @@ def _around(sentence: str, known: str) -> str | None:
     whole, part = (" ".join(text.split()).casefold() for text in (sentence, known))
     before, found, after = whole.partition(part.rstrip(".。!！?？;； "))
     return f"{before} {after}" if found else None
-
-
-def _same(sentence: str, known: str) -> bool:
-    return comparison.compare(sentence, known, ALIKE).relation is comparison.Relation.SAME
 
 
 def _near(text: str, recalled: Mapping[UUID, str]) -> dict[UUID, str]:

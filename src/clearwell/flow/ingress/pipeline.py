@@ -9,7 +9,7 @@ from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import Unfenced
 from clearwell.flow.ingress.knowledge import Gathered, Knowledge
 from clearwell.offload import offload
-from clearwell.ports import Embedder, TombstoneLookup
+from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.hidden_text import flags_of
@@ -19,8 +19,17 @@ from clearwell.text.normalisation import undisguised
 class IngressPipeline:
     """Runs the checks and changes nothing: admission and the dry run use the same one."""
 
-    def __init__(self, knowledge: Knowledge, embedder: Embedder, settings: Settings, *, judged: bool) -> None:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        comparison: StatementComparison,
+        embedder: Embedder,
+        settings: Settings,
+        *,
+        judged: bool,
+    ) -> None:
         self._knowledge = knowledge
+        self._comparison = comparison
         self._embedder = embedder
         self._settings = settings
         self._judged = judged
@@ -71,7 +80,8 @@ class IngressPipeline:
     def _check_group(self, candidate: Candidate, known: checks.Known) -> Candidate:
         for name in self._settings.filter_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
-                candidate = _with(candidate, checks.GROUP_CHECKS[name](candidate, known, self._settings))
+                verdict = checks.GROUP_CHECKS[name](candidate, known, self._comparison, self._settings)
+                candidate = _with(candidate, verdict)
         return candidate
 
     def awaits_judge(self, candidate: Candidate) -> bool:

@@ -5,15 +5,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.comparison import Comparison, Relation, compare
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.promotion.lifting import NEAR_REJECTED
 from clearwell.flow.review.diff import diff
 from clearwell.flow.review.standing import read
 from clearwell.offload import offload
-from clearwell.ports import Clock, Embedder, LongTermSearch, QuarantineStore, ReviewStore, SearchQuery, TombstoneStore
+from clearwell.ports import (
+    Clock,
+    Embedder,
+    LongTermSearch,
+    QuarantineStore,
+    ReviewStore,
+    SearchQuery,
+    StatementComparison,
+    TombstoneStore,
+)
 from clearwell.records import (
     Action,
+    Comparison,
     Decision,
     Dossier,
     Found,
@@ -22,6 +31,7 @@ from clearwell.records import (
     NearbyMemory,
     PromotionState,
     Rejection,
+    Relation,
     Vector,
     Writer,
 )
@@ -44,6 +54,7 @@ class Showing:
         quarantine: QuarantineStore,
         longterm: LongTermSearch,
         tombstones: TombstoneStore,
+        comparison: StatementComparison,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -52,6 +63,7 @@ class Showing:
         self._quarantine = quarantine
         self._longterm = longterm
         self._tombstones = tombstones
+        self._comparison = comparison
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
@@ -123,13 +135,8 @@ class Showing:
         return await self._longterm.search(query)
 
     def _compared(self, text: str, one: Found) -> Comparison:
-        return compare(
-            text,
-            one.memory.content,
-            self._embedder.similarity(one.similarity or 0.0),
-            duplicate_similarity=self._settings.duplicate_similarity,
-            conflict_similarity=self._settings.conflict_similarity,
-        )
+        similarity = self._embedder.similarity(one.similarity or 0.0)
+        return self._comparison.compare(text, one.memory.content, similarity)
 
     def _shown(self, insight: Insight, one: Found, compared: Comparison) -> NearbyMemory:
         memory = one.memory

@@ -8,6 +8,7 @@
         rejected: Sequence[RejectedText] = (),        # refused insights and tombstones that kept a vector
         reliability: Mapping[str, float] | None = None,  # agent -> 0..1, how its confidence has proved
         similarity: Callable[[float], float],         # embedder.similarity
+        comparison: StatementComparison,
         limits: DraftLimits = DraftLimits(),
     ) -> Drafts
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.comparison.splitting import Kind, Token
+from clearwell.comparison.tokens import Kind, Token
 
 MOST_SAY: Final = 0.6
 LEAST_SPEAKERS: Final = 2

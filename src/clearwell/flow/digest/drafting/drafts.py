@@ -44,7 +44,6 @@ class DraftLimits:
     summary_chars: int = 600
     near_rejected: float = 0.6
     duplicate: float = 0.9
-    conflict: float = 0.55
     known_shown: int = 3
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clearwell.comparison import Comparison, Features
+from clearwell.comparison import Features
 from clearwell.comparison.frame import likeness
-from clearwell.comparison.splitting import Kind
+from clearwell.comparison.tokens import Kind
 from clearwell.flow.digest.drafting.chatter import chatters, counts_progress, tells_when
 from clearwell.flow.digest.drafting.subjects import misspelt, words
+from clearwell.records import Comparison
 
 TERM: Final = "conflict_term"
 FRAMED: Final = 0.5

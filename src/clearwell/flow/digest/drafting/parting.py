@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.comparison.splitting import Token
+from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.opposing import SIBLINGS, frame_of
 from clearwell.flow.digest.drafting.subjects import misspelt
 

@@ -23,6 +23,7 @@ from clearwell.flow.digest.drafting.quoting import quotes
 from clearwell.flow.digest.drafting.space import Space, space_of
 from clearwell.flow.digest.drafting.texts import Text, distinct, speaker
 from clearwell.flow.digest.drafting.weighing import Background, Scales, Weighed
+from clearwell.ports import StatementComparison
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
 
 EXAMINED: Final = 400
@@ -39,6 +40,7 @@ def draft(
     candidates: Sequence[DigestCandidate],
     *,
     similarity: Callable[[float], float],
+    comparison: StatementComparison,
     known: Sequence[KnownText] = (),
     pending: Sequence[KnownText] = (),
     rejected: Sequence[RejectedText] = (),
@@ -59,6 +61,7 @@ def draft(
             rejected=rejected,
             reliability=reliability,
             similarity=similarity,
+            comparison=comparison,
             limits=limits,
         ),
     )

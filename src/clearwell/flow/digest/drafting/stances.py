@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from clearwell.comparison import Comparison, Features, Relation, compare
+from clearwell.comparison import Features
 from clearwell.flow.digest.drafting.consensus import MOST_SAY, Departure, departures
 from clearwell.flow.digest.drafting.opposing import (
     FRAMED,
@@ -24,6 +24,8 @@ from clearwell.flow.digest.drafting.opposing import (
     of_work,
 )
 from clearwell.flow.digest.drafting.subjects import strays
+from clearwell.ports import StatementComparison
+from clearwell.records import Comparison, Relation
 
 SERIES: Final = 0.3
 """Least share of agreement among pairs of one frame."""
@@ -67,22 +69,14 @@ def stances(
     read: Sequence[Features],
     speakers: Sequence[frozenset[str]],
     similarity: Callable[[int, int], float],
-    *,
-    duplicate: float,
-    conflict: float,
+    comparison: StatementComparison,
 ) -> Stances:
     """Compare texts, the most central first, with each other; ``similarity`` is the calibrated one of two of them."""
     alike = _alike(read)
     voices = {first: frozenset[str]().union(*(speakers[at] for at in some)) for first, some in alike.items()}
     pairs = _Pairs(same=[(first, at) for first, some in alike.items() for at in some[1:]])
     for one, other in combinations(_compared(read, sorted(alike)), 2):
-        found = compare(
-            read[one],
-            read[other],
-            similarity(one, other),
-            duplicate_similarity=duplicate,
-            conflict_similarity=conflict,
-        )
+        found = comparison.compare(read[one].raw, read[other].raw, similarity(one, other))
         _note(pairs, found, (one, other), read, (voices[one], voices[other]))
     alone = sum(len(some) * (len(some) - 1) // 2 for some in voices.values())
     share = (pairs.agreeing + alone) / (pairs.compared + alone) if pairs.compared + alone else 0.5

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from clearwell.comparison import Features
+from clearwell.comparison.alignment import matching
 from clearwell.comparison.frame import likeness, shared_start
-from clearwell.comparison.matching import matching
-from clearwell.comparison.splitting import Kind, Token
+from clearwell.comparison.tokens import Kind, Token
 
 MISSING: Final = 0.5
 """Share of what the others name that a text may lack."""

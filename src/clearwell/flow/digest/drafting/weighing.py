@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from clearwell.comparison import LOWEST_SIMILARITY, Comparison, Features, Relation, compare, features
+from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
 from clearwell.flow.digest.drafting.chatter import small_talk
 from clearwell.flow.digest.drafting.clusters import NEAR, Cluster
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
@@ -17,7 +17,8 @@ from clearwell.flow.digest.drafting.space import Space
 from clearwell.flow.digest.drafting.stances import Stances, stances
 from clearwell.flow.digest.drafting.support import Standing, standing
 from clearwell.flow.digest.drafting.texts import Text, unit
-from clearwell.records import Vector
+from clearwell.ports import StatementComparison
+from clearwell.records import Comparison, Relation, Vector
 from clearwell.text.terms import PAIR, terms
 
 READ: Final = 300
@@ -73,6 +74,7 @@ class Background:
     rejected: Sequence[RejectedText]
     reliability: Mapping[str, float] | None
     similarity: Callable[[float], float]
+    comparison: StatementComparison
     limits: DraftLimits
 
 
@@ -86,7 +88,6 @@ class Scales:
         self._known = _matrix([one.embedding for one in background.known])
         self._pending = _matrix([one.embedding for one in background.pending])
         self._rejected = _matrix([one.embedding for one in background.rejected])
-        self._read: dict[int, Features] = {}
 
     def weigh(self, cluster: Cluster) -> Weighed:
         cluster = self._about_one(cluster)
@@ -145,20 +146,16 @@ class Scales:
         return replace(cluster, members=kept) if others else cluster
 
     def _features(self, place: int) -> Features:
-        if place not in self._read:
-            self._read[place] = features(self._texts[place].content)
-        return self._read[place]
+        return features_of[self._texts[place].content]
 
     def _stances(self, places: Sequence[int]) -> Stances:
         vectors = self._space.meaning[list(places)]
         cosines = vectors @ vectors.T
-        limits = self._back.limits
         return stances(
             [self._features(place) for place in places],
             [self._texts[place].agents for place in places],
             lambda one, other: self._back.similarity(float(cosines[one, other])),
-            duplicate=limits.duplicate,
-            conflict=limits.conflict,
+            self._back.comparison,
         )
 
     def _isolated(self, cluster: Cluster) -> bool:
@@ -193,11 +190,11 @@ class Scales:
 
     def _compared(self, places: Sequence[int], cosines: Vector, content: str) -> list[tuple[int, Comparison]]:
         """The members that are nearest to a memory, each compared with it."""
-        known = features(content)
+        known = features_of[content]
         found = []
         for at in np.argsort(-cosines, kind="stable")[:CENTRAL]:
             mine = self._features(places[at])
-            outcome = compare(mine, known, self._back.similarity(float(cosines[at])))
+            outcome = self._back.comparison.compare(mine.raw, content, self._back.similarity(float(cosines[at])))
             if outcome.relation is not Relation.CONFLICT or credible(outcome, mine, known):
                 found.append((int(at), outcome))
         return found

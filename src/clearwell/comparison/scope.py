@@ -7,7 +7,7 @@ from typing import Final
 
 from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.sides import Change, Sides
-from clearwell.comparison.splitting import Token
+from clearwell.comparison.tokens import Token
 
 _ITEM_WORDS: Final = 3
 _LIST_ITEMS: Final = 4

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
+from clearwell.comparison.features import Features
 from clearwell.comparison.lexicon import Lexicon, lexicon
-from clearwell.comparison.reading import Features
 from clearwell.comparison.sides import Change, Sides
-from clearwell.comparison.splitting import Kind, Token
+from clearwell.comparison.tokens import Kind, Token
 
 _SAME_WORDS: Final = 0.75
 _SAME_FRAME: Final = 0.55

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from clearwell.caches import MIB, TextCache
 from clearwell.comparison.lexicon import Lexicon, lexicon
-from clearwell.comparison.splitting import Kind, Token, tokens_in
-from clearwell.comparison.trimming import LONGEST, comparable, normal, simplified, trimmed
+from clearwell.comparison.plain_text import LONGEST, comparable, normal, simplified, trimmed
+from clearwell.comparison.tokens import Kind, Token, tokens_in
 
 _LONGEST_QUOTED: Final = 40
 _EACH: Final = "每隔"
@@ -78,6 +79,10 @@ def features(text: str) -> Features:
         han=han,
         asks=lower.endswith(_ASKS),
     )
+
+
+features_of = TextCache(features, max_bytes=32 * MIB, bytes_per_character=190)
+"""The features of texts: entries of working memory are compared again and again."""
 
 
 def _merged(tokens: Sequence[Token], words: Lexicon) -> Iterator[Token]:

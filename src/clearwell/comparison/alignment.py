@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from clearwell.comparison.features import Features
 from clearwell.comparison.lexicon import Lexicon, Tie, lexicon
-from clearwell.comparison.reading import Features
-from clearwell.comparison.splitting import Token
+from clearwell.comparison.tokens import Token
 from clearwell.comparison.values import agree
 
 Pair: TypeAlias = tuple[int, int, Tie | None]

@@ -3,20 +3,20 @@
 Thresholds are set by ``python -m bench.sameness --sweep`` on the development half of ``tests/data/sameness.jsonl``.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from clearwell.comparison.alignment import Matching, matching
 from clearwell.comparison.facets import FACETS, changed_value
+from clearwell.comparison.features import Features, features, features_of
 from clearwell.comparison.frame import likeness, shared_start
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.matching import Matching, matching
-from clearwell.comparison.order import changed_places, changed_sequence, rearranged
-from clearwell.comparison.reading import Features, features
+from clearwell.comparison.plain_text import LONGEST, normal, simplified
 from clearwell.comparison.sides import Change, Sides
-from clearwell.comparison.splitting import Kind, Token
-from clearwell.comparison.trimming import LONGEST, normal, simplified
+from clearwell.comparison.tokens import Kind, Token
+from clearwell.comparison.word_order import changed_places, changed_sequence, rearranged
+from clearwell.records import Comparison, Relation
 
 LOWEST_SIMILARITY: Final = 0.4
 """Below it only text that is word for word the same is not different: such pairs need not be compared."""
@@ -26,24 +26,6 @@ _AROUND: Final = 200
 """Characters that are read before and behind what differs in long texts."""
 _WORDS_FOR_A_FILLER: Final = 8
 """Among so many words, one more that no list knows may be a filler."""
-
-
-class Relation(StrEnum):
-    """How a new text stands to a known one."""
-
-    SAME = "same"
-    CONFLICT = "conflict"
-    DIFFERENT = "different"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """The relation, and why: a message code with its params, which quote the texts."""
-
-    relation: Relation
-    reason: str
-    similarity: float
-    params: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,23 +52,24 @@ class Limits:
         return self.conflict + max(0.0, self.cover * (self.conflict_until - covered))
 
 
-def compare(
-    new: str | Features,
-    known: str | Features,
-    similarity: float,
-    *,
-    duplicate_similarity: float = DUPLICATE_SIMILARITY,
-    conflict_similarity: float = CONFLICT_SIMILARITY,
-) -> Comparison:
-    """Compare a new text with a known one, given their similarity on the embedder's calibrated scale."""
-    limits = Limits(duplicate=duplicate_similarity, conflict=conflict_similarity)
-    mine = new if isinstance(new, Features) else features(new)
-    theirs = known if isinstance(known, Features) else features(known)
-    return judge(mine, theirs, similarity, limits)
+class RuleComparison:
+    """Compares statements by rules and word lists, without a model. The features of texts are kept for a while."""
+
+    def __init__(
+        self,
+        *,
+        duplicate_similarity: float = DUPLICATE_SIMILARITY,
+        conflict_similarity: float = CONFLICT_SIMILARITY,
+    ) -> None:
+        self._limits = Limits(duplicate=duplicate_similarity, conflict=conflict_similarity)
+
+    def compare(self, new: str, known: str, similarity: float) -> Comparison:
+        """Compare a new statement with a known one, given their similarity on the embedder's calibrated scale."""
+        return judge(features_of[new], features_of[known], similarity, self._limits)
 
 
 def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
-    """The same with texts that were read and all thresholds."""
+    """Compare two statements by their features, with all thresholds."""
     if not (mine.whole and theirs.whole):
         return _where_they_differ(mine, theirs, similarity, limits)
     if mine.asks != theirs.asks and similarity >= LOWEST_SIMILARITY:

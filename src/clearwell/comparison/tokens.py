@@ -9,8 +9,8 @@ from typing import Final
 import rjieba
 
 from clearwell.comparison.lexicon import Lexicon
-from clearwell.comparison.rules import Value
 from clearwell.comparison.stemming import stem
+from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import values_in
 
 _PIECE: Final = re.compile(

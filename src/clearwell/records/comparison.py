@@ -1,0 +1,23 @@
+"""How two statements relate to each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Relation(StrEnum):
+    """How a new statement relates to a known one."""
+
+    SAME = "same"
+    CONFLICT = "conflict"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The relation, and the reason for it: a message code with its parameters, which quote the statements."""
+
+    relation: Relation
+    reason: str
+    similarity: float
+    params: Mapping[str, str] = field(default_factory=dict)
