@@ -10,7 +10,7 @@ from clearwell.flow.retrieval.metadata_filters import MOST_CONDITIONS, MOST_STEP
 from clearwell.flow.retrieval.options import RetrieveOptions, wanted
 from clearwell.records import NewMemory, Operator, Origin, Source
 from clearwell.settings import Settings
-from clearwell.text.cutting import cut
+from clearwell.text.sentences import cut_at_sentence
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
@@ -125,7 +125,7 @@ def test_what_was_verified_then_is_in_long_term_memory_alone() -> None:
     ],
 )
 def test_text_is_cut_at_a_sentence_else_at_a_word_else_at_a_character(text: str, most: int, shown: str) -> None:
-    assert cut(text, most) == shown
+    assert cut_at_sentence(text, most) == shown
 
 
 async def test_long_items_are_cut_and_marked() -> None:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from clearwell.text.stems import stem
+from clearwell.text.languages.english import stem
 from clearwell.text.terms import DIMENSIONS, PAIR, PAIR_WEIGHT, dimension, terms, weights
 
 

@@ -10,6 +10,7 @@ from clearwell.comparison.scope import added_qualifier, changed_items, changed_r
 from clearwell.comparison.sides import Change, Sides, between
 from clearwell.comparison.tokens import Kind, Token
 from clearwell.comparison.value_rules import MONEY, Value
+from clearwell.text.languages import CHINESE
 
 _MOST_WORDS: Final = 0.8
 _SHORT: Final = 6
@@ -156,7 +157,7 @@ def _first_word(tokens: Iterable[Token]) -> Token | None:
 
 def _may_be_subjects(sides: Sides, new: Token, known: Token) -> bool:
     """Nouns in Chinese; in English, where nothing marks a noun, first words of short texts."""
-    if sides.new.han:
+    if sides.new.language is CHINESE:
         nouns = new.tag.startswith("n") and known.tag.startswith("n")
         return nouns and not set(new.key) & set(known.key)
     return all(sum(token.content for token in side) <= _SHORT for side in (sides.match.new, sides.match.known))

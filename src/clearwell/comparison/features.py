@@ -9,6 +9,7 @@ from clearwell.caches import MIB, TextCache
 from clearwell.comparison.lexicon import Lexicon, lexicon
 from clearwell.comparison.plain_text import LONGEST, comparable, normal, simplified, trimmed
 from clearwell.comparison.tokens import Kind, Token, tokens_in
+from clearwell.text.languages import CHINESE, ENGLISH, Language
 
 _LONGEST_QUOTED: Final = 40
 _EACH: Final = "每隔"
@@ -32,13 +33,13 @@ class Features:
     signed: tuple[str, ...]
     """Keys of what is compared, with a mark where it is denied."""
     negations: int
-    han: bool
+    language: Language
     asks: bool
     """Whether it is a question."""
 
     def quote(self, start: int, end: int) -> str:
         """Words or characters of ``sequence`` as they stand in the text."""
-        if not self.han:
+        if self.language.separates_words:
             return shortened(self.text[self.tokens[start].start : self.tokens[end - 1].end])
         places = [at for at, char in enumerate(self.text) if char.isalnum()]
         return shortened(self.text[places[start] : places[end - 1] + 1])
@@ -59,13 +60,13 @@ def features(text: str) -> Features:
     cased = plain[kept] if len(plain[kept]) == len(lower) else lower
     words = lexicon()
     characters = sum("\u4e00" <= char <= "\u9fff" for char in lower)
-    read = list(tokens_in(cased, lower, words, han=5 * characters > len(lower)))
+    read = list(tokens_in(cased, lower, words, CHINESE if 5 * characters > len(lower) else ENGLISH))
     tokens = [_weighed(token, words) for token in _placed(_merged(read, words), words)]
     _weigh_nearly(tokens, words)
     negations = _bind(tokens, words, cased)
     compared = tuple(token for token in tokens if token.counts)
     keys = tuple(token.key for token in tokens)
-    han = characters > sum(key.isascii() for key in keys)
+    language = CHINESE if characters > sum(key.isascii() for key in keys) else ENGLISH
     return Features(
         raw=text,
         whole=whole,
@@ -73,10 +74,10 @@ def features(text: str) -> Features:
         tokens=tuple(tokens),
         compared=compared,
         keys=keys,
-        sequence="".join(char for char in lower if char.isalnum()) if han else keys,
+        sequence=keys if language.separates_words else "".join(char for char in lower if char.isalnum()),
         signed=tuple(f"!{token.key}" if token.negated else token.key for token in compared),
         negations=negations,
-        han=han,
+        language=language,
         asks=lower.endswith(_ASKS),
     )
 

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import rjieba
 
-from clearwell.comparison.stemming import DENYING, SHORTEST_STEM, denied, derived, stem
+from clearwell.comparison.word_forms import DENYING, SHORTEST_STEM, denied, derived
+from clearwell.text.languages.english import stem
 from clearwell.text.words import words
 
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]

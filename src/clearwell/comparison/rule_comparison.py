@@ -78,7 +78,7 @@ def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -
         return Comparison(relation=Relation.SAME, reason="same_text", similarity=similarity)
     if similarity < LOWEST_SIMILARITY or not (mine.signed and theirs.signed):
         return _different("different_subject", similarity)
-    if mine.han != theirs.han:
+    if mine.language is not theirs.language:
         return _across_languages(mine, theirs, similarity, limits)
     if rearranged(mine, theirs):
         if (sequence := changed_sequence(mine, theirs)) is not None:

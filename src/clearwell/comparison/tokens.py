@@ -9,9 +9,10 @@ from typing import Final
 import rjieba
 
 from clearwell.comparison.lexicon import Lexicon
-from clearwell.comparison.stemming import stem
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import values_in
+from clearwell.text.languages import Language
+from clearwell.text.languages.english import stem
 
 _PIECE: Final = re.compile(
     r"(?P<latin>[#@]?[a-z0-9_à-ÿ]+(?:[-_./@:'&+][a-z0-9_à-ÿ]+)*[+#]{0,2})"
@@ -20,12 +21,6 @@ _PIECE: Final = re.compile(
     r"|(?P<end>[.!?。；;\n]+)|(?P<pause>[,:、()\[\]\"“”]+)"
     r"|(?P<other>[^\W\d_]+|[\U0001f300-\U0001faff])"
 )
-_SIGNS: Final = {
-    ">": ("more_than", "大于"), "<": ("less_than", "小于"), ">=": ("at_least", "不低于"), "<=": ("at_most", "不高于"),
-    "!=": ("not", "不"), "<>": ("not", "不"), "->": ("to", "到"), "<-": ("from", "从"), "+": ("+", "+"),
-    "-": ("-", "-"),
-}  # fmt: skip
-"""What a sign says, in English and in Chinese."""
 _SIGN_FORMS: Final = {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "->", "=>": "->", "-->": "->", "←": "<-"}
 _TAG: Final = re.compile(r"</?[a-z][^<>]{0,80}>")
 _IDENTIFIER: Final = re.compile(r"[\d_@#/:&+]|\w\.\w")
@@ -69,16 +64,16 @@ class Token:
     """What stands in the text where it is denied, the negation included."""
 
 
-def tokens_in(cased: str, lower: str, words: Lexicon, *, han: bool) -> Iterator[Token]:
+def tokens_in(cased: str, lower: str, words: Lexicon, language: Language) -> Iterator[Token]:
     """Both texts are the same but for case and form; what is shown is taken from the first."""
     names = not _shouted(cased)
     at = 0
     for start, end, value in values_in(lower):
-        yield from _words(cased, lower, (at, start), words, names=names, han=han)
+        yield from _words(cased, lower, (at, start), words, names=names, language=language)
         shown = cased[start:end].strip()
         yield Token(value.key, shown, start, end, Kind.VALUE, value=value, content=not value.weak)
         at = end
-    yield from _words(cased, lower, (at, len(lower)), words, names=names, han=han)
+    yield from _words(cased, lower, (at, len(lower)), words, names=names, language=language)
 
 
 def _shouted(cased: str) -> bool:
@@ -89,7 +84,9 @@ def _shouted(cased: str) -> bool:
     return sum(word[0].isupper() for word in longer) > 0.6 * len(longer)
 
 
-def _words(cased: str, lower: str, span: tuple[int, int], words: Lexicon, *, names: bool, han: bool) -> Iterator[Token]:
+def _words(
+    cased: str, lower: str, span: tuple[int, int], words: Lexicon, *, names: bool, language: Language
+) -> Iterator[Token]:
     for match in _PIECE.finditer(lower, *span):
         kind, text, start = match.lastgroup, match[0], match.start()
         shown = cased[start : match.end()]
@@ -98,14 +95,14 @@ def _words(cased: str, lower: str, span: tuple[int, int], words: Lexicon, *, nam
         elif kind == "han":
             yield from _han(text, shown, start, words)
         elif kind == "sign":
-            yield from _sign(lower, text, start, han=han)
+            yield from _sign(lower, text, start, language)
         elif kind == "other":
             yield Token(text, shown, start, match.end())
         else:
             yield Token("." if kind == "end" else ",", text, start, match.end(), Kind.BREAK)
 
 
-def _sign(lower: str, text: str, start: int, *, han: bool) -> Iterator[Token]:
+def _sign(lower: str, text: str, start: int, language: Language) -> Iterator[Token]:
     if text == "<" and _TAG.match(lower, start):
         return
     if text == ">":
@@ -113,7 +110,7 @@ def _sign(lower: str, text: str, start: int, *, han: bool) -> Iterator[Token]:
         tag = _TAG.match(lower, opened) if opened >= 0 else None
         if tag is not None and tag.end() == start + 1:
             return
-    yield Token(_SIGNS[_SIGN_FORMS.get(text, text)][han], text, start, start + len(text))
+    yield Token(language.signs[_SIGN_FORMS.get(text, text)], text, start, start + len(text))
 
 
 def _capital(shown: str, lower: str, at: int) -> str:

@@ -1,4 +1,7 @@
-"""Text, read the same way everywhere: terms, stems, numerals, dates, normal forms, cutting and splitting.
+"""Text, read the same way everywhere. In: a text. Out: its terms, values, sentences or normal form.
 
-Nothing here knows of memories, stores or callers.
+``languages`` has an object for each language. ``terms`` counts the terms that retrieval searches (with ``dates``),
+``sentences`` splits a text and cuts it after a sentence, ``splitter`` makes chunks, ``numerals`` reads numbers,
+``normalisation`` folds the ways to write one value, ``hidden_text`` finds what a reader does not see, and ``words``
+holds the word lists. Nothing here knows of memories, stores or callers.
 """

@@ -10,8 +10,9 @@ from importlib.resources import files
 
 from clearwell.text.hidden_text import _INVISIBLE
 
-SENTENCES = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
-MOST_SENTENCES = 200
+_VALUE_ENDS = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
+"""Where a value may end. Finer than sentences, since a disguised value need not stand in a sentence of its own."""
+MOST_PIECES = 200
 LONGEST = 50_000
 RUN = 3
 
@@ -72,7 +73,7 @@ def values_of(text: str) -> list[str]:
         # The beginning is looked at sentence by sentence, and the whole as one value.
         return list(dict.fromkeys((normalised(text), *values_of(text[:LONGEST]))))
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
-    pieces = [one for part in tagged for one in SENTENCES.split(part, MOST_SENTENCES)[:MOST_SENTENCES]]
+    pieces = [one for part in tagged for one in _VALUE_ENDS.split(part, MOST_PIECES)[:MOST_PIECES]]
     behind = [_LABEL.sub("", one) for one in pieces]
     said = [normalised(one) for one in behind]
     runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]

@@ -8,22 +8,19 @@ Whoever changes what a text becomes also changes ``TOKENIZER_VERSION``: stored t
 """
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-import rjieba
-
 from clearwell.text.dates import without_dates
-from clearwell.text.stems import stem
+from clearwell.text.languages import CHINESE, ENGLISH
+from clearwell.text.languages.english import stem
 
-TOKENIZER_VERSION: Final = 2
+TOKENIZER_VERSION: Final = 3
 DIMENSIONS: Final = 1 << 20
 """Terms are hashed to so many places. In a group of 30,000 terms, a term shares its place with a chance of 3 %."""
 LONGEST: Final = 64
@@ -51,12 +48,6 @@ _HYPHEN: Final = re.compile(r"[-_']+")
 _ACCENTS: Final = re.compile(r"(?<=[a-z])[\u0300-\u036f]+", re.IGNORECASE)
 _PART: Final = re.compile(rf"[^\W\d_{_HAN}]+|\d+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
-
-
-@cache
-def _stop_words(language: str) -> frozenset[str]:
-    text = files("clearwell.text").joinpath("words/stop.toml").read_text(encoding="utf-8")
-    return frozenset(str(tomllib.loads(text)[language]).split())
 
 
 def terms(text: str) -> Counter[str]:
@@ -99,8 +90,8 @@ def _of_words(text: str) -> Iterator[str]:
 
 def _chinese(run: str) -> Iterator[str]:
     """The words, and the pairs of neighbours, marked as such: they carry what the dictionary does not know."""
-    stop = _stop_words("zh")
-    for word in rjieba.cut(run):
+    stop = CHINESE.stop_words
+    for word in CHINESE.segment(run):
         if not stop.issuperset(word):
             yield word
     for first, second in pairwise(run):
@@ -113,7 +104,7 @@ def _typed(token: str) -> Iterator[str]:
     folded = token.casefold()
     if "'" in folded:
         folded, token = _without_clitic(folded), _without_clitic(token)
-    if folded in _stop_words("en") or not folded:
+    if folded in ENGLISH.stop_words or not folded:
         return
     if folded.isalpha() and (folded == token or token.istitle() or token.isupper()):
         yield stem(folded)
@@ -192,7 +183,7 @@ def _of_run(run: str, whole: str) -> Iterator[str]:
 
 def _of_part(part: str, whole: str) -> Iterator[str]:
     folded = part.casefold()
-    if folded != whole and folded not in _stop_words("en") and len(folded) <= LONGEST:
+    if folded != whole and folded not in ENGLISH.stop_words and len(folded) <= LONGEST:
         yield stem(folded)
     humps = _HUMP.findall(part)
     if len(humps) > 1:

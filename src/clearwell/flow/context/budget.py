@@ -23,7 +23,7 @@ from clearwell.records import (
     Section,
     SectionReport,
 )
-from clearwell.text.cutting import cut
+from clearwell.text.sentences import cut_at_sentence
 
 MARK: Final = "…"
 """Of a cut that leaves out less than it takes to say so."""
@@ -119,7 +119,7 @@ class Budget:
         return self._marked(text, low)
 
     def _marked(self, text: str, length: int) -> str:
-        kept = cut(text, length) if length else ""
+        kept = cut_at_sentence(text, length) if length else ""
         left_out = len(text) - len(kept)
         mark = say("context_cut", self._language, left_out=left_out, length=len(text))
         mark = mark if len(mark) < left_out else MARK
@@ -244,7 +244,7 @@ class Budget:
 
 
 def _shortened(item: ContextItem, length: int) -> ContextItem:
-    return replace(item, content=cut(item.content, length) if length else "", cut=True)
+    return replace(item, content=cut_at_sentence(item.content, length) if length else "", cut=True)
 
 
 def _is_a_quotation(text: str) -> bool:

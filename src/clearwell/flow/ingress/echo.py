@@ -20,13 +20,13 @@ from clearwell.messages import catalogue
 from clearwell.ports import StatementComparison
 from clearwell.records import Relation, Section
 from clearwell.text.normalisation import normalised
+from clearwell.text.sentences import split_sentences
 
 FENCE = re.compile(
     r"<memory\s+id\s*=\s*[\"'“”]?([0-9a-fA-F-]{36})[\"'“”]?[^>]{0,200}>(.*?)(?:</memory\s*>|\Z)", re.DOTALL
 )
 HEADING = re.compile(r"^\s*(#{1,6} .*(历史上下文|History).*|\d+\. \[[⚡✅].{0,200}\])\s*$", re.MULTILINE)
 ITEM_LABEL = re.compile(r"^\s*\d+\. \[(?:⚡️?|✅)[^\]\n]{0,200}\]\s*", re.MULTILINE)
-SENTENCE_END = re.compile(r"(?<=[。！？；])\s*|(?<=[.!?;])\s+|\n+")
 SHINGLE = 5
 LONGEST = 20_000
 MOST_SENTENCES = 200
@@ -192,7 +192,7 @@ def _corrects() -> re.Pattern[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [part for part in (one.strip() for one in SENTENCE_END.split(text)) if normalised(part)]
+    return [part for part in split_sentences(text) if normalised(part)]
 
 
 def _read_normal_sentences(text: str) -> frozenset[str]:

@@ -24,8 +24,8 @@ from clearwell.offload import offload
 from clearwell.ports import Asked, Clock, Embedder, Fusion, LongTermSearch, SearchQuery, WorkingStore
 from clearwell.records import ContextItem, Found, Retrieval, Scope, Where, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.text.cutting import cut
 from clearwell.text.normalisation import normalised
+from clearwell.text.sentences import cut_at_sentence
 
 log = structlog.get_logger(__name__)
 
@@ -185,7 +185,7 @@ _plain = TextCache(normalised, max_bytes=8 * MIB, bytes_per_character=8)
 
 
 def _shortened(item: ContextItem, most: int) -> ContextItem:
-    content = cut(item.content, most)
+    content = cut_at_sentence(item.content, most)
     return item if content == item.content else replace(item, content=content, cut=True)
 
 

@@ -37,7 +37,7 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.text.hidden_text import flags_of
-from clearwell.text.normalisation import SENTENCES
+from clearwell.text.sentences import split_sentences
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"
 SINGLE_AUTHOR, NOT_JUDGED = "single_author", "self_consistency_not_checked"
@@ -162,7 +162,7 @@ class Showing:
 
 def _statements(summary: str) -> list[str]:
     """The whole text, and its sentences where it has several: a memory may stand against one of them only."""
-    sentences = [one.strip() for one in SENTENCES.split(summary) if one.strip()]
+    sentences = split_sentences(summary)
     return [summary, *(sentences[:MOST_SENTENCES] if len(sentences) > 1 else [])]
 
 

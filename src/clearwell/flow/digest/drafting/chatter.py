@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.comparison.stemming import stem
 from clearwell.comparison.tokens import Kind, Token
+from clearwell.text.languages.english import stem
 from clearwell.text.terms import terms
 
 SHARE: Final = 1 / 3

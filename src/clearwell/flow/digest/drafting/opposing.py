@@ -82,7 +82,7 @@ def _apart_from_names(read: Sequence[Features], one: Opposed) -> bool:
 
 def frame_of(one: Features, other: Features) -> float:
     """How much two texts have of one frame: all, where they are the same words in another order."""
-    if one.han != other.han:
+    if one.language is not other.language:
         return 0.0
     return 1.0 if sorted(one.keys) == sorted(other.keys) else likeness(one.keys, other.keys)
 

@@ -13,6 +13,7 @@ from clearwell.comparison import Features
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.opposing import SIBLINGS, frame_of
 from clearwell.flow.digest.drafting.subjects import misspelt
+from clearwell.text.languages import LANGUAGES
 
 MOST: Final = 40
 """Texts of one language that are compared, the most central."""
@@ -27,7 +28,10 @@ OTHERS: Final = 0.7
 def about_others(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> frozenset[int]:
     """Places of the texts that tell the same of other things than most do."""
     return frozenset[int]().union(
-        *(_others([at for at, text in enumerate(read) if text.han is han], read, speakers) for han in (False, True))
+        *(
+            _others([at for at, text in enumerate(read) if text.language is language], read, speakers)
+            for language in LANGUAGES
+        )
     )
 
 

@@ -162,11 +162,11 @@ def _usual(one: Opposed, read: Sequence[Features], speakers: Sequence[frozenset[
     places = ((one.of, one.params["new"], one.against), (one.against, one.params["known"], one.of))
     if not all(_amid(read[place], word, read[other]) for place, word, other in places):
         return False
-    same_script = [at for at, features in enumerate(read) if features.han == read[one.of].han]
+    peers = [at for at, features in enumerate(read) if features.language is read[one.of].language]
     return any(
-        len(saying) >= MOST_SAY * len(same_script) and len(frozenset[str]().union(*(speakers[at] for at in saying))) > 1
+        len(saying) >= MOST_SAY * len(peers) and len(frozenset[str]().union(*(speakers[at] for at in saying))) > 1
         for place, word, _ in places
-        if (saying := [at for at in same_script if _has(read[at], word, read[place])])
+        if (saying := [at for at in peers if _has(read[at], word, read[place])])
     )
 
 

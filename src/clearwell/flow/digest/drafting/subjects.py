@@ -36,7 +36,7 @@ def common(texts: Sequence[Features]) -> frozenset[str]:
 
 def strays(text: Features, others: Sequence[Features]) -> bool:
     """Whether a text speaks of another thing than the others of its language."""
-    peers = [other for other in others if other.han == text.han and other.signed != text.signed]
+    peers = [other for other in others if other.language is text.language and other.signed != text.signed]
     return bool(peers) and (_lacks(text, peers) or _replaces(text, peers))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwell.flow.digest.drafting.quoting import sentences
+from clearwell.text.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from clearwell.flow.digest.drafting.quoting import sentences
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected

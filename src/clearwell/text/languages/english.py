@@ -1,0 +1,76 @@
+"""English: words stand apart, have endings, and are shortened with a full stop."""
+
+import re
+from functools import cache, lru_cache
+from typing import Final
+
+import snowballstemmer
+
+from clearwell.text.languages.language import Language, read_signs
+from clearwell.text.words import words
+
+_SNOWBALL: Final = snowballstemmer.stemmer("english")
+_SHORTEST: Final = 3
+_BRITISH: Final = re.compile(r"(\w{4,})is(e|ed|ing|ation)")
+_AMERICAN: Final = {"centre": "center", "metre": "meter", "litre": "liter", "licence": "license"}
+_LONGEST_OUR: Final = 5
+"""Four and hour are spelt so everywhere."""
+_SHORTENED: Final = re.compile(r"(?:\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|Mr|Mrs|Ms|Dr|Prof))\.$")
+"""A full stop after which a sentence goes on whatever follows."""
+_MAYBE_SHORTENED: Final = re.compile(r"(?:\b(?:[^\W\d_]\.){2,}|\b(?:etc|al|ca|Inc|Ltd|Corp|Co|St|min|max|hrs?|sec)\.)$")
+"""One after which it goes on where no capital letter follows, as in 7 a.m. to 9 p.m."""
+_BEFORE_NUMBER: Final = re.compile(r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?)\.$")
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """Return a lower-case word without its endings. Forms that no rule finds (went, children) are in a list."""
+    if len(word) < _SHORTEST or word in _unchanged() or not word.isascii() or not word.isalpha():
+        return word
+    stemmed: str = _SNOWBALL.stemWord(_american(_irregular().get(word, word)))
+    return stemmed
+
+
+def _american(word: str) -> str:
+    """One spelling: organise is organize, and colour is color."""
+    british = _BRITISH.fullmatch(word)
+    if british and f"{british[1]}ise" not in _never_american():
+        return f"{british[1]}iz{british[2]}"
+    if word.endswith("our") and len(word) > _LONGEST_OUR:
+        return word[:-3] + "or"
+    return _AMERICAN.get(word, word)
+
+
+@cache
+def _never_american() -> frozenset[str]:
+    return frozenset(words("en")["ise"].split())
+
+
+@cache
+def _unchanged() -> frozenset[str]:
+    return frozenset(words("en")["no_ending"].split())
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    return {form: line.split()[0] for line in words("en")["irregular"].splitlines() for form in line.split()}
+
+
+def _goes_on(before: str, after: str) -> bool:
+    if _SHORTENED.search(before):
+        return True
+    if _BEFORE_NUMBER.search(before):
+        return after[0].isdigit()
+    return _MAYBE_SHORTENED.search(before) is not None and not after[0].isupper()
+
+
+ENGLISH: Final = Language(
+    code="en",
+    separates_words=True,
+    sentence_ends=".!?",
+    stop_words=frozenset(str(words("stop")["en"]).split()),
+    signs=read_signs("> more_than < less_than >= at_least <= at_most != not <> not -> to <- from + + - -"),
+    segment=str.split,
+    stem=stem,
+    goes_on=_goes_on,
+)
