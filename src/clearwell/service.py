@@ -89,7 +89,7 @@ class MemoryManager:
         rebuilder: WorkingMemoryRebuilder,
         tombstones: TombstoneRegistry,
         idempotency: IdempotencyStore,
-        promoting: TextPromoter,
+        texts: TextPromoter,
         digests: DigestRequests,
         review: ReviewService,
         retriever: Retriever,
@@ -109,7 +109,7 @@ class MemoryManager:
         self._rebuilder = rebuilder
         self._tombstone_registry = tombstones
         self._idempotency = idempotency
-        self._promoting = promoting
+        self._texts = texts
         self._digests = digests
         self._review = review
         self._retriever = retriever
@@ -317,7 +317,7 @@ class MemoryManager:
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
         """The same for many, in one transaction: each good text is stored, each other has its problem."""
-        return await self._promoting.promote(group_id, texts, by=by, request=request)
+        return await self._texts.promote(group_id, texts, by=by, request=request)
 
     async def retrieve(
         self, query: str, group_id: str, *, by: Principal, options: RetrieveOptions | None = None
@@ -406,7 +406,7 @@ class MemoryManager:
 
     @property
     def review(self) -> ReviewService:
-        """Where people decide: insights and what lies beside them, decisions and their undoing, provenance, numbers."""
+        """Where people decide: insights and their dossiers, decisions and undo, provenance and statistics."""
         return self._review
 
     async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:

@@ -65,7 +65,7 @@ async def _sweep_round(clearwell: Clearwell, number: int) -> None:
     found = await sweep(clearwell)
     if found:
         log.info("admissions taken up again", rows=found)
-    made = await clearwell.waiting_promotions.due()
+    made = await clearwell.waiting_promotions.complete_due()
     if made:
         log.info("promotions carried out", memories=made)
     if number % USES_EVERY == 0:

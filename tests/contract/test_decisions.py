@@ -1,4 +1,4 @@
-"""The desk: what is decided at it is committed together, and what waits for the model is found again."""
+"""Decisions: a transaction is committed whole or not at all, and promotions that wait for the model are found again."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -6,14 +6,23 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import TOMBSTONED, Claim, WaitingPromotion
+from clearwell.ports import (
+    TOMBSTONED,
+    Claim,
+    DecisionTransaction,
+    PromotionKey,
+    RecordedDecision,
+    WaitingPromotion,
+)
 from clearwell.records import (
     Action,
     Contradiction,
     Decision,
     InsightBeforeMerge,
     Layer,
+    NewMemory,
     Origin,
+    PromotionState,
     Support,
     Tombstone,
     TombstoneKind,
@@ -30,11 +39,18 @@ def decision(number: int, **more: object) -> Decision:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-async def test_what_fails_at_the_desk_leaves_nothing(stores: Stores) -> None:
+async def find_duplicate(
+    transaction: DecisionTransaction, text: NewMemory, fingerprint: bytes
+) -> PromotionState | None:
+    key = PromotionKey(fingerprint, text.origin_id)
+    return (await transaction.find_duplicates([key])).get(key)
+
+
+async def test_a_transaction_that_fails_leaves_nothing(stores: Stores) -> None:
     with pytest.raises(ZeroDivisionError):
         async with stores.decisions.transaction("g") as transaction:
             await transaction.insert_promotions([promotion(1)])
-            await transaction.record_decision(None, event(1))
+            await transaction.record_event(event(1))
             raise ZeroDivisionError
     assert await stores.search.search(query(unit(1))) == []
     async with stores.decisions.transaction("g") as transaction:
@@ -45,14 +61,14 @@ async def test_the_same_is_found_while_it_holds(stores: Stores) -> None:
     made, chunks = promotion(1)
     made = replace(made, fingerprint=b"f")
     async with stores.decisions.transaction("g") as transaction:
-        assert await transaction.find_duplicate(made.text, b"f") is None
+        assert await find_duplicate(transaction, made.text, b"f") is None
         await transaction.insert_promotions([(made, chunks)])
-        same = await transaction.find_duplicate(made.text, b"f")
+        same = await find_duplicate(transaction, made.text, b"f")
         assert same is not None
         assert (same.promotion.memory_id, same.chunks, same.state) == (made.memory_id, 1, "verified")
-        assert await transaction.find_duplicate(made.text, b"other") is None
+        assert await find_duplicate(transaction, made.text, b"other") is None
         await transaction.withdraw_memories([made.memory_id], at=START)
-        assert await transaction.find_duplicate(made.text, b"f") is None
+        assert await find_duplicate(transaction, made.text, b"f") is None
         assert (await transaction.find_promotions([made.memory_id]))[made.memory_id].state == "withdrawn"
     async with stores.decisions.transaction("other") as transaction:
         assert await transaction.find_promotions([made.memory_id]) == {}
@@ -66,29 +82,31 @@ async def test_the_same_is_found_by_the_output_that_it_comes_from(stores: Stores
     found = decision(1, promotion_id=known[0].id, memory_id=known[0].memory_id, origin_id=UUID(int=3), already=True)
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([known, made])
-        await transaction.record_decision(found, event(1))
-        own = await transaction.find_duplicate(asked, b"f")
+        await transaction.record_decisions([(found, event(1))])
+        own = await find_duplicate(transaction, asked, b"f")
         assert own is not None
         assert own.promotion.id == made[0].id, "before what only says the same"
-        assert [one.promotion.id for one in await transaction.list_duplicates(asked, b"f")] == [made[0].id, known[0].id]
+        key = PromotionKey(b"f", asked.origin_id)
+        assert [one.promotion.id for one in await transaction.list_duplicates(key)] == [made[0].id, known[0].id]
         by_decision = replace(asked, origin_id=UUID(int=3))
-        same = await transaction.find_duplicate(by_decision, b"x")
+        same = await find_duplicate(transaction, by_decision, b"x")
         assert same is not None
         assert same.promotion.id == known[0].id
-        await transaction.record_decision(decision(2, action=Action.UNDO, undoes=found.id), event(2))
-        assert await transaction.find_duplicate(by_decision, b"x") is None
+        await transaction.record_decisions([(decision(2, action=Action.UNDO, undoes=found.id), event(2))])
+        assert await find_duplicate(transaction, by_decision, b"x") is None
         await transaction.withdraw_memories([made[0].memory_id], at=START)
-        assert [one.state for one in await transaction.list_duplicates(asked, b"f")] == ["withdrawn", "verified"]
-        assert await transaction.list_duplicates(replace(asked, origin_id=None), b"x") == []
+        assert [one.state for one in await transaction.list_duplicates(key)] == ["withdrawn", "verified"]
+        assert await transaction.list_duplicates(PromotionKey(b"x", None)) == []
 
 
 async def test_a_retraction_is_named_until_it_is_undone(stores: Stores) -> None:
     gone = decision(1, action=Action.RETRACT, others=(UUID(int=1001), UUID(int=1002)))
     async with stores.decisions.transaction("g") as transaction:
-        await transaction.record_decision(gone, event(1))
+        await transaction.record_decisions([(gone, event(1))])
         assert await transaction.find_retracting_decision(UUID(int=1002)) == gone
         assert await transaction.find_retracting_decision(UUID(int=1003)) is None
-        await transaction.record_decision(decision(2, action=Action.UNDO, undoes=gone.id, others=gone.others), event(2))
+        undo = decision(2, action=Action.UNDO, undoes=gone.id, others=gone.others)
+        await transaction.record_decisions([(undo, event(2))])
         assert await transaction.find_retracting_decision(UUID(int=1002)) is None
 
 
@@ -98,7 +116,7 @@ async def test_what_a_merge_found_is_kept_with_it(stores: Stores) -> None:
         flags=("x",), contradictions=(against,), support=Support(agents=1, sessions=2, days=3, rows=4)
     )
     async with stores.decisions.transaction("g") as transaction:
-        await transaction.record_decision(decision(1, action=Action.MERGE, before=before), event(1))
+        await transaction.record_decisions([(decision(1, action=Action.MERGE, before=before), event(1))])
         found = await transaction.find_decision(UUID(int=9001))
     assert found is not None
     assert found.before == before
@@ -137,12 +155,12 @@ async def test_what_waits_to_replace_a_memory_does_so_when_it_is_carried_out(sto
     other = decision(2, promotion_id=new[0].id, memory_id=new[0].memory_id, supersedes=UUID(int=1003))
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([old, (new[0], None), promotion(3), (promotion(4)[0], None)])
-        await transaction.record_decision(later, event(1))
+        await transaction.record_decisions([(later, event(1))])
         also = replace(later, id=UUID(int=9009), supersedes=UUID(int=1004))
-        await transaction.record_decision(also, event(9))
-        await transaction.record_decision(other, event(2))
-        await transaction.record_decision(decision(3, action=Action.UNDO, undoes=other.id), event(3))
-    assert await stores.decisions.carry_out(waiting, new[1], digests=[], event=event(4))
+        await transaction.record_decisions([(also, event(9))])
+        await transaction.record_decisions([(other, event(2))])
+        await transaction.record_decisions([(decision(3, action=Action.UNDO, undoes=other.id), event(3))])
+    assert await stores.decisions.complete_waiting(waiting, new[1], value_hashes=[], event=event(4))
     assert {one.memory.id.int for one in await stores.search.search(query(unit(1)))} == {1002, 1003}
     async with stores.decisions.transaction("g") as transaction:
         (state,) = (await transaction.find_promotions([old[0].memory_id])).values()
@@ -154,14 +172,15 @@ async def test_what_waits_to_replace_a_memory_does_so_when_it_is_carried_out(sto
 async def test_what_replaced_a_memory_is_named_until_it_is_undone(stores: Stores) -> None:
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([promotion(1), promotion(2)])
-        assert await transaction.find_superseding_decision(UUID(int=1001)) is None
-        await transaction.record_decision(decision(1, memory_id=UUID(int=1002), supersedes=UUID(int=1001)), event(1))
-        later = await transaction.find_superseding_decision(UUID(int=1001))
+        assert await transaction.find_superseding_decisions([UUID(int=1001)]) == {}
+        replacing = decision(1, memory_id=UUID(int=1002), supersedes=UUID(int=1001))
+        await transaction.record_decisions([(replacing, event(1))])
+        later = (await transaction.find_superseding_decisions([UUID(int=1001)])).get(UUID(int=1001))
         assert later is not None
         assert later.id == UUID(int=9001)
         undo = decision(2, action=Action.UNDO, undoes=UUID(int=9001), supersedes=UUID(int=1001))
-        await transaction.record_decision(undo, event(2))
-        assert await transaction.find_superseding_decision(UUID(int=1001)) is None
+        await transaction.record_decisions([(undo, event(2))])
+        assert await transaction.find_superseding_decisions([UUID(int=1001)]) == {}
 
 
 async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: Stores, clock: ManualClock) -> None:
@@ -170,12 +189,12 @@ async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: 
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(made, None)])
         assert (await transaction.find_promotions([made.memory_id]))[made.memory_id].state == "promoting"
-    assert await stores.decisions.waiting(limit=5) == [waiting]
-    await stores.decisions.postpone(waiting, problem="down")
-    assert await stores.decisions.waiting(limit=5) == []
+    assert await stores.decisions.list_waiting(limit=5) == [waiting]
+    await stores.decisions.postpone_waiting(waiting, problem="down")
+    assert await stores.decisions.list_waiting(limit=5) == []
     clock.forward(timedelta(seconds=2))
-    assert await stores.decisions.waiting(limit=5) == [waiting]
-    loaded = await stores.decisions.load(waiting)
+    assert await stores.decisions.list_waiting(limit=5) == [waiting]
+    loaded = await stores.decisions.read_waiting(waiting)
     assert loaded is not None
     assert loaded.text.content == made.text.content
     stone = Tombstone(
@@ -183,10 +202,10 @@ async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: 
     )
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_tombstone(stone, b"d", embedding=None, model=None)
-    assert not await stores.decisions.carry_out(waiting, chunks, digests=[b"d"], event=event(1))
-    assert await stores.decisions.carry_out(waiting, chunks, digests=[b"x"], event=event(1))
-    assert not await stores.decisions.carry_out(waiting, chunks, digests=[], event=event(2))
-    assert await stores.decisions.load(waiting) is None
+    assert not await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[b"d"], event=event(1))
+    assert await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[b"x"], event=event(1))
+    assert not await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[], event=event(2))
+    assert await stores.decisions.read_waiting(waiting) is None
     assert [one.memory.id for one in await stores.search.search(query(unit(1)))] == [made.memory_id]
 
 
@@ -196,10 +215,10 @@ async def test_withdrawing_what_waits_ends_the_waiting_until_it_is_restored(stor
         await transaction.insert_promotions([(made, None)])
         await transaction.withdraw_memories([made.memory_id], at=START)
         assert (await transaction.find_promotions([made.memory_id]))[made.memory_id].state == "withdrawn"
-    assert await stores.decisions.waiting(limit=5) == []
+    assert await stores.decisions.list_waiting(limit=5) == []
     async with stores.decisions.transaction("g") as transaction:
         await transaction.restore_memories([made.memory_id], at=START)
-    assert await stores.decisions.waiting(limit=5) == [WaitingPromotion(group_id="g", promotion_id=made.id)]
+    assert await stores.decisions.list_waiting(limit=5) == [WaitingPromotion(group_id="g", promotion_id=made.id)]
 
 
 async def test_decisions_are_kept_and_undone_once(stores: Stores) -> None:
@@ -207,13 +226,15 @@ async def test_decisions_are_kept_and_undone_once(stores: Stores) -> None:
     first = decision(1, promotion_id=made.id, memory_id=made.memory_id)
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(made, chunks)])
-        await transaction.record_decision(first, event(1))
+        await transaction.record_decisions([(first, event(1))])
         assert await transaction.find_decision(first.id) == first
-        assert await transaction.find_promoting_decisions(made.memory_id) == [(first, False)]
+        found = await transaction.find_promoting_decisions([made.memory_id])
+        assert found == {made.memory_id: [RecordedDecision(first, undone=False)]}
         assert not await transaction.is_undone(first.id)
-        await transaction.record_decision(decision(2, action=Action.UNDO, undoes=first.id), event(2))
+        await transaction.record_decisions([(decision(2, action=Action.UNDO, undoes=first.id), event(2))])
         assert await transaction.is_undone(first.id)
-        assert await transaction.find_promoting_decisions(made.memory_id) == [(first, True)]
+        found = await transaction.find_promoting_decisions([made.memory_id])
+        assert found == {made.memory_id: [RecordedDecision(first, undone=True)]}
         assert await transaction.find_decision(UUID(int=1)) is None
 
 
@@ -222,13 +243,12 @@ async def test_a_value_is_rejected_and_that_is_lifted(stores: Stores) -> None:
         id=UUID(int=7), group_id="g", kind=TombstoneKind.REJECTED, reason="no", made_by="ann", made_at=START
     )
     async with stores.decisions.transaction("g") as transaction:
-        assert await transaction.insert_tombstone(stone, b"d", embedding=unit(1), model="m") == stone.id
-        assert (
-            await transaction.insert_tombstone(replace(stone, id=UUID(int=8)), b"d", embedding=None, model=None) is None
-        )
-        assert await transaction.find_tombstone([b"x", b"d"]) == stone
+        assert await transaction.insert_tombstone(stone, b"d", embedding=unit(1), model="m")
+        again = replace(stone, id=UUID(int=8))
+        assert not await transaction.insert_tombstone(again, b"d", embedding=None, model=None)
+        assert await transaction.find_tombstones([b"x", b"d"]) == {b"d": stone}
         await transaction.lift_tombstone(stone.id, by="bob", at=START)
-        assert await transaction.find_tombstone([b"d"]) is None
+        assert await transaction.find_tombstones([b"d"]) == {}
 
 
 async def test_what_waits_because_it_was_refused_is_made_due(stores: Stores, clock: ManualClock) -> None:
@@ -236,13 +256,13 @@ async def test_what_waits_because_it_was_refused_is_made_due(stores: Stores, clo
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(refused, None), (other, None)])
     for one, problem in ((refused, TOMBSTONED), (other, "down")):
-        await stores.decisions.postpone(WaitingPromotion(group_id="g", promotion_id=one.id), problem=problem)
+        await stores.decisions.postpone_waiting(WaitingPromotion(group_id="g", promotion_id=one.id), problem=problem)
     async with stores.decisions.transaction("other") as transaction:
         await transaction.retry_refused_promotions(at=clock.now())
-    assert await stores.decisions.waiting(limit=5) == []
+    assert await stores.decisions.list_waiting(limit=5) == []
     async with stores.decisions.transaction("g") as transaction:
         await transaction.retry_refused_promotions(at=clock.now())
-    assert await stores.decisions.waiting(limit=5) == [WaitingPromotion(group_id="g", promotion_id=refused.id)]
+    assert await stores.decisions.list_waiting(limit=5) == [WaitingPromotion(group_id="g", promotion_id=refused.id)]
 
 
 async def test_who_rejected_a_value_and_what_is_like_it_is_known(stores: Stores) -> None:
@@ -258,11 +278,13 @@ async def test_who_rejected_a_value_and_what_is_like_it_is_known(stores: Stores)
         assert (near[0], round(near[1], 2)) == (stone, 1.0)
         assert await transaction.find_nearest_tombstone(unit(1), "another") is None
         for number, one in enumerate((first, second)):
-            await transaction.record_decision(one, event(number))
-        await transaction.record_decision(
-            decision(3, action=Action.UNDO, undoes=first.id, tombstone_id=stone.id), event(3)
-        )
-        assert await transaction.find_rejecting_decisions(stone.id) == [(first, True), (second, False)]
+            await transaction.record_decisions([(one, event(number))])
+        undo = decision(3, action=Action.UNDO, undoes=first.id, tombstone_id=stone.id)
+        await transaction.record_decisions([(undo, event(3))])
+        assert await transaction.find_rejecting_decisions(stone.id) == [
+            RecordedDecision(first, undone=True),
+            RecordedDecision(second, undone=False),
+        ]
         assert await transaction.find_flagged_insights("near_rejected") == []
 
 
@@ -273,3 +295,35 @@ async def test_an_answer_is_kept_with_the_decision(stores: Stores) -> None:
         await transaction.insert_promotions([promotion(1)])
         await transaction.store_answer(claim, {"id": "x"})
     assert await stores.idempotency.claim(request()) == {"id": "x"}
+
+
+async def test_a_batch_is_stored_and_found_by_its_keys(stores: Stores) -> None:
+    made = [promotion(number, vectors=[unit(number), unit(number, tilt=0.5)]) for number in range(1, 6)]
+    made = [(replace(one, fingerprint=bytes([number])), chunks) for number, (one, chunks) in enumerate(made)]
+    batch = [(made[0][0], None), *made[1:4], (made[4][0], None)]
+    decisions = [
+        decision(number, promotion_id=one.id, memory_id=one.memory_id, supersedes=UUID(int=number % 2))
+        for number, (one, _) in enumerate(made)
+    ]
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions(batch)
+        await transaction.record_decisions([(one, event(number)) for number, one in enumerate(decisions)])
+    keys = [PromotionKey(bytes([number]), None) for number in (4, 1, 9, 0)]
+    async with stores.decisions.transaction("g") as transaction:
+        found = await transaction.find_duplicates(keys)
+        assert {key: (one.promotion.id, one.state) for key, one in found.items()} == {
+            keys[0]: (made[4][0].id, "promoting"),
+            keys[1]: (made[1][0].id, "verified"),
+            keys[3]: (made[0][0].id, "promoting"),
+        }
+        memory_ids = [one.memory_id for one, _ in made]
+        by_memory = await transaction.find_promoting_decisions(memory_ids)
+        assert by_memory == {
+            one.memory_id: [RecordedDecision(one, undone=False)] for one in decisions if one.memory_id is not None
+        }
+        superseding = await transaction.find_superseding_decisions([UUID(int=1), UUID(int=0), UUID(int=2)])
+        assert superseding == {UUID(int=0): decisions[4], UUID(int=1): decisions[3]}, "of several the last"
+        assert {one.chunks for one in (await transaction.find_promotions(memory_ids)).values()} == {0, 2}
+    assert {one.memory.id for one in await stores.search.search(query(unit(1)))} == {
+        one.memory_id for one, _ in made[1:4]
+    }

@@ -33,6 +33,19 @@ async def test_a_row_is_not_found_in_another_group(stores: Stores) -> None:
     assert await stores.admissions.receipts("other", [UUID(int=1)]) == {}
 
 
+async def test_rows_are_found_by_their_ids_with_their_verdicts(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2)])
+    async with stores.admissions.open("g", [UUID(int=2)]) as batch:
+        await batch.settle([settled(2)])
+    found = await stores.quarantine.find("g", [UUID(int=2), UUID(int=3), UUID(int=1)])
+    assert {log_id.int: (row.admission, len(row.verdicts)) for log_id, row in found.items()} == {
+        1: (Admission.PENDING, 0),
+        2: (Admission.ADMITTED, 1),
+    }
+    assert found[UUID(int=1)].capture == capture(1)
+    assert await stores.quarantine.find("other", [UUID(int=1)]) == {}
+
+
 async def test_a_repeated_request_finds_its_first_rows(stores: Stores) -> None:
     first = await stores.captures.add([capture(1), capture(2)], request=request())
     again = await stores.captures.add([capture(3), capture(4)], request=request())

@@ -69,7 +69,7 @@ async def promote(transaction: DecisionTransaction, number: int, one: Insight) -
 
 async def record(transaction: DecisionTransaction, number: int, **more: object) -> Decision:
     taken = decision(number, **more)
-    await transaction.record_decision(taken, event(300 + number))
+    await transaction.record_decisions([(taken, event(300 + number))])
     return taken
 
 
@@ -123,8 +123,8 @@ async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Sto
     await keep(stores, 1, 2)
     await settle(stores, settled(1), settled(2))
     async with stores.decisions.transaction("g") as transaction:
-        await transaction.mark_judged([UUID(int=1)], by=UUID(int=8001))
-        await transaction.mark_judged([UUID(int=1), UUID(int=2)], by=UUID(int=8002))
+        await transaction.mark_judged({UUID(int=1): UUID(int=8001)})
+        await transaction.mark_judged({UUID(int=1): UUID(int=8002), UUID(int=2): UUID(int=8002)})
     assert await candidates(stores) == []
     async with stores.decisions.transaction("g") as transaction:
         await transaction.clear_judged(by=UUID(int=8002))
@@ -134,7 +134,7 @@ async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Sto
     assert await candidates(stores) == [1, 2]
 
 
-async def test_what_fails_at_the_desk_leaves_insights_as_they_were(stores: Stores) -> None:
+async def test_a_transaction_that_fails_leaves_insights_as_they_were(stores: Stores) -> None:
     (made,) = await shown(stores, [1])
     with pytest.raises(ZeroDivisionError):
         async with stores.decisions.transaction("g") as transaction:
@@ -193,7 +193,7 @@ async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Store
     assert read is not None
     assert read.state is InsightState.PROMOTING
     waiting = WaitingPromotion(group_id="g", promotion_id=made.id)
-    assert await stores.decisions.carry_out(waiting, chunks, digests=[], event=event(9))
+    assert await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[], event=event(9))
     assert sorted((await states())[1]) == [first.id.int, second.id.int]
 
 

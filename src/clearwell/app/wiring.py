@@ -22,15 +22,26 @@ from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.requeue import Requeuer
-from clearwell.flow.promotion.chunks import Chunker
-from clearwell.flow.promotion.lifting import TombstoneLifter
-from clearwell.flow.promotion.promoter import Promoter
+from clearwell.flow.promotion.outputs import OutputPromoter
+from clearwell.flow.promotion.planning import Chunker, PromotionPlanner
 from clearwell.flow.promotion.texts import TextPromoter
-from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.promotion.tombstones import TombstoneLifter, TombstoneRegistry
 from clearwell.flow.promotion.waiting import WaitingPromotions
+from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.retriever import Retriever
-from clearwell.flow.review import AtDesk, Deciding, Retracting, ReviewService, Showing, StatisticsCache, Undoing
+from clearwell.flow.review import ReviewService, StatisticsCache
+from clearwell.flow.review.decisions import (
+    DecisionRecorder,
+    InsightMerge,
+    InsightPromotion,
+    InsightRejection,
+    InsightSnooze,
+)
+from clearwell.flow.review.dossier import DossierBuilder
+from clearwell.flow.review.retraction import Retraction
+from clearwell.flow.review.undo import DecisionUndo
+from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.flow.working.removal import EntryRemover
@@ -77,7 +88,7 @@ class Clearwell:
     uses: UsageRecorder
     keys: KeyRing
     counters: Counters
-    gauges: StatisticsCache
+    statistics: StatisticsCache
     models: EmbeddingModels
     embedder: Embedder
 
@@ -124,7 +135,7 @@ def build(
     """The program on these stores and models. ``make_model`` makes the other model of a migration."""
     models = EmbeddingModels(embedder, stores.moves, make_model)
     counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
-    gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(embedder, settings, models)
+    gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     comparison = RuleComparison(
@@ -138,26 +149,17 @@ def build(
     longterm = MultiModelSearch(stores.longterm, models)
     retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
     history = HistoryRetriever(retriever, clock, settings)
-    promoter = Promoter(knowledge, chunker, clock, ids)
-    promoting = TextPromoter(gate, promoter, stores.decisions, stores.idempotency, counters, settings)
-    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
-    nearby = MultiModelSearch(stores.longterm_for_reviewer, models)
-    review = ReviewService(
+    texts = TextPromoter(
         gate=gate,
-        showing=Showing(
-            stores.review, stores.quarantine, nearby, stores.tombstones, comparison, embedder, clock, settings
-        ),
-        deciding=Deciding(stores.review, promoter, knowledge, embedder, clock, ids, settings),
-        undoing=Undoing(promoter, TombstoneLifter(embedder, settings), clock, ids),
-        retracting=Retracting(stores.review, clock, ids),
-        promoting=promoting,
-        desk=AtDesk(stores.decisions, stores.idempotency, counters),
-        reviewed=stores.review,
-        quarantine=stores.quarantine,
-        working=stores.working,
+        planner=PromotionPlanner(chunker, knowledge),
+        writer=PromotionWriter(clock, ids),
+        decisions=stores.decisions,
         idempotency=stores.idempotency,
-        clock=clock,
+        counters=counters,
+        settings=settings,
     )
+    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
+    review = _build_review(settings, stores, gate, models, knowledge, comparison, chunker, texts, counters, clock, ids)
     recorder, remover = (
         CaptureRecorder(stores.captures, clock, ids, settings),
         EntryRemover(stores.working, stores.admissions, events),
@@ -173,21 +175,22 @@ def build(
         remover=remover,
         rebuilder=rebuilder,
         tombstones=TombstoneRegistry(
-            gate,
-            stores.tombstones,
-            stores.decisions,
-            knowledge,
-            remover,
-            stores.idempotency,
-            embedder,
-            clock,
-            ids,
-            settings,
+            gate=gate,
+            tombstones=stores.tombstones,
+            decisions=stores.decisions,
+            lifter=TombstoneLifter(embedder, settings),
+            knowledge=knowledge,
+            remover=remover,
+            idempotency=stores.idempotency,
+            embedder=embedder,
+            clock=clock,
+            ids=ids,
+            settings=settings,
         ),
         idempotency=stores.idempotency,
         digests=digests.requests,
         review=review,
-        promoting=promoting,
+        texts=texts,
         retriever=retriever,
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
         contexts=ContextBuilder(stores.groups, retriever, EstimatedTokens(), settings),
@@ -210,9 +213,51 @@ def build(
         uses=UsageRecorder(recalls, stores.review, clock),
         keys=make_keys(settings, stores.keys, clock, ids),
         counters=counters,
-        gauges=StatisticsCache(stores.review, clock),
+        statistics=StatisticsCache(stores.review, clock),
         models=models,
         embedder=embedder,
+    )
+
+
+def _build_review(
+    settings: Settings,
+    stores: Stores,
+    gate: DecisionGate,
+    models: EmbeddingModels,
+    knowledge: Knowledge,
+    comparison: RuleComparison,
+    chunker: Chunker,
+    texts: TextPromoter,
+    counters: Counters,
+    clock: Clock,
+    ids: Ids,
+) -> ReviewService:
+    longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
+    planner, writer = PromotionPlanner(chunker, knowledge), PromotionWriter(clock, ids)
+    recorder, embedder = DecisionRecorder(clock, ids), models.embedder
+    return ReviewService(
+        gate=gate,
+        dossiers=DossierBuilder(
+            stores.review, stores.quarantine, longterm, stores.tombstones, comparison, embedder, clock, settings
+        ),
+        promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
+        rejection=InsightRejection(stores.review, knowledge, embedder, recorder, clock, ids),
+        merge=InsightMerge(recorder, clock, ids, settings),
+        snooze=InsightSnooze(recorder, clock, ids),
+        undo=DecisionUndo(MemoryValidity(knowledge), TombstoneLifter(embedder, settings), clock, ids),
+        retraction=Retraction(stores.review, clock, ids),
+        outputs=OutputPromoter(
+            gate=gate,
+            texts=texts,
+            quarantine=stores.quarantine,
+            working=stores.working,
+            idempotency=stores.idempotency,
+        ),
+        decisions=stores.decisions,
+        review=stores.review,
+        idempotency=stores.idempotency,
+        counters=counters,
+        clock=clock,
     )
 
 

@@ -1,33 +1,39 @@
 """A request that is repeated with the same Idempotency-Key gets the first answer and is not executed again."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from clearwell.errors import ClearwellError
 from clearwell.ports import Claim, IdempotencyStore
 from clearwell.records import IdempotencyKey, Json
 
-T = TypeVar("T")
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The answer that the first run of a repeated request stored."""
+
+    value: Json
 
 
-async def run_with_claim(
-    store: IdempotencyStore,
-    request: IdempotencyKey | None,
-    act: Callable[[Claim | None], Awaitable[T]],
-    *,
-    replay: Callable[[Json], T],
-) -> T:
-    """Run ``act``, or return the stored answer of an earlier run as ``replay`` reads it.
+@asynccontextmanager
+async def claim_key(
+    store: IdempotencyStore, request: IdempotencyKey | None
+) -> AsyncIterator[Claim | StoredAnswer | None]:
+    """Hold the key of a request while it runs; a request that raises gives its key back.
 
-    ``act`` stores the answer for its claim itself, in the transaction of what it changes.
+    Yields None for a request without a key, the stored answer for one that was answered before, and a claim for a
+    new one. Who holds the claim stores the answer: in the transaction of what is done, or with ``complete`` where
+    doing it again would change nothing.
     """
     if request is None:
-        return await act(None)
+        yield None
+        return
     claim = await store.claim(request)
     if not isinstance(claim, Claim):
-        return replay(claim)
+        yield StoredAnswer(claim)
+        return
     try:
-        return await act(claim)
+        yield claim
     except BaseException:
         await store.release(claim)
         raise
@@ -38,45 +44,10 @@ async def run_once(store: IdempotencyStore, request: IdempotencyKey | None, act:
 
     For acts that can be repeated without effect: a crash after the act and before its answer is stored does no harm.
     """
-    if request is None:
-        return await act()
-    claim = await store.claim(request)
-    if not isinstance(claim, Claim):
-        return claim
-    try:
+    async with claim_key(store, request) as claim:
+        if isinstance(claim, StoredAnswer):
+            return claim.value
         answer = await act()
-    except BaseException:
-        await store.release(claim)
-        raise
-    await store.complete(claim, answer)
-    return answer
-
-
-async def run_each_once(
-    store: IdempotencyStore,
-    request: IdempotencyKey | None,
-    acts: Sequence[Callable[[], Awaitable[T]]],
-    *,
-    keep: Callable[[T], Json],
-    replay: Callable[[Json], T | ClearwellError],
-) -> list[T | ClearwellError]:
-    """Run several acts in order; a result or an error in the place of each.
-
-    ``keep`` turns a result into what is stored, ``replay`` turns that into a result again. Of an error only its code
-    is stored.
-    """
-    problems: dict[int, ClearwellError] = {}
-
-    async def run_all() -> Json:
-        answers: list[Json] = []
-        for number, act in enumerate(acts):
-            try:
-                answers.append(keep(await act()))
-            except ClearwellError as problem:
-                problems[number] = problem
-                answers.append({"problem": problem.code})
-        return answers
-
-    stored = await run_once(store, request, run_all)
-    answers = stored if isinstance(stored, list) else []
-    return [problems.get(number) or replay(answer) for number, answer in enumerate(answers)]
+        if claim is not None:
+            await store.complete(claim, answer)
+        return answer

@@ -183,7 +183,7 @@ class DigestMaterial(Protocol):
         ...
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
-        """The digests of all values with a standing tombstone."""
+        """The hashes of all values with a tombstone in force."""
         ...
 
 

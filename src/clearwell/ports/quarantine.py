@@ -97,6 +97,10 @@ class QuarantineStore(Protocol):
         """One row with its whole fate: also who said the same."""
         ...
 
+    async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
+        """The rows that exist among these, with their verdicts."""
+        ...
+
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
@@ -108,7 +112,7 @@ class TombstoneLookup(Protocol):
     """Finds the tombstones that bear on a text."""
 
     async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
         ...
@@ -194,14 +198,14 @@ class AdmissionStore(Protocol):
 
 
 class TombstoneStore(TombstoneLookup, Protocol):
-    """Values that must not come back, by their digest."""
+    """Values that must not come back, by their hash."""
 
     async def secret(self, group_id: str) -> bytes:
-        """The key of the group's digests, made when it is first asked for."""
+        """The key of the group's hashes, made when it is first asked for."""
         ...
 
     async def add(
-        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
         """False where the value has a standing tombstone."""
         ...

@@ -17,7 +17,6 @@ from clearwell.records import (
     InsightState,
     Json,
     Memory,
-    NewMemory,
     Promotion,
     PromotionState,
     Provenance,
@@ -28,7 +27,7 @@ from clearwell.records import (
 )
 
 TOMBSTONED = "promotion_tombstoned"
-"""Why a promotion waits whose value was refused after it was decided."""
+"""The problem of a waiting promotion whose value was refused after it was decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,54 +38,111 @@ class WaitingPromotion:
     promotion_id: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class PromotionKey:
+    """What makes two promotions the same: the fingerprint of the text, or the output or insight it comes from."""
+
+    fingerprint: bytes
+    origin_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """A decision, and whether a later one undid it."""
+
+    decision: Decision
+    undone: bool
+
+
 class DecisionTransaction(Protocol):
-    """One group's insights and knowledge while nobody else decides there. Committed when the block ends, or not."""
+    """One group's insights, decisions and long-term memory while nobody else decides there.
+
+    Everything is committed when the block of ``DecisionStore.transaction`` ends, and nothing when it raises.
+    """
+
+    # insights
 
     async def find_insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
-        """Those of these that there are, with their sources."""
+        """The insights that exist among these, with their sources."""
         ...
+
+    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
+        """All insights with this flag."""
+        ...
+
+    async def update_insight(self, insight: Insight) -> None:
+        """Store everything of an insight that a decision can change; its sources change by merging only."""
+        ...
+
+    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        """Add the sources of other insights to this one."""
+        ...
+
+    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        """Remove the sources that came from other insights."""
+        ...
+
+    async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
+        """Mark quarantine rows as judged by an insight or a decision. A row that is marked keeps its mark."""
+        ...
+
+    async def clear_judged(self, *, by: UUID) -> None:
+        """Remove the marks of an insight, a decision or a promotion."""
+        ...
+
+    # decisions
 
     async def find_decision(self, decision_id: UUID) -> Decision | None: ...
 
     async def find_last_decision(self, insight_id: UUID) -> Decision | None:
-        """The last decision on this insight that is not undone: also a merge that took it in."""
+        """The last decision on this insight that is not undone, including a merge into another one."""
         ...
 
     async def is_undone(self, decision_id: UUID) -> bool: ...
 
-    async def find_promoting_decisions(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
-        """Every decision that made this memory or found it made, and whether it is undone."""
+    async def find_promoting_decisions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[RecordedDecision]]:
+        """For each of these memories, every decision that made it or found it made, the oldest first."""
         ...
 
-    async def find_superseding_decision(self, memory_id: UUID) -> Decision | None:
-        """The last decision that replaced this memory and is not undone."""
+    async def find_superseding_decisions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, Decision]:
+        """For each of these memories that was replaced, the last decision to do so that is not undone."""
         ...
 
     async def find_retracting_decision(self, memory_id: UUID) -> Decision | None:
         """The last retraction of this memory that is not undone."""
         ...
 
-    async def find_tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
-        """The tombstone that stands for one of these values."""
+    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[RecordedDecision]:
+        """Every decision that made this tombstone or found it made."""
         ...
 
-    async def find_duplicate(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        """The promotion that made the same thing knowledge, or that came from the same origin, where it still holds.
+    async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
+        """Store decisions with their audit events."""
+        ...
 
-        Of several the one from the same origin: by itself, or by a decision that found it made.
+    async def record_event(self, event: AuditEvent) -> None:
+        """Store an audit event that belongs to no decision."""
+        ...
+
+    # promotions and long-term memory
+
+    async def find_promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
+        """By memory: its promotion, and whether it is valid."""
+        ...
+
+    async def find_duplicates(self, keys: Sequence[PromotionKey]) -> Mapping[PromotionKey, PromotionState]:
+        """By key: the promotion of the same thing, where one is valid or waiting.
+
+        Of several it is the one from the same origin: made from it, or found made by a decision on it.
         """
         ...
 
-    async def list_duplicates(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
-        """The same, whether they hold or not, the oldest first."""
-        ...
-
-    async def find_promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
-        """By memory: how it came to be, and whether it holds."""
+    async def list_duplicates(self, key: PromotionKey) -> Sequence[PromotionState]:
+        """All promotions of the same thing, valid or not, the oldest first."""
         ...
 
     async def insert_promotions(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
-        """Decisions with their chunks. Without chunks (None) the promotion waits for them."""
+        """Store promotions with their chunks. A promotion without chunks (None) waits for them."""
         ...
 
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
@@ -94,91 +150,69 @@ class DecisionTransaction(Protocol):
         ...
 
     async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
-        """Make withdrawn memories valid again, at their old places. That they did not hold until now is kept.
+        """Make withdrawn memories valid again, at their old places. That they were not valid until now is kept.
 
-        What was withdrawn before its chunks were made waits for them again.
+        A promotion that was withdrawn before its chunks were made waits for them again.
         """
         ...
 
-    async def update_insight(self, insight: Insight) -> None:
-        """Store state, version, summary, writer, vector, support, flags, contradictions, and what it waits for."""
+    async def retry_refused_promotions(self, *, at: datetime) -> None:
+        """Make the waiting promotions due whose value was refused."""
         ...
 
-    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
-        """Give an insight the sources of others too."""
+    # tombstones
+
+    async def find_tombstones(self, value_hashes: Sequence[bytes]) -> Mapping[bytes, Tombstone]:
+        """The tombstones that are in force for these values."""
         ...
 
-    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
-        """Take back the sources that came from others."""
-        ...
-
-    async def mark_judged(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
-        """Mark rows as judged, by an insight or a promotion."""
-        ...
-
-    async def clear_judged(self, *, by: UUID) -> None:
-        """Take the marks of an insight or a promotion away."""
+    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        """The rejected value that is most similar to this vector, and the cosine."""
         ...
 
     async def insert_tombstone(
-        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None
-    ) -> UUID | None:
-        """The tombstone's id; None where one stands for the value."""
+        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None
+    ) -> bool:
+        """Reject a value. False where a tombstone is in force for it already."""
         ...
 
     async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
         """False where there is none that can be lifted."""
         ...
 
-    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
-        """Every decision that made this tombstone or found it made, and whether it is undone."""
-        ...
-
-    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        """The rejected value that is most like this, and how much."""
-        ...
-
-    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
-        """The insights with this flag."""
-        ...
-
-    async def retry_refused_promotions(self, *, at: datetime) -> None:
-        """Make due what waited because its value was refused."""
-        ...
-
-    async def record_decision(self, decision: Decision | None, event: AuditEvent) -> None: ...
+    # idempotency
 
     async def store_answer(self, claim: Claim, answer: Json) -> None:
-        """Keep the answer to a repeated request. Raises StillRunning where the claim was lost."""
+        """Keep the answer for a repeated request. Raises StillRunning where the claim was lost."""
         ...
 
 
 class DecisionStore(Protocol):
-    """The reviewer's hand, and the worker's for what a reviewer left to it."""
+    """Transactions for reviewers, and for the worker the promotions that reviewers left waiting."""
 
     def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
-        """Be alone with this group's decisions until the block ends. An error within it undoes everything."""
+        """Hold this group until the block ends. An error within the block undoes everything."""
         ...
 
-    async def waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
+    async def list_waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
         """Promotions of any group whose chunks are due."""
         ...
 
-    async def load(self, one: WaitingPromotion) -> Promotion | None:
-        """A waiting promotion; None where nothing waits by that id any more."""
+    async def read_waiting(self, waiting: WaitingPromotion) -> Promotion | None:
+        """The promotion itself; None where it does not wait any more."""
         ...
 
-    async def carry_out(
-        self, one: WaitingPromotion, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+    async def complete_waiting(
+        self, waiting: WaitingPromotion, chunks: Sequence[Memory], *, value_hashes: Sequence[bytes], event: AuditEvent
     ) -> bool:
-        """Store the chunks of a waiting promotion, and withdraw in the same moment what it replaces.
+        """Store the chunks of a waiting promotion, and withdraw in the same transaction what it replaces.
 
         False where it does not wait any more, or one of these values was refused meanwhile.
         """
         ...
 
-    async def postpone(self, one: WaitingPromotion, *, problem: str) -> None:
-        """Count a failed try and set when to try again, later each time."""
+    async def postpone_waiting(self, waiting: WaitingPromotion, *, problem: str) -> None:
+        """Count a failed attempt and set the time of the next one, later each time."""
         ...
 
 
@@ -213,15 +247,15 @@ class ReviewStore(Protocol):
         ...
 
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> Sequence[PromotionState]:
-        """How these memories came to be, and whether they hold."""
+        """How these memories came to be, and whether they are valid."""
         ...
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None: ...
 
     async def influence(self, group_id: str, log_id: UUID) -> Provenance | None: ...
 
-    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
-        """The memories that hold and rest on it, by a decision that stands or by their own session, author or agent."""
+    async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
+        """The valid memories that rest on a source, by a decision in force or by their own session, author or agent."""
         ...
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
@@ -233,5 +267,5 @@ class ReviewStore(Protocol):
         ...
 
     async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
-        """Keep that retrieval returned these. What is no memory is passed over."""
+        """Keep that retrieval returned these. An id that is no memory is ignored."""
         ...

@@ -120,6 +120,17 @@ class InsightStatus:
             "merged_into": None if self.merged_into is None else str(self.merged_into),
         }
 
+    @classmethod
+    def from_json(cls, stored: dict[str, Json]) -> "InsightStatus":
+        return cls(
+            id=UUID(str(stored["id"])),
+            version=int(str(stored["version"])),
+            state=InsightState(str(stored["state"])),
+            changed_at=datetime.fromisoformat(str(stored["changed_at"])),
+            snoozed_until=datetime.fromisoformat(str(stored["snoozed_until"])) if stored["snoozed_until"] else None,
+            merged_into=_optional_id(stored["merged_into"]),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionResult:
@@ -162,6 +173,31 @@ class DecisionResult:
         if self.insight is not None:
             found["insight"] = self.insight.to_json()
         return found
+
+    @classmethod
+    def from_json(cls, stored: Json) -> "DecisionResult":
+        """The result that ``to_json`` stored for a repeated request."""
+        if not isinstance(stored, dict):
+            raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
+        chunks, memories, insight = stored.get("chunks"), stored.get("memories"), stored.get("insight")
+        return cls(
+            status=str(stored["status"]),
+            id=UUID(str(stored["id"])),
+            decision_id=_optional_id(stored.get("decision_id")),
+            promotion_id=_optional_id(stored.get("promotion_id")),
+            tombstone_id=_optional_id(stored.get("tombstone_id")),
+            superseded=_optional_id(stored.get("superseded")),
+            chunks=chunks if isinstance(chunks, int) else None,
+            already=bool(stored.get("already")),
+            undone=Action(str(stored["undone"])) if stored.get("undone") else None,
+            memories=tuple(UUID(str(one)) for one in memories) if isinstance(memories, list) else (),
+            withdrawn=_optional_id(stored.get("withdrawn")),
+            insight=InsightStatus.from_json(insight) if isinstance(insight, dict) else None,
+        )
+
+
+def _optional_id(stored: Json) -> UUID | None:
+    return None if stored is None else UUID(str(stored))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

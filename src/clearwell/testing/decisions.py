@@ -8,7 +8,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.ports import TOMBSTONED, Claim, Clock, DecisionTransaction, WaitingPromotion
+from clearwell.ports import (
+    TOMBSTONED,
+    Claim,
+    Clock,
+    DecisionTransaction,
+    PromotionKey,
+    RecordedDecision,
+    WaitingPromotion,
+)
 from clearwell.records import (
     Action,
     AuditEvent,
@@ -16,7 +24,6 @@ from clearwell.records import (
     Insight,
     Json,
     Memory,
-    NewMemory,
     Promotion,
     PromotionState,
     Tombstone,
@@ -47,10 +54,10 @@ class MemoryDecisions:
         self.events: list[AuditEvent] = []
 
     def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
-        return self._open(group_id)
+        return self._open_transaction(group_id)
 
     @asynccontextmanager
-    async def _open(self, group_id: str) -> AsyncIterator[DecisionTransaction]:
+    async def _open_transaction(self, group_id: str) -> AsyncIterator[DecisionTransaction]:
         async with self._locks[group_id]:
             ledger, longterm, tombstones = self._ledger.state(), self._longterm.state(), self._tombstones.state()
             transaction = MemoryDecisionTransaction(
@@ -65,7 +72,7 @@ class MemoryDecisions:
                 raise
             self.events += transaction.events
 
-    async def waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
+    async def list_waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
         now = self._clock.now()
         due = sorted(
             (delay.until, delay.group_id, promotion_id)
@@ -76,36 +83,35 @@ class MemoryDecisions:
             WaitingPromotion(group_id=group_id, promotion_id=promotion_id) for _, group_id, promotion_id in due[:limit]
         ]
 
-    async def load(self, one: WaitingPromotion) -> Promotion | None:
-        if one.promotion_id not in self._ledger.delays:
+    async def read_waiting(self, waiting: WaitingPromotion) -> Promotion | None:
+        if waiting.promotion_id not in self._ledger.delays:
             return None
-        return next(found for found in self._longterm.promotions if found.id == one.promotion_id)
+        return next(one for one in self._longterm.promotions if one.id == waiting.promotion_id)
 
-    async def carry_out(
-        self, one: WaitingPromotion, chunks: Sequence[Memory], *, digests: Sequence[bytes], event: AuditEvent
+    async def complete_waiting(
+        self, waiting: WaitingPromotion, chunks: Sequence[Memory], *, value_hashes: Sequence[bytes], event: AuditEvent
     ) -> bool:
-        if (await self._tombstones.look(one.group_id, digests))[0] is not None:
+        if self._tombstones.find_in_force(waiting.group_id, value_hashes):
             return False
-        if self._ledger.delays.pop(one.promotion_id, None) is None:
+        if self._ledger.delays.pop(waiting.promotion_id, None) is None:
             return False
         replaced = {
             decision.supersedes
-            for decision in self._ledger.standing(one.group_id)
-            if decision.promotion_id == one.promotion_id and decision.supersedes != decision.memory_id
+            for decision in self._ledger.list_in_force(waiting.group_id)
+            if decision.promotion_id == waiting.promotion_id and decision.supersedes != decision.memory_id
         }
-        self._longterm.withdraw(one.group_id, [each for each in replaced if each is not None], event.at)
+        self._longterm.withdraw(waiting.group_id, [one for one in replaced if one is not None], event.at)
         for promotion in self._longterm.promotions:
-            if promotion.group_id == one.group_id and promotion.memory_id in replaced:
+            if promotion.group_id == waiting.group_id and promotion.memory_id in replaced:
                 self._ledger.delays.pop(promotion.id, None)
         self._longterm.extend(chunks)
         self.events.append(event)
         return True
 
-    async def postpone(self, one: WaitingPromotion, *, problem: str) -> None:
-        tries = self._ledger.delays[one.promotion_id].tries
-        until = self._clock.now() + timedelta(seconds=min(300, 2 * 2 ** min(tries, 10)))
-        delay = Delay(one.group_id, until, tries + 1, problem)
-        self._ledger.delays[one.promotion_id] = delay
+    async def postpone_waiting(self, waiting: WaitingPromotion, *, problem: str) -> None:
+        attempts = self._ledger.delays[waiting.promotion_id].attempts
+        until = self._clock.now() + timedelta(seconds=min(300, 2 * 2 ** min(attempts, 10)))
+        self._ledger.delays[waiting.promotion_id] = Delay(waiting.group_id, until, attempts + 1, problem)
 
 
 class MemoryDecisionTransaction:
@@ -124,59 +130,103 @@ class MemoryDecisionTransaction:
         self._idempotency = idempotency
         self.events: list[AuditEvent] = []
 
+    # insights
+
     async def find_insights(self, ids: Sequence[UUID]) -> Mapping[UUID, Insight]:
         found = {one: self._ledger.get(self._group_id, one) for one in ids}
         return {one: insight for one, insight in found.items() if insight is not None}
+
+    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
+        return [one for one in self._ledger.list_insights(self._group_id) if flag in one.flags]
+
+    async def update_insight(self, insight: Insight) -> None:
+        self._ledger.update_insight(insight)
+
+    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        self._ledger.merge_sources(insight_id, others)
+
+    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+        self._ledger.separate_sources(insight_id, others)
+
+    async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
+        for log_id, by in marks.items():
+            self._ledger.mark_judged(self._group_id, log_id, by=by)
+
+    async def clear_judged(self, *, by: UUID) -> None:
+        self._ledger.clear_judged(self._group_id, by=by)
+
+    # decisions
 
     async def find_decision(self, decision_id: UUID) -> Decision | None:
         return next((one for one in self._ledger.decisions(self._group_id) if one.id == decision_id), None)
 
     async def find_last_decision(self, insight_id: UUID) -> Decision | None:
-        standing = reversed(self._ledger.standing(self._group_id))
-        return next((one for one in standing if one.insight_id == insight_id or insight_id in one.others), None)
+        newest = reversed(self._ledger.list_in_force(self._group_id))
+        return next((one for one in newest if one.insight_id == insight_id or insight_id in one.others), None)
 
     async def is_undone(self, decision_id: UUID) -> bool:
         return any(one.undoes == decision_id for one in self._ledger.decisions(self._group_id))
 
-    async def find_promoting_decisions(self, memory_id: UUID) -> Sequence[tuple[Decision, bool]]:
-        return [
-            (one, await self.is_undone(one.id))
-            for one in self._ledger.decisions(self._group_id)
-            if one.memory_id == memory_id and one.action is Action.PROMOTE
-        ]
+    async def find_promoting_decisions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[RecordedDecision]]:
+        found: dict[UUID, list[RecordedDecision]] = {}
+        for one in self._ledger.decisions(self._group_id):
+            if one.memory_id is not None and one.memory_id in memory_ids and one.action is Action.PROMOTE:
+                found.setdefault(one.memory_id, []).append(RecordedDecision(one, await self.is_undone(one.id)))
+        return found
 
-    async def find_superseding_decision(self, memory_id: UUID) -> Decision | None:
-        promoting = [one for one in self._ledger.standing(self._group_id) if one.action is Action.PROMOTE]
-        return next((one for one in reversed(promoting) if one.supersedes == memory_id), None)
+    async def find_superseding_decisions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, Decision]:
+        return {
+            one.supersedes: one
+            for one in self._ledger.list_in_force(self._group_id)
+            if one.action is Action.PROMOTE and one.supersedes is not None and one.supersedes in memory_ids
+        }
 
     async def find_retracting_decision(self, memory_id: UUID) -> Decision | None:
-        standing = reversed(self._ledger.standing(self._group_id))
-        return next((one for one in standing if one.action is Action.RETRACT and memory_id in one.others), None)
+        newest = reversed(self._ledger.list_in_force(self._group_id))
+        return next((one for one in newest if one.action is Action.RETRACT and memory_id in one.others), None)
 
-    async def find_tombstone(self, digests: Sequence[bytes]) -> Tombstone | None:
-        return (await self._tombstones.look(self._group_id, digests))[0]
-
-    async def find_duplicate(self, text: NewMemory, fingerprint: bytes) -> PromotionState | None:
-        holding = [one for one in await self.list_duplicates(text, fingerprint) if one.state != "withdrawn"]
-        own = [one for one in holding if self._comes_from(one.promotion, text.origin_id)]
-        return next(iter(own or holding), None)
-
-    async def list_duplicates(self, text: NewMemory, fingerprint: bytes) -> Sequence[PromotionState]:
+    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[RecordedDecision]:
         return [
-            state
-            for state in promotion_states(self._group_id, self._longterm, self._ledger)
-            if state.promotion.fingerprint == fingerprint or self._comes_from(state.promotion, text.origin_id)
+            RecordedDecision(one, await self.is_undone(one.id))
+            for one in self._ledger.decisions(self._group_id)
+            if one.tombstone_id == tombstone_id and one.action is Action.REJECT
         ]
 
-    def _comes_from(self, promotion: Promotion, origin_id: UUID | None) -> bool:
-        by_decision = {
-            one.origin_id for one in self._ledger.standing(self._group_id) if one.promotion_id == promotion.id
-        }
-        return origin_id is not None and origin_id in {promotion.text.origin_id, *by_decision}
+    async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
+        for decision, event in decisions:
+            self.events.append(event)
+            self._ledger.record(decision)
+
+    async def record_event(self, event: AuditEvent) -> None:
+        self.events.append(event)
+
+    # promotions and long-term memory
 
     async def find_promotions(self, memory_ids: Sequence[UUID]) -> Mapping[UUID, PromotionState]:
         states = promotion_states(self._group_id, self._longterm, self._ledger)
         return {one.promotion.memory_id: one for one in states if one.promotion.memory_id in memory_ids}
+
+    async def find_duplicates(self, keys: Sequence[PromotionKey]) -> Mapping[PromotionKey, PromotionState]:
+        found: dict[PromotionKey, PromotionState] = {}
+        for key in keys:
+            valid = [one for one in await self.list_duplicates(key) if one.state != "withdrawn"]
+            own = [one for one in valid if self._comes_from(one.promotion, key.origin_id)]
+            if valid:
+                found[key] = (own or valid)[0]
+        return found
+
+    async def list_duplicates(self, key: PromotionKey) -> Sequence[PromotionState]:
+        return [
+            state
+            for state in promotion_states(self._group_id, self._longterm, self._ledger)
+            if state.promotion.fingerprint == key.fingerprint or self._comes_from(state.promotion, key.origin_id)
+        ]
+
+    def _comes_from(self, promotion: Promotion, origin_id: UUID | None) -> bool:
+        by_decision = {
+            one.origin_id for one in self._ledger.list_in_force(self._group_id) if one.promotion_id == promotion.id
+        }
+        return origin_id is not None and origin_id in {promotion.text.origin_id, *by_decision}
 
     async def insert_promotions(self, promotions: Sequence[tuple[Promotion, Sequence[Memory] | None]]) -> None:
         for promotion, chunks in promotions:
@@ -197,53 +247,28 @@ class MemoryDecisionTransaction:
             if not state.chunks:
                 self._ledger.delays.setdefault(state.promotion.id, Delay(self._group_id, at))
 
-    async def update_insight(self, insight: Insight) -> None:
-        self._ledger.change(insight)
-
-    async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
-        self._ledger.unite(insight_id, others)
-
-    async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
-        self._ledger.separate(insight_id, others)
-
-    async def mark_judged(self, log_ids: Sequence[UUID], *, by: UUID) -> None:
-        for log_id in log_ids:
-            self._ledger.judge(self._group_id, log_id, by=by)
-
-    async def clear_judged(self, *, by: UUID) -> None:
-        self._ledger.free(self._group_id, by=by)
-
-    async def insert_tombstone(
-        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None
-    ) -> UUID | None:
-        added = await self._tombstones.put(tombstone, digest, embedding, model)
-        return tombstone.id if added else None
-
-    async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
-        return self._tombstones.lift(self._group_id, tombstone_id, by=by, at=at)
-
-    async def find_rejecting_decisions(self, tombstone_id: UUID) -> Sequence[tuple[Decision, bool]]:
-        return [
-            (one, await self.is_undone(one.id))
-            for one in self._ledger.decisions(self._group_id)
-            if one.tombstone_id == tombstone_id and one.action is Action.REJECT
-        ]
-
-    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        return (await self._tombstones.look(self._group_id, [], embedding=embedding, model=model))[1]
-
-    async def find_flagged_insights(self, flag: str) -> Sequence[Insight]:
-        return [one for one in self._ledger.of(self._group_id) if flag in one.flags]
-
     async def retry_refused_promotions(self, *, at: datetime) -> None:
         for promotion_id, delay in list(self._ledger.delays.items()):
             if delay.group_id == self._group_id and delay.problem == TOMBSTONED:
                 self._ledger.delays[promotion_id] = replace(delay, until=at)
 
-    async def record_decision(self, decision: Decision | None, event: AuditEvent) -> None:
-        self.events.append(event)
-        if decision is not None:
-            self._ledger.record(decision)
+    # tombstones
+
+    async def find_tombstones(self, value_hashes: Sequence[bytes]) -> Mapping[bytes, Tombstone]:
+        return self._tombstones.find_in_force(self._group_id, value_hashes)
+
+    async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
+        return (await self._tombstones.look(self._group_id, [], embedding=embedding, model=model))[1]
+
+    async def insert_tombstone(
+        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None
+    ) -> bool:
+        return self._tombstones.put(tombstone, value_hash, embedding, model)
+
+    async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+        return self._tombstones.lift(self._group_id, tombstone_id, by=by, at=at)
+
+    # idempotency
 
     async def store_answer(self, claim: Claim, answer: Json) -> None:
         await self._idempotency.complete(claim, answer)

@@ -144,11 +144,11 @@ class MemoryDigests:
         if not self._change(run, event, **done):
             return False
         for log_id in considered:
-            self._ledger.consider(run.group_id, log_id)
+            self._ledger.mark_considered(run.group_id, log_id)
         for rank, insight in enumerate(insights):
             self._ledger.put(insight, rank=rank)
             for source in insight.sources:
-                self._ledger.show(run.group_id, source.log_id, by=insight.id)
+                self._ledger.mark_shown(run.group_id, source.log_id, by=insight.id)
         return True
 
     # what it is made of
@@ -184,7 +184,7 @@ class MemoryDigests:
     async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return [
             KnownVector(id=one.id, content=one.summary, embedding=one.embedding)
-            for one in sorted(self._ledger.of(group_id), key=lambda one: one.id)
+            for one in sorted(self._ledger.list_insights(group_id), key=lambda one: one.id)
             if one.state in (InsightState.PENDING, InsightState.SNOOZED)
             and one.embedding_model == model
             and one.embedding is not None
@@ -193,7 +193,7 @@ class MemoryDigests:
     async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
         return [
             RejectedVector(reason=one.reason, at=one.made_at, embedding=vector)
-            for one, _, vector, made_with in self._tombstones._standing(group_id)
+            for one, _, vector, made_with in self._tombstones.list_in_force(group_id)
             if vector is not None and made_with == model
         ]
 
@@ -202,7 +202,7 @@ class MemoryDigests:
         return {one.by: (one.promoted, one.rejected) for one in rates if one.by is not None}
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
-        return frozenset(digest for _, digest, *_ in self._tombstones._standing(group_id))
+        return frozenset(value_hash for _, value_hash, *_ in self._tombstones.list_in_force(group_id))
 
     # inside
 

@@ -23,7 +23,7 @@ class Delay:
 
     group_id: str
     until: datetime
-    tries: int = 0
+    attempts: int = 0
     problem: str | None = None
 
 
@@ -47,7 +47,7 @@ class _Pages:
     decisions: list[Decision] = field(default_factory=list)
     delays: dict[UUID, Delay] = field(default_factory=dict)
 
-    def copied(self) -> "_Pages":
+    def copy(self) -> "_Pages":
         return _Pages(dict(self.ranked), dict(self.marks), list(self.decisions), dict(self.delays))
 
 
@@ -58,7 +58,7 @@ class MemoryLedger:
         self._pages = _Pages()
 
     def state(self) -> _Pages:
-        return self._pages.copied()
+        return self._pages.copy()
 
     def reset(self, state: _Pages) -> None:
         self._pages = state
@@ -72,7 +72,7 @@ class MemoryLedger:
         found = self._pages.ranked.get(insight_id)
         return None if found is None or found.insight.group_id != group_id else found.whole()
 
-    def of(self, group_id: str) -> list[Insight]:
+    def list_insights(self, group_id: str) -> list[Insight]:
         """The newest digest first, each in the order of its ranks, what is like something rejected last."""
         mine = [one for one in self._pages.ranked.values() if one.insight.group_id == group_id]
         mine.sort(key=lambda one: ("near_rejected" in one.insight.flags, one.rank, one.insight.id))
@@ -93,19 +93,19 @@ class MemoryLedger:
         shown = {one.insight.group_id for one in self._pages.ranked.values()}
         return sorted(shown | {one.group_id for one in self._pages.decisions})
 
-    def change(self, insight: Insight) -> None:
+    def update_insight(self, insight: Insight) -> None:
         """All but its sources: they change by uniting and separating only."""
         kept = self._pages.ranked[insight.id]
         self._pages.ranked[insight.id] = replace(kept, insight=replace(insight, sources=kept.insight.sources))
 
-    def unite(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         for other in sorted(others):
             kept = self._pages.ranked[insight_id]
             have = {one.log_id for one in kept.whole().sources}
             more = [one for one in self._pages.ranked[other].whole().sources if one.log_id not in have]
             self._pages.ranked[insight_id] = replace(kept, merged={**kept.merged, other: more})
 
-    def separate(self, insight_id: UUID, others: Sequence[UUID]) -> None:
+    def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         kept = self._pages.ranked[insight_id]
         left = {other: sources for other, sources in kept.merged.items() if other not in others}
         self._pages.ranked[insight_id] = replace(kept, merged=left)
@@ -119,19 +119,19 @@ class MemoryLedger:
     def mark(self, group_id: str, log_id: UUID) -> Mark:
         return self._pages.marks.get((group_id, log_id), Mark())
 
-    def consider(self, group_id: str, log_id: UUID) -> None:
+    def mark_considered(self, group_id: str, log_id: UUID) -> None:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, considered=mark.considered + 1)
 
-    def show(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
+    def mark_shown(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, shown_in=mark.shown_in or by)
 
-    def judge(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
+    def mark_judged(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, judged_by=mark.judged_by or by)
 
-    def free(self, group_id: str, *, by: UUID) -> None:
+    def clear_judged(self, group_id: str, *, by: UUID) -> None:
         for (group, log_id), mark in list(self._pages.marks.items()):
             if group == group_id and mark.judged_by == by:
                 self._pages.marks[group, log_id] = replace(mark, judged_by=None)
@@ -145,7 +145,7 @@ class MemoryLedger:
         """In the order in which they were made."""
         return sorted((one for one in self._pages.decisions if one.group_id == group_id), key=lambda one: one.id)
 
-    def standing(self, group_id: str) -> list[Decision]:
+    def list_in_force(self, group_id: str) -> list[Decision]:
         """Those that are not undone, and undo nothing."""
         all_ = self.decisions(group_id)
         undone = {one.undoes for one in all_}

@@ -161,28 +161,31 @@ class MemoryTombstones:
         return group_id.encode()
 
     async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        standing = [one for one, digest, _, _ in self._standing(group_id) if digest in digests]
         near = [
             (one, float(np.dot(embedding, vector)))
-            for one, _, vector, made_with in self._standing(group_id)
+            for one, _, vector, made_with in self.list_in_force(group_id)
             if embedding is not None and vector is not None and made_with == model
         ]
-        return standing[0] if standing else None, max(near, key=lambda found: found[1], default=None)
+        in_force = next(iter(self.find_in_force(group_id, value_hashes).values()), None)
+        return in_force, max(near, key=lambda found: found[1], default=None)
+
+    def find_in_force(self, group_id: str, value_hashes: Sequence[bytes]) -> dict[bytes, Tombstone]:
+        return {kept: one for one, kept, _, _ in self.list_in_force(group_id) if kept in value_hashes}
 
     async def add(
-        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
-        if not await self.put(tombstone, digest, embedding, model):
+        if not self.put(tombstone, value_hash, embedding, model):
             return False
         self.events.append(event)
         return True
 
-    async def put(self, tombstone: Tombstone, digest: bytes, embedding: Vector | None, model: str | None) -> bool:
-        if (await self.look(tombstone.group_id, [digest]))[0]:
+    def put(self, tombstone: Tombstone, value_hash: bytes, embedding: Vector | None, model: str | None) -> bool:
+        if self.find_in_force(tombstone.group_id, [value_hash]):
             return False
-        self._kept[tombstone.id] = (tombstone, digest, embedding, model)
+        self._kept[tombstone.id] = (tombstone, value_hash, embedding, model)
         return True
 
     def state(self) -> dict[UUID, _Kept]:
@@ -192,16 +195,16 @@ class MemoryTombstones:
         self._kept = state
 
     def lift(self, group_id: str, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
-        found = {one.id: one for one, *_ in self._standing(group_id)}.get(tombstone_id)
+        found = {one.id: one for one, *_ in self.list_in_force(group_id)}.get(tombstone_id)
         if found is None or found.kind is TombstoneKind.FORGOTTEN:
             return False
-        _, digest, vector, model = self._kept[tombstone_id]
-        self._kept[tombstone_id] = (replace(found, lifted_by=by, lifted_at=at), digest, vector, model)
+        _, value_hash, vector, model = self._kept[tombstone_id]
+        self._kept[tombstone_id] = (replace(found, lifted_by=by, lifted_at=at), value_hash, vector, model)
         return True
 
     async def all(self, group_id: str) -> Sequence[Tombstone]:
         mine = [one for one, *_ in self._kept.values() if one.group_id == group_id]
         return sorted(mine, key=lambda one: one.id, reverse=True)
 
-    def _standing(self, group_id: str) -> list[_Kept]:
+    def list_in_force(self, group_id: str) -> list[_Kept]:
         return [kept for kept in self._kept.values() if kept[0].group_id == group_id and kept[0].lifted_at is None]

@@ -114,6 +114,10 @@ class MemoryQuarantine:
         )
         return replace(quarantine_row_of(row), sightings=again)
 
+    async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
+        rows = self._rows[group_id]
+        return {log_id: quarantine_row_of(rows[log_id]) for log_id in log_ids if log_id in rows}
+
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
@@ -262,9 +266,9 @@ class _Batch:
         self._tombstones = tombstones
 
     async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        return await self._tombstones.look(group_id, digests, embedding=embedding, model=model)
+        return await self._tombstones.look(group_id, value_hashes, embedding=embedding, model=model)
 
     async def settle(self, settled: Sequence[Settled]) -> None:
         self.settled.extend(settled)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.flow.review.standing import awake
+from clearwell.flow.review.insights import wake
 from clearwell.records import (
     Action,
     CalibrationRow,
@@ -64,11 +64,11 @@ class MemoryReview:
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        ordered = [self._as_read(one) for one in self._ledger.of(group_id)]
+        ordered = [self._as_read(one) for one in self._ledger.list_insights(group_id)]
         if before is not None:
             places = [number for number, one in enumerate(ordered) if one.id == before]
             ordered = ordered[places[0] + 1 :] if places else []
-        return [one for one in ordered if state in (None, awake(one, now).state)][:limit]
+        return [one for one in ordered if state in (None, wake(one, now).state)][:limit]
 
     async def insight(self, group_id: str, insight_id: UUID) -> Insight | None:
         found = self._ledger.get(group_id, insight_id)
@@ -101,7 +101,7 @@ class MemoryReview:
             return None
         decisions = self._decisions_of(group_id, [memory_id])
         promoted = {one.insight_id for one in decisions if one.memory_id == memory_id}
-        insights = [one for one in self._ledger.of(group_id) if self._ends_in(one) & (promoted - {None})]
+        insights = [one for one in self._ledger.list_insights(group_id) if self._ends_in(one) & (promoted - {None})]
         rows = {source.log_id for one in insights for source in one.sources}
         rows |= numbers.straight(one.promotion for one in promotions)
         rows |= {one.origin_id for one in decisions if one.memory_id == memory_id and one.origin_id is not None}
@@ -120,25 +120,25 @@ class MemoryReview:
         return Provenance(
             promotions=tuple(promotions),
             decisions=tuple(self._decisions_of(group_id, [one.promotion.memory_id for one in promotions])),
-            insights=tuple(one for one in self._ledger.of(group_id) if _rests_on(one, {log_id})),
+            insights=tuple(one for one in self._ledger.list_insights(group_id) if _rests_on(one, {log_id})),
             rows=(quarantine_row_of(row),),
             sightings_of=() if row.sighting is None else ((row.sighting.entry_id, row.sighting.layer),),
         )
 
-    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
+    async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
         meant = {
             row.capture.id
             for row in self._quarantine.rows.get(group_id, {}).values()
-            if row.capture.id == what.source
-            or _named(what.session_id, row.capture.session_id)
-            or _named(what.agent_id, row.capture.agent_id)
+            if row.capture.id == selector.source
+            or _named(selector.session_id, row.capture.session_id)
+            or _named(selector.agent_id, row.capture.agent_id)
         }
         found = promotion_states(group_id, self._longterm, self._ledger)
         by_name = {
             one.promotion.memory_id
             for one in found
-            if _named(what.session_id, one.promotion.text.session_id)
-            or _named(what.agent_id, one.promotion.text.author, one.promotion.text.agent_id)
+            if _named(selector.session_id, one.promotion.text.session_id)
+            or _named(selector.agent_id, one.promotion.text.author, one.promotion.text.agent_id)
         }
         return list_dependents(
             found, {one.promotion.memory_id: self._under(one.promotion) for one in found}, meant, by_name
@@ -147,7 +147,7 @@ class MemoryReview:
     def _under(self, promotion: Promotion) -> set[UUID]:
         """The outputs that a memory rests on."""
         rows = numbers.straight([promotion])
-        for one in self._ledger.standing(promotion.group_id):
+        for one in self._ledger.list_in_force(promotion.group_id):
             if one.action is Action.PROMOTE and one.memory_id == promotion.memory_id:
                 insight = None if one.insight_id is None else self._ledger.get(promotion.group_id, one.insight_id)
                 rows |= {source.log_id for source in (insight.sources if insight else ())}
@@ -156,12 +156,12 @@ class MemoryReview:
 
     async def _on_rows(self, group_id: str, log_ids: set[UUID]) -> Sequence[PromotionState]:
         """What was promoted from these rows, or from an insight that rests on one of them."""
-        insights = {one.id for one in self._ledger.of(group_id) if _rests_on(one, log_ids)}
+        insights = {one.id for one in self._ledger.list_insights(group_id) if _rests_on(one, log_ids)}
         by_insight = {
             one.memory_id
             for one in self._ledger.decisions(group_id)
             if one.action is Action.PROMOTE and one.insight_id in insights
-        } | {one.memory_id for one in self._ledger.standing(group_id) if one.origin_id in log_ids}
+        } | {one.memory_id for one in self._ledger.list_in_force(group_id) if one.origin_id in log_ids}
         return [
             one
             for one in promotion_states(group_id, self._longterm, self._ledger)
@@ -191,10 +191,10 @@ class MemoryReview:
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
         rows = self._quarantine.rows.get(group_id, {}).values()
         promotions = [one for one in self._longterm.promotions if one.group_id == group_id]
-        return numbers.calibration(rows, self._ledger.of(group_id), promotions)
+        return numbers.calibration(rows, self._ledger.list_insights(group_id), promotions)
 
     async def statistics(self, group_id: str) -> ReviewStatistics:
-        insights, rows = self._ledger.of(group_id), self._quarantine.rows.get(group_id, {})
+        insights, rows = self._ledger.list_insights(group_id), self._quarantine.rows.get(group_id, {})
         states = Counter(one.state for one in insights)
         lags = numbers.lags(insights, self._ledger.decisions(group_id))
         judged = numbers.judged(group_id, self._ledger, self._longterm.promotions)

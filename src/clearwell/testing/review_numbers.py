@@ -34,12 +34,12 @@ class Judged:
 
 
 def judged(group_id: str, ledger: MemoryLedger, promotions: Sequence[Promotion]) -> list[Judged]:
-    decided = [one for one in ledger.of(group_id) if one.state in DECIDED]
+    decided = [one for one in ledger.list_insights(group_id) if one.state in DECIDED]
     shown = [
         Judged(one.state is InsightState.PROMOTED, frozenset(source.log_id for source in one.sources))
         for one in decided
     ]
-    standing = {one.promotion_id for one in ledger.standing(group_id) if one.insight_id is None}
+    standing = {one.promotion_id for one in ledger.list_in_force(group_id) if one.insight_id is None}
     outputs = straight(one for one in promotions if one.id in standing)
     return [*shown, *(Judged(True, frozenset([log_id])) for log_id in outputs)]
 

@@ -101,7 +101,7 @@ def _spelled(value: str) -> str:
     return _TOUCHING.sub(lambda digits: digits.group().translate(_LETTERS_FOR), value).replace("i", "l")
 
 
-def digest(value: str, secret: bytes) -> bytes:
+def hash_value(value: str, secret: bytes) -> bytes:
     return hmac.new(secret, value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
 

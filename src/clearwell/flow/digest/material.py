@@ -121,7 +121,7 @@ class MaterialReader:
         return replace(one, content=own.text[:KEPT_CHARS])
 
     async def _says(self, group_id: str, text: str, standing: frozenset[bytes]) -> bool:
-        return bool(standing) and not standing.isdisjoint(await self._knowledge.digests(group_id, text))
+        return bool(standing) and not standing.isdisjoint(await self._knowledge.hash_values(group_id, text))
 
     async def _embedded(
         self, group_id: str, found: Sequence[DigestCandidate], progress: Progress

@@ -21,7 +21,7 @@ from clearwell.ports import (
     WorkingStore,
 )
 from clearwell.records import Found, Layer, Memory, Sighting, WorkingEntry
-from clearwell.text.normalisation import as_summary, digest, values_of, wholes_of
+from clearwell.text.normalisation import as_summary, hash_value, values_of, wholes_of
 from clearwell.text.splitter import rejoined
 
 MEMORIES_COMPARED = 5
@@ -34,7 +34,7 @@ class Gathered:
     """What can be read before a candidate is compared: it does not change while other rows are admitted."""
 
     memories: Sequence[Neighbour]
-    values: Sequence[bytes]
+    value_hashes: Sequence[bytes]
     recalled: Mapping[UUID, str]
 
 
@@ -71,7 +71,7 @@ class Knowledge:
         found = await self._memories(candidate)
         return Gathered(
             memories=self._longterm_neighbours(found, await self._whole(candidate, found)),
-            values=await self.digests(capture.group_id, capture.content, candidate.own.text),
+            value_hashes=await self.hash_values(capture.group_id, capture.content, candidate.own.text),
             recalled=await self._recalled(candidate, live),
         )
 
@@ -85,7 +85,7 @@ class Knowledge:
         """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
         neighbours = [*self._working_neighbours(candidate, live), *gathered.memories]
         standing, near = await (tombstones or self._tombstones).look(
-            candidate.capture.group_id, gathered.values, embedding=candidate.vector, model=self._embedder.model
+            candidate.capture.group_id, gathered.value_hashes, embedding=candidate.vector, model=self._embedder.model
         )
         return Known(
             neighbours=sorted(neighbours, key=lambda one: -one.similarity)[:MOST_COMPARED],
@@ -94,11 +94,9 @@ class Knowledge:
             recalled=gathered.recalled,
         )
 
-    async def digest(self, group_id: str, value: str) -> bytes:
-        """The digest that stands for a normalised value in this group."""
-        if group_id not in self._secrets:
-            self._secrets[group_id] = await self._tombstones.secret(group_id)
-        return digest(value, self._secrets[group_id])
+    async def hash_value(self, group_id: str, value: str) -> bytes:
+        """The hash that stands for a normalised value in this group."""
+        return hash_value(value, await self._read_secret(group_id))
 
     async def unfenced(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
         """What a row says itself: its text without the memories that stand between its fences."""
@@ -109,17 +107,24 @@ class Knowledge:
         memories = await self._texts(group_id, ids, live, agent_id=agent_id)
         return await offload(len(content) + sum(map(len, memories.values())), unfenced, content, memories)
 
-    async def digests(self, group_id: str, *texts: str) -> list[bytes]:
-        """The digests of everything that texts say."""
+    async def hash_values(self, group_id: str, *texts: str) -> list[bytes]:
+        """The hashes of everything that texts say."""
+        secret = await self._read_secret(group_id)
         read = [await offload(len(text), values_of, text) for text in dict.fromkeys(texts)]
         values = dict.fromkeys(value for values in read for value in values)
-        return [await self.digest(group_id, value) for value in values]
+        return [hash_value(value, secret) for value in values]
 
-    async def promotable_digests(self, group_id: str, text: str) -> list[bytes]:
-        """The digests of all that keep a text from being promoted: of what it says, and of it as a rejected summary."""
+    async def hash_promotable_values(self, group_id: str, text: str) -> list[bytes]:
+        """The hashes whose tombstones refuse a promotion: of what the text says, and of it as a rejected summary."""
+        secret = await self._read_secret(group_id)
         wholes = await offload(len(text), wholes_of, text)
-        framed = [await self.digest(group_id, as_summary(value)) for value in wholes]
-        return [*await self.digests(group_id, text), *framed]
+        summaries = [hash_value(as_summary(value), secret) for value in wholes]
+        return [*await self.hash_values(group_id, text), *summaries]
+
+    async def _read_secret(self, group_id: str) -> bytes:
+        if group_id not in self._secrets:
+            self._secrets[group_id] = await self._tombstones.secret(group_id)
+        return self._secrets[group_id]
 
     def _working_neighbours(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
         comparable = [

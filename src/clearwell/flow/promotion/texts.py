@@ -1,4 +1,4 @@
-"""A person's decision becomes verified chunks with vectors, in one transaction."""
+"""Promote texts: typed by a person, or read from quarantine by ``outputs``."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,27 +7,31 @@ from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.counters import Counters
-from clearwell.flow.idempotency import run_with_claim
-from clearwell.flow.promotion.promoter import Promoter
+from clearwell.flow.idempotency import StoredAnswer, claim_key
+from clearwell.flow.promotion.planning import PromotionPlanner
+from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
 from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, PromotionResult
 from clearwell.settings import Settings
 
 
 class TextPromoter:
-    """People promote, agents never: whether a person asks is asked before anything else."""
+    """Promotes texts. Only people may: whether a person asks is checked before anything else."""
 
     def __init__(
         self,
+        *,
         gate: DecisionGate,
-        promoter: Promoter,
+        planner: PromotionPlanner,
+        writer: PromotionWriter,
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
         counters: Counters,
         settings: Settings,
     ) -> None:
         self._gate = gate
-        self._promoter = promoter
+        self._planner = planner
+        self._writer = writer
         self._decisions = decisions
         self._idempotency = idempotency
         self._counters = counters
@@ -36,16 +40,33 @@ class TextPromoter:
     async def promote(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
-        """One result a text: the memory it became, or what is wrong with it. What can be stored is, or nothing is."""
+        """Promote texts in one transaction. Returns the memory or the problem of each text, in order."""
         await self._gate.require_person(by, group_id, "promote")
-        checked = [self.checked(text) for text in texts]
+        checked = [self._check(text) for text in texts]
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                return _replay_answer(claim.value, checked)
+            results = await self._promote(group_id, checked, by, claim)
+        for result in results:
+            if isinstance(result, PromotionResult) and result.recorded:
+                self._counters.count_decision(group_id, Action.PROMOTE)
+        return results
 
-        async def act(claim: Claim | None) -> list[PromotionResult | ClearwellError]:
-            return await self._carry_out(group_id, checked, by, claim)
+    async def _promote(
+        self, group_id: str, texts: Sequence[NewMemory | ClearwellError], by: Principal, claim: Claim | None
+    ) -> list[PromotionResult | ClearwellError]:
+        valid = [text for text in texts if not isinstance(text, ClearwellError)]
+        if not valid and claim is None:
+            return [text for text in texts if isinstance(text, ClearwellError)]
+        plans = await self._planner.plan(group_id, valid)
+        async with self._decisions.transaction(group_id) as transaction:
+            written = iter(await self._writer.write(transaction, group_id, plans, by=by))
+            results = [text if isinstance(text, ClearwellError) else next(written) for text in texts]
+            if claim is not None:
+                await transaction.store_answer(claim, _store_answer(results))
+        return results
 
-        return await run_with_claim(self._idempotency, request, act, replay=lambda kept: _replayed(kept, checked))
-
-    def checked(self, text: NewMemory) -> NewMemory | ClearwellError:
+    def _check(self, text: NewMemory) -> NewMemory | ClearwellError:
         try:
             return replace(
                 text,
@@ -59,46 +80,31 @@ class TextPromoter:
         except ClearwellError as problem:
             return problem
 
-    async def _carry_out(
-        self, group_id: str, texts: Sequence[NewMemory | ClearwellError], by: Principal, claim: Claim | None
-    ) -> list[PromotionResult | ClearwellError]:
-        good = [text for text in texts if not isinstance(text, ClearwellError)]
-        if not good and claim is None:
-            return [text for text in texts if isinstance(text, ClearwellError)]
-        plans = await self._promoter.planned(group_id, good)
-        async with self._decisions.transaction(group_id) as transaction:
-            written = iter(await self._promoter.write(transaction, group_id, plans, by=by))
-            results = [text if isinstance(text, ClearwellError) else next(written) for text in texts]
-            if claim is not None:
-                await transaction.store_answer(claim, _answer(results))
-        for one in results:
-            if isinstance(one, PromotionResult) and one.recorded:
-                self._counters.count_decision(group_id, Action.PROMOTE)
-        return results
 
-
-def _answer(results: Sequence[PromotionResult | ClearwellError]) -> Json:
+def _store_answer(results: Sequence[PromotionResult | ClearwellError]) -> Json:
     """What is kept for a repeated request: ids, never content. A problem with a text is found again by checking."""
-    return [_problem(one) if isinstance(one, ClearwellError) else one.to_json() for one in results]
+    return [_store_problem(one) if isinstance(one, ClearwellError) else one.to_json() for one in results]
 
 
-def _problem(error: ClearwellError) -> Json:
-    said: dict[str, Json] = {name: "…" if name == "reason" else str(value) for name, value in error.params.items()}
-    return {"problem": error.code, "missing": isinstance(error, NotFound), "params": said}
+def _store_problem(error: ClearwellError) -> Json:
+    params: dict[str, Json] = {name: "…" if name == "reason" else str(value) for name, value in error.params.items()}
+    return {"problem": error.code, "missing": isinstance(error, NotFound), "params": params}
 
 
-def _replayed(answer: Json, checked: Sequence[NewMemory | ClearwellError]) -> list[PromotionResult | ClearwellError]:
+def _replay_answer(
+    answer: Json, checked: Sequence[NewMemory | ClearwellError]
+) -> list[PromotionResult | ClearwellError]:
     stored = answer if isinstance(answer, list) else []
     return [
-        problem if isinstance(problem, ClearwellError) else _as_answered(one)
-        for one, problem in zip(stored, checked, strict=True)
+        text if isinstance(text, ClearwellError) else _replay_result(one)
+        for one, text in zip(stored, checked, strict=True)
     ]
 
 
-def _as_answered(stored: Json) -> PromotionResult | ClearwellError:
+def _replay_result(stored: Json) -> PromotionResult | ClearwellError:
     if isinstance(stored, dict) and "problem" in stored:
         params = stored.get("params")
-        said: dict[str, object] = dict(params) if isinstance(params, dict) else {}
+        named: dict[str, object] = dict(params) if isinstance(params, dict) else {}
         code = str(stored["problem"])
-        return NotFound(code, **said) if stored.get("missing") else Conflict(code, current=None, **said)
+        return NotFound(code, **named) if stored.get("missing") else Conflict(code, current=None, **named)
     return PromotionResult.from_json(stored)

@@ -1,6 +1,8 @@
-"""Tombstones: a person says that a value must not come back, and may take that back where it was only rejected."""
+"""Tombstones: a person rejects a value so that it does not come back, and may lift a rejection again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 import structlog
@@ -9,27 +11,68 @@ from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import DecisionGate, require_reviewer
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.idempotency import run_once
+from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.promotion.lifting import TombstoneLifter
 from clearwell.flow.working.removal import EntryRemover
 from clearwell.offload import offload
-from clearwell.ports import Clock, DecisionStore, Embedder, IdempotencyStore, Ids, TombstoneStore
-from clearwell.records import IdempotencyKey, Json, Principal, Tombstone, TombstoneKind, Vector
+from clearwell.ports import (
+    Claim,
+    Clock,
+    DecisionStore,
+    DecisionTransaction,
+    Embedder,
+    IdempotencyStore,
+    Ids,
+    TombstoneStore,
+)
+from clearwell.records import IdempotencyKey, Insight, Principal, Tombstone, TombstoneKind, Vector
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalised
 
 log = structlog.get_logger(__name__)
+NEAR_REJECTED = "near_rejected"
+"""The flag of an insight that is similar to a rejected value."""
+
+
+class TombstoneLifter:
+    """Lifts tombstones, and frees what they held back: waiting promotions, and insights flagged as similar."""
+
+    def __init__(self, embedder: Embedder, settings: Settings) -> None:
+        self._embedder = embedder
+        self._settings = settings
+
+    async def lift(self, transaction: DecisionTransaction, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
+        """False where there is none that can be lifted: a forgotten value stays forgotten."""
+        if not await transaction.lift_tombstone(tombstone_id, by=by, at=at):
+            return False
+        await transaction.retry_refused_promotions(at=at)
+        for insight in await transaction.find_flagged_insights(NEAR_REJECTED):
+            if not await self._is_near_rejected(transaction, insight):
+                flags = tuple(flag for flag in insight.flags if flag != NEAR_REJECTED)
+                await transaction.update_insight(replace(insight, flags=flags))
+        return True
+
+    async def _is_near_rejected(self, transaction: DecisionTransaction, insight: Insight) -> bool:
+        """Whether an insight is similar to a value that is still rejected. Without a vector it keeps its flag."""
+        if insight.embedding is None or insight.embedding_model is None:
+            return True
+        nearest = await transaction.find_nearest_tombstone(insight.embedding, insight.embedding_model)
+        if nearest is None:
+            return False
+        _, cosine = nearest
+        return self._embedder.similarity(cosine) >= self._settings.near_rejected_similarity
 
 
 class TombstoneRegistry:
-    """Who may review or administer keeps values out. Who is turned away is recorded."""
+    """Adds, lifts and lists tombstones, for callers who may review or administer. Refusals are recorded."""
 
     def __init__(
         self,
+        *,
         gate: DecisionGate,
         tombstones: TombstoneStore,
         decisions: DecisionStore,
+        lifter: TombstoneLifter,
         knowledge: Knowledge,
         remover: EntryRemover,
         idempotency: IdempotencyStore,
@@ -41,7 +84,7 @@ class TombstoneRegistry:
         self._gate = gate
         self._tombstones = tombstones
         self._decisions = decisions
-        self._lifting = TombstoneLifter(embedder, settings)
+        self._lifter = lifter
         self._knowledge = knowledge
         self._remover = remover
         self._idempotency = idempotency
@@ -54,51 +97,36 @@ class TombstoneRegistry:
     async def add(
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
     ) -> UUID:
-        """Reject a value: it is refused at ingress, text like it is flagged, and what says it leaves working memory.
+        """Reject a value: it is refused at ingress, similar text is flagged, and entries with it are removed.
 
-        Where working memory does not answer this fails, and the rejection, which stands, can be made again.
+        Returns the id of the value's tombstone, which may have existed before. Where working memory does not answer
+        this raises; the rejection is in force all the same and can be repeated.
         """
         await self._gate.require_reviewer(by, group_id, "add tombstone")
-
-        async def act() -> Json:
-            made = await self._added(group_id, value, reason, by)
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                return UUID(str(claim.value))
+            tombstone_id = await self._add(group_id, value, reason, by)
             await self._remover.saying(group_id, value, by=by)
-            return str(made)
-
-        return UUID(str(await run_once(self._idempotency, request, act)))
+            if claim is not None:
+                await self._idempotency.complete(claim, str(tombstone_id))
+            return tombstone_id
 
     async def lift(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """Take a rejection back. What was forgotten stays forgotten."""
+        """Lift a rejection. A forgotten value stays forgotten."""
         await self._gate.require_reviewer(by, group_id, f"lift tombstone {tombstone_id}")
-
-        async def act() -> Json:
-            event = self._audit_events.make("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
-            async with self._decisions.transaction(group_id) as transaction:
-                if not await self._lifting.lift(transaction, tombstone_id, by=by.name, at=event.at):
-                    raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
-                await transaction.record_decision(None, event)
-            return True
-
-        await run_once(self._idempotency, request, act)
+        async with claim_key(self._idempotency, request) as claim:
+            if not isinstance(claim, StoredAnswer):
+                await self._lift(group_id, tombstone_id, by, claim)
 
     async def all(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
         """All tombstones of a group, the newest first."""
         require_reviewer(by, group_id)
         return await self._tombstones.all(group_id)
 
-    async def _vector_of(self, value: str) -> Vector | None:
-        """None where the model does not answer: the value is refused all the same, only what is like it not flagged."""
-        try:
-            (vector,) = await self._embedder.embed([value])
-        except EmbedderUnavailable as error:
-            log.warning("rejected without a vector", reason=error.code)
-            return None
-        return vector
-
-    async def _added(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
-        """The id of the value's tombstone, which may have stood before."""
+    async def _add(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
         limits.require_a_reason(reason)
         plain = await offload(len(value), normalised, value)
@@ -112,11 +140,29 @@ class TombstoneRegistry:
             made_by=by.name,
             made_at=self._clock.now(),
         )
-        vector = await self._vector_of(value)
-        digest = await self._knowledge.digest(group_id, plain)
+        vector = await self._embed(value)
+        value_hash = await self._knowledge.hash_value(group_id, plain)
         event = self._audit_events.make("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
         model = None if vector is None else self._embedder.model
-        if not await self._tombstones.add(tombstone, digest, embedding=vector, model=model, event=event):
-            standing, _ = await self._tombstones.look(group_id, [digest])
-            return tombstone.id if standing is None else standing.id
+        if not await self._tombstones.add(tombstone, value_hash, embedding=vector, model=model, event=event):
+            in_force, _ = await self._tombstones.look(group_id, [value_hash])
+            return tombstone.id if in_force is None else in_force.id
         return tombstone.id
+
+    async def _embed(self, value: str) -> Vector | None:
+        """None where the model does not answer: the value is refused all the same, only similar text not flagged."""
+        try:
+            (vector,) = await self._embedder.embed([value])
+        except EmbedderUnavailable as error:
+            log.warning("value rejected without a vector", reason=error.code)
+            return None
+        return vector
+
+    async def _lift(self, group_id: str, tombstone_id: UUID, by: Principal, claim: Claim | None) -> None:
+        event = self._audit_events.make("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
+        async with self._decisions.transaction(group_id) as transaction:
+            if not await self._lifter.lift(transaction, tombstone_id, by=by.name, at=event.at):
+                raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)
+            await transaction.record_event(event)
+            if claim is not None:
+                await transaction.store_answer(claim, True)

@@ -1,55 +1,58 @@
-"""What a person decided while the model was down is carried out when it is back. Nothing is decided here."""
+"""Complete the promotions that were decided while the embedding model was down. Nothing is decided here."""
 
 import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.promotion.chunks import Chunker
+from clearwell.flow.promotion.planning import Chunker, build_chunks
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
 
 log = structlog.get_logger(__name__)
 
 
 class WaitingPromotions:
+    """Makes the chunks of promotions that wait for them."""
+
     def __init__(
         self,
         decisions: DecisionStore,
         tombstones: TombstoneStore,
         knowledge: Knowledge,
-        chunking: Chunker,
+        chunker: Chunker,
         clock: Clock,
         ids: Ids,
     ) -> None:
         self._decisions = decisions
         self._tombstones = tombstones
         self._knowledge = knowledge
-        self._chunking = chunking
+        self._chunker = chunker
         self._audit_events = AuditEvents(clock, ids)
 
-    async def due(self, *, limit: int = 100) -> int:
-        """Carry out what is due; how many memories were made."""
-        made = 0
-        for one in await self._decisions.waiting(limit=limit):
+    async def complete_due(self, *, limit: int = 100) -> int:
+        """Complete the promotions that are due; how many got their chunks."""
+        completed = 0
+        for waiting in await self._decisions.list_waiting(limit=limit):
             try:
-                made += await self._one(one)
+                completed += await self._complete(waiting)
             except Unavailable as error:
-                log.warning("promotion put off", promotion=str(one.promotion_id), reason=error.code)
-                await self._decisions.postpone(one, problem=error.code)
-        return made
+                log.warning("promotion postponed", promotion=str(waiting.promotion_id), reason=error.code)
+                await self._decisions.postpone_waiting(waiting, problem=error.code)
+        return completed
 
-    async def _one(self, one: WaitingPromotion) -> bool:
-        promotion = await self._decisions.load(one)
+    async def _complete(self, waiting: WaitingPromotion) -> bool:
+        promotion = await self._decisions.read_waiting(waiting)
         if promotion is None:
             return False
-        digests = await self._knowledge.promotable_digests(one.group_id, promotion.text.content)
-        standing, _ = await self._tombstones.look(one.group_id, digests)
-        if standing is not None:
-            # Rejected in the meantime. It stays a decision that waits, for people to see and undo, or to lift.
-            await self._decisions.postpone(one, problem=TOMBSTONED)
+        content = promotion.text.content
+        value_hashes = await self._knowledge.hash_promotable_values(waiting.group_id, content)
+        refusing, _ = await self._tombstones.look(waiting.group_id, value_hashes)
+        if refusing is not None:
+            # Rejected in the meantime. The decision goes on waiting, so that people can see it, undo it or lift that.
+            await self._decisions.postpone_waiting(waiting, problem=TOMBSTONED)
             return False
-        chunks = await self._chunking.split(promotion.text.content)
-        embedded = await self._chunking.embed(chunks)
+        chunks = await self._chunker.split(content)
+        embeddings = await self._chunker.embed(chunks)
         event = self._audit_events.make(
             "carry out promotion",
             f"memory {promotion.memory_id}",
@@ -59,5 +62,5 @@ class WaitingPromotions:
             chunks=len(chunks),
             decided_by=promotion.decided_by,
         )
-        memories = self._chunking.memories(promotion, chunks, embedded, at=event.at)
-        return await self._decisions.carry_out(one, memories, digests=digests, event=event)
+        memories = build_chunks(promotion, chunks, embeddings, at=event.at)
+        return await self._decisions.complete_waiting(waiting, memories, value_hashes=value_hashes, event=event)

@@ -1,28 +1,17 @@
 """Review: people decide what becomes knowledge. Agents never do, by any way in.
 
-In order: ``beside`` (what a reviewer is shown, with ``diff``), ``desk`` (where one person at a time decides),
-``standing`` (what may be decided), ``decide`` with one file for each decision (``promoting``, ``rejecting``,
-``merging``, ``snoozing``; ``recording`` keeps them), ``undo`` with ``holding`` (which memories hold), ``retract``,
-``gauges``; ``ReviewService`` is the one facade over them, with the ``verbs`` for single insights.
+In: the insights of ``flow.digest``, and outputs in quarantine or working memory.
+Out: decisions, each with its audit event; promoted texts, tombstones of rejected values, insights in another state.
+Next: ``flow.promotion`` writes what was promoted to long-term memory.
+
+``service`` is the facade: it reads, and takes each decision through one call stack. ``dossier`` is what a reviewer
+sees of an insight. ``decisions`` promotes, rejects, merges and snoozes, on the rules of ``insights``; ``undo`` reverts
+any decision, with ``validity`` to say which memories are valid then; ``retraction`` withdraws what rests on a source.
+``statistics`` keeps the figures for metrics.
 """
 
-from clearwell.flow.review.beside import Showing
-from clearwell.flow.review.decide import Deciding
-from clearwell.flow.review.desk import AtDesk
-from clearwell.flow.review.gauges import StatisticsCache
-from clearwell.flow.review.retract import Retracting, RetractionPreview
-from clearwell.flow.review.reviewing import ReviewService
-from clearwell.flow.review.undo import Undoing
-from clearwell.records import DecisionRequest
+from clearwell.flow.review.retraction import RetractionPreview
+from clearwell.flow.review.service import ReviewService
+from clearwell.flow.review.statistics import StatisticsCache
 
-__all__ = [
-    "AtDesk",
-    "Deciding",
-    "DecisionRequest",
-    "Retracting",
-    "RetractionPreview",
-    "ReviewService",
-    "Showing",
-    "StatisticsCache",
-    "Undoing",
-]
+__all__ = ["RetractionPreview", "ReviewService", "StatisticsCache"]

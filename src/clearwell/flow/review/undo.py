@@ -1,4 +1,4 @@
-"""Every decision can be taken back, by a new one. What it changed is as before; what happened stays on record."""
+"""Undo any decision by a new one: what it changed is as before, and what happened stays on record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,40 +7,33 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.promotion.lifting import TombstoneLifter
-from clearwell.flow.promotion.promoter import Promoter
-from clearwell.flow.review.holding import Holding
-from clearwell.flow.review.standing import as_decided, current, load_insight, support_of
+from clearwell.flow.promotion.tombstones import TombstoneLifter
+from clearwell.flow.review.insights import build_decided_version, count_support, describe_status, load_insight
+from clearwell.flow.review.validity import MemoryValidity
 from clearwell.messages import Word
 from clearwell.ports import Clock, DecisionTransaction, Ids
-from clearwell.records import (
-    Action,
-    Decision,
-    DecisionResult,
-    Insight,
-    InsightState,
-    InsightStatus,
-    Principal,
-)
+from clearwell.records import Action, Decision, DecisionResult, Insight, InsightState, InsightStatus, Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reverted:
-    """What an undo did to memories."""
+class _ChangedMemories:
+    """The memory that an undo withdrew, and those that it restored."""
 
     withdrawn: UUID | None = None
-    back: Sequence[UUID] = ()
+    restored: Sequence[UUID] = ()
 
 
-class Undoing:
-    def __init__(self, promoter: Promoter, lifting: TombstoneLifter, clock: Clock, ids: Ids) -> None:
-        self._lifting = lifting
-        self._holding = Holding(promoter)
+class DecisionUndo:
+    """Undoes decisions in a transaction. It needs no preparation: everything it reads is in the transaction."""
+
+    def __init__(self, validity: MemoryValidity, lifter: TombstoneLifter, clock: Clock, ids: Ids) -> None:
+        self._validity = validity
+        self._lifter = lifter
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
 
-    async def last(
+    async def apply_to_insight(
         self,
         transaction: DecisionTransaction,
         group_id: str,
@@ -50,14 +43,15 @@ class Undoing:
         version: int | None,
         reason: str | None,
     ) -> DecisionResult:
-        """Take back the last decision on an insight that still stands."""
+        """Undo the last decision on an insight that is in force."""
         insight = await load_insight(transaction, group_id, insight_id, version=version, now=self._clock.now())
         decision = await transaction.find_last_decision(insight_id)
         if decision is None:
-            raise Conflict("undo_nothing", current=await current(transaction, insight), id=insight_id)
-        return await self._undone(transaction, decision, by=by, reason=reason)
+            current = await describe_status(transaction, insight)
+            raise Conflict("undo_nothing", current=current, id=insight_id)
+        return await self._undo(transaction, decision, by=by, reason=reason)
 
-    async def one(
+    async def apply(
         self,
         transaction: DecisionTransaction,
         group_id: str,
@@ -67,7 +61,7 @@ class Undoing:
         reason: str | None,
         only: Action | None = None,
     ) -> DecisionResult:
-        """Take back one decision, whatever it was about; with ``only`` it must be one of that kind."""
+        """Undo one decision, whatever it was about. With ``only`` it must be of that kind."""
         decision = await transaction.find_decision(decision_id)
         if decision is None:
             raise NotFound("decision_not_found", id=decision_id, group=group_id)
@@ -77,15 +71,35 @@ class Undoing:
             raise Conflict("undo_of_undo", id=decision_id)
         if await transaction.is_undone(decision_id):
             raise Conflict("undo_twice", id=decision_id)
-        return await self._undone(transaction, decision, by=by, reason=reason)
+        return await self._undo(transaction, decision, by=by, reason=reason)
 
-    async def _undone(
+    async def _undo(
         self, transaction: DecisionTransaction, decision: Decision, *, by: Principal, reason: str | None
     ) -> DecisionResult:
         now = self._clock.now()
-        insight = await self._insight(transaction, decision)
-        await self._require_last_in_chain(transaction, decision)
-        undo = Decision(
+        insight = await self._load_last_decided(transaction, decision)
+        await self._require_not_superseded(transaction, decision)
+        undo = self._build_undo(decision, by, now, reason)
+        detail = {"decision": str(undo.id), "was": decision.action.value}
+        subject = f"decision {decision.id}"
+        event = self._audit_events.make("undo", subject, undo.group_id, by=by.name, at=now, **detail)
+        await transaction.record_decisions([(undo, event)])
+        changed = await self._revert(transaction, decision, by, now)
+        after = None if insight is None else await self._revert_insight(transaction, decision, insight, now)
+        return DecisionResult(
+            status="undone",
+            id=decision.insight_id or decision.memory_id or decision.id,
+            decision_id=undo.id,
+            promotion_id=decision.promotion_id,
+            tombstone_id=decision.tombstone_id,
+            undone=decision.action,
+            memories=tuple(changed.restored),
+            withdrawn=changed.withdrawn,
+            insight=None if after is None else InsightStatus.of(after),
+        )
+
+    def _build_undo(self, decision: Decision, by: Principal, now: datetime, reason: str | None) -> Decision:
+        return Decision(
             id=self._ids.new(),
             group_id=decision.group_id,
             action=Action.UNDO,
@@ -101,126 +115,115 @@ class Undoing:
             undoes=decision.id,
             reason=reason,
         )
-        detail = {"decision": str(undo.id), "was": decision.action.value}
-        about = f"decision {decision.id}"
-        await transaction.record_decision(
-            undo, self._audit_events.make("undo", about, undo.group_id, by=by.name, at=now, **detail)
-        )
-        reverted = await self._reverted(transaction, decision, by, now)
-        after = None if insight is None else await self._insight_after(transaction, decision, insight, now)
-        return DecisionResult(
-            status="undone",
-            id=decision.insight_id or decision.memory_id or decision.id,
-            decision_id=undo.id,
-            promotion_id=decision.promotion_id,
-            tombstone_id=decision.tombstone_id,
-            undone=decision.action,
-            memories=tuple(reverted.back),
-            withdrawn=reverted.withdrawn,
-            insight=None if after is None else InsightStatus.of(after),
-        )
 
-    async def _insight(self, transaction: DecisionTransaction, decision: Decision) -> Insight | None:
-        """The insight that it was about. A later decision on it must be undone first."""
+    async def _load_last_decided(self, transaction: DecisionTransaction, decision: Decision) -> Insight | None:
+        """The insight of the decision. Raises where a later decision on it must be undone first."""
         if decision.insight_id is None:
             return None
         insight = (await transaction.find_insights([decision.insight_id]))[decision.insight_id]
         last = await transaction.find_last_decision(insight.id)
         if last is not None and last.id != decision.id:
-            raise Conflict(
-                "undo_later_first", current=await current(transaction, insight), id=insight.id, later=last.id
-            )
+            current = await describe_status(transaction, insight)
+            raise Conflict("undo_later_first", current=current, id=insight.id, later=last.id)
         return insight
 
-    async def _require_last_in_chain(self, transaction: DecisionTransaction, decision: Decision) -> None:
-        """What a memory replaced must not come back beside what has replaced that memory since."""
-        if decision.action is not Action.PROMOTE or decision.supersedes is None or decision.memory_id is None:
+    async def _require_not_superseded(self, transaction: DecisionTransaction, decision: Decision) -> None:
+        """Raise where the memory was replaced since: the one it replaced must not come back beside that."""
+        memory_id = decision.memory_id
+        if decision.action is not Action.PROMOTE or decision.supersedes is None or memory_id is None:
             return
-        later = await transaction.find_superseding_decision(decision.memory_id)
+        later = (await transaction.find_superseding_decisions([memory_id])).get(memory_id)
         if later is not None:
             raise Conflict(
                 "undo_superseding_first",
                 current={"decision_id": str(later.id), "memory_id": str(later.memory_id)},
-                id=decision.memory_id,
+                id=memory_id,
                 by=later.memory_id,
                 later=later.id,
             )
 
-    async def _reverted(
+    async def _revert(
         self, transaction: DecisionTransaction, decision: Decision, by: Principal, now: datetime
-    ) -> _Reverted:
+    ) -> _ChangedMemories:
+        """Revert what the decision did to memories and tombstones."""
         match decision.action:
             case Action.PROMOTE:
-                return await self._take_back_memory(transaction, decision, now)
+                return await self._revert_promotion(transaction, decision, now)
             case Action.REJECT if decision.tombstone_id is not None:
-                if not await _is_still_rejected(transaction, decision.tombstone_id):
-                    await self._lifting.lift(transaction, decision.tombstone_id, by=by.name, at=now)
+                if not await _is_rejected_otherwise(transaction, decision.tombstone_id):
+                    await self._lifter.lift(transaction, decision.tombstone_id, by=by.name, at=now)
             case Action.RETRACT:
-                return _Reverted(back=await self._holding.bring_back(transaction, decision.others, now=now))
+                return _ChangedMemories(restored=await self._validity.restore(transaction, decision.others, now=now))
             case _:
                 pass
-        return _Reverted()
+        return _ChangedMemories()
 
-    async def _take_back_memory(self, transaction: DecisionTransaction, decision: Decision, now: datetime) -> _Reverted:
-        """The memory goes, unless another decision still holds it; what it superseded comes back."""
-        await _free_output(transaction, decision)
+    async def _revert_promotion(
+        self, transaction: DecisionTransaction, decision: Decision, now: datetime
+    ) -> _ChangedMemories:
+        """Withdraw the memory unless another decision holds it, and restore the one that it superseded."""
+        await _clear_output_marks(transaction, decision)
         if decision.memory_id is None:
-            return _Reverted()
-        gone = await self._holding.let_go(transaction, decision.memory_id, now=now)
-        replaced = [] if decision.supersedes is None else [decision.supersedes]
-        back = await self._holding.bring_back(transaction, replaced, now=now)
-        if gone:
-            back += await self._holding.bring_back_alike(transaction, decision.memory_id, now=now)
-        return _Reverted(withdrawn=decision.memory_id if gone else None, back=back)
+            return _ChangedMemories()
+        withdrawn = await self._validity.withdraw(transaction, decision.memory_id, now=now)
+        superseded = [] if decision.supersedes is None else [decision.supersedes]
+        restored = await self._validity.restore(transaction, superseded, now=now)
+        if withdrawn:
+            restored += await self._validity.restore_duplicate(transaction, decision.memory_id, now=now)
+        return _ChangedMemories(withdrawn=decision.memory_id if withdrawn else None, restored=restored)
 
-    async def _insight_after(
+    async def _revert_insight(
         self, transaction: DecisionTransaction, decision: Decision, insight: Insight, now: datetime
     ) -> Insight:
         if decision.action is Action.MERGE:
-            return await _separated(transaction, decision, insight, now)
-        after = await as_decided(transaction, insight, now)
-        if after.state not in (InsightState.PROMOTED, InsightState.REJECTED):
+            return await _revert_merge(transaction, decision, insight, now)
+        reverted = await build_decided_version(transaction, insight, now)
+        if reverted.state not in (InsightState.PROMOTED, InsightState.REJECTED):
             await transaction.clear_judged(by=insight.id)
-        await transaction.update_insight(after)
-        return after
+        await transaction.update_insight(reverted)
+        return reverted
 
 
-async def _is_still_rejected(transaction: DecisionTransaction, tombstone_id: UUID) -> bool:
-    """Whether somebody else's rejection keeps the value out: of another insight, or by hand."""
+async def _is_rejected_otherwise(transaction: DecisionTransaction, tombstone_id: UUID) -> bool:
+    """Whether another rejection keeps the value out: of another insight, or by hand."""
     found = await transaction.find_rejecting_decisions(tombstone_id)
-    return all(decision.already for decision, _ in found) or any(not undone for _, undone in found)
+    return all(one.decision.already for one in found) or any(not one.undone for one in found)
 
 
-async def _free_output(transaction: DecisionTransaction, decision: Decision) -> None:
-    """An output that was promoted is free again, unless somebody else's decision on it stands."""
+async def _clear_output_marks(transaction: DecisionTransaction, decision: Decision) -> None:
+    """Let digests show a promoted output again, unless another decision on it is in force."""
     if decision.insight_id is not None or decision.promotion_id is None:
         return
     for mark in (decision.id, decision.promotion_id):
         await transaction.clear_judged(by=mark)
-    if decision.origin_id is None or decision.memory_id is None:
+    origin_id, memory_id = decision.origin_id, decision.memory_id
+    if origin_id is None or memory_id is None:
         return
-    for other, undone in await transaction.find_promoting_decisions(decision.memory_id):
-        if other.origin_id == decision.origin_id and not undone:
-            await transaction.mark_judged([decision.origin_id], by=other.id)
+    for one in (await transaction.find_promoting_decisions([memory_id])).get(memory_id, ()):
+        if one.decision.origin_id == origin_id and not one.undone:
+            await transaction.mark_judged({origin_id: one.decision.id})
             return
 
 
-async def _separated(transaction: DecisionTransaction, decision: Decision, insight: Insight, now: datetime) -> Insight:
+async def _revert_merge(
+    transaction: DecisionTransaction, decision: Decision, insight: Insight, now: datetime
+) -> Insight:
+    """Separate merged insights, each with its own sources and state, and the first with its old text."""
     await transaction.separate_sources(insight.id, decision.others)
-    for one in (await transaction.find_insights(decision.others)).values():
-        await transaction.update_insight(await as_decided(transaction, one, now))
-    alone = (await transaction.find_insights([insight.id]))[insight.id]
-    text = decision.text_before or alone.summary
-    after = replace(
-        await as_decided(transaction, alone, now),
+    for other in (await transaction.find_insights(decision.others)).values():
+        await transaction.update_insight(await build_decided_version(transaction, other, now))
+    separated = (await transaction.find_insights([insight.id]))[insight.id]
+    text = decision.text_before or separated.summary
+    reverted = replace(
+        await build_decided_version(transaction, separated, now),
         summary=text,
-        written_by=decision.writer_before or alone.written_by,
-        support=support_of(alone),
+        written_by=decision.writer_before or separated.written_by,
+        support=count_support(separated),
     )
     if decision.before is not None:
         before = decision.before
-        after = replace(after, support=before.support, flags=before.flags, contradictions=before.contradictions)
-    if text != alone.summary:
-        after = replace(after, embedding=None, embedding_model=None)
-    await transaction.update_insight(after)
-    return after
+        reverted = replace(reverted, support=before.support, flags=before.flags, contradictions=before.contradictions)
+    if text != separated.summary:
+        reverted = replace(reverted, embedding=None, embedding_model=None)
+    await transaction.update_insight(reverted)
+    return reverted

@@ -184,9 +184,9 @@ class PostgresAdmissionBatch:
         self.pending = pending
 
     async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        return lookup_result(await self._transaction.run(lookup_statements(group_id, digests, embedding, model)))
+        return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embedding, model)))
 
     async def settle(self, settled: Sequence[Settled]) -> None:
         statements = [statement for one in settled for statement in self._statements(one)]

@@ -1,7 +1,9 @@
 """Conversion between rows and the records of decisions and promotions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
@@ -9,6 +11,10 @@ from psycopg.types.json import Jsonb
 from clearwell.records import Action, Decision, Memory, NewMemory, Origin, Promotion, PromotionState, Scope, Writer
 from clearwell.stores.postgres.insight_rows import before_json, before_of
 from clearwell.stores.postgres.rows import to_column
+
+
+def decisions_params(decisions: Sequence[Decision]) -> dict[str, Any]:
+    return {"decisions": Jsonb([_decision_json(one) for one in decisions])}
 
 
 def decision_of(row: DictRow) -> Decision:
@@ -36,28 +42,94 @@ def decision_of(row: DictRow) -> Decision:
     )
 
 
-def decision_params(decision: Decision) -> dict[str, Any]:
+def _decision_json(decision: Decision) -> dict[str, Any]:
     return {
-        "group_id": decision.group_id,
-        "id": decision.id,
+        "id": str(decision.id),
         "action": decision.action,
-        "insight_id": decision.insight_id,
-        "promotion_id": decision.promotion_id,
-        "memory_id": decision.memory_id,
-        "tombstone_id": decision.tombstone_id,
-        "supersedes": decision.supersedes,
-        "origin_id": decision.origin_id,
-        "others": list(decision.others),
-        "undoes": decision.undoes,
+        "insight_id": _id_json(decision.insight_id),
+        "promotion_id": _id_json(decision.promotion_id),
+        "memory_id": _id_json(decision.memory_id),
+        "tombstone_id": _id_json(decision.tombstone_id),
+        "supersedes": _id_json(decision.supersedes),
+        "origin_id": _id_json(decision.origin_id),
+        "others": [str(one) for one in decision.others],
+        "undoes": _id_json(decision.undoes),
         "already": decision.already,
-        "until": decision.until,
+        "until": _time_json(decision.until),
         "reason": decision.reason,
         "text_before": decision.text_before,
         "text_after": decision.text_after,
         "writer_before": decision.writer_before,
-        "before": None if decision.before is None else Jsonb(before_json(decision.before)),
-        "by": decision.by,
-        "at": decision.at,
+        "before": None if decision.before is None else before_json(decision.before),
+        "decided_by": decision.by,
+        "decided_at": _time_json(decision.at),
+    }
+
+
+def models_of(chunks: Iterable[Memory]) -> list[dict[str, Any]]:
+    """The embedding models of chunks, each once."""
+    used = {
+        chunk.embedding_model: {
+            "model": chunk.embedding_model,
+            "dimensions": len(chunk.embedding),
+            "at": chunk.created_at,
+        }
+        for chunk in chunks
+        if chunk.embedding is not None
+    }
+    return list(used.values())
+
+
+def promotions_params(promotions: Sequence[Promotion]) -> dict[str, Any]:
+    return {"promotions": Jsonb([_promotion_json(one) for one in promotions])}
+
+
+def chunks_params(placed: Sequence[tuple[Memory, dict[str, Any]]]) -> dict[str, Any]:
+    """Chunks with the place and the words that ``Words`` gave them."""
+    return {
+        "chunks": Jsonb([_chunk_json(chunk, more) for chunk, more in placed]),
+        "embeddings": [None if chunk.embedding is None else to_column(chunk.embedding) for chunk, _ in placed],
+        "lexemes": [more["lexemes"] for _, more in placed],
+    }
+
+
+def _promotion_json(promotion: Promotion) -> dict[str, Any]:
+    text = promotion.text
+    return {
+        "id": str(promotion.id),
+        "memory_id": str(promotion.memory_id),
+        "scope": Scope.GROUP if text.agent_id is None else Scope.AGENT,
+        "agent_id": text.agent_id,
+        "origin": text.origin,
+        "origin_id": _id_json(text.origin_id),
+        "content": text.content,
+        "session_id": text.session_id,
+        "author": text.author,
+        "occurred_at": _time_json(text.occurred_at),
+        "metadata": dict(text.metadata),
+        "supersedes": _id_json(promotion.supersedes),
+        "fingerprint": None if promotion.fingerprint is None else f"\\x{promotion.fingerprint.hex()}",
+        "decided_by": promotion.decided_by,
+        "decided_at": _time_json(promotion.decided_at),
+    }
+
+
+def _chunk_json(chunk: Memory, more: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": str(chunk.id),
+        "chunk_no": chunk.chunk_no,
+        "promotion_id": str(chunk.promotion_id),
+        "scope": chunk.scope,
+        "agent_id": chunk.agent_id,
+        "content": chunk.content,
+        "embedding_model": chunk.embedding_model,
+        "session_id": chunk.session_id,
+        "author": chunk.author,
+        "occurred_at": _time_json(chunk.occurred_at),
+        "metadata": dict(chunk.metadata),
+        "promoted_at": _time_json(chunk.promoted_at),
+        "position": more["position"],
+        "tokenizer_version": more["tokenizer_version"],
     }
 
 
@@ -93,56 +165,9 @@ def promotion_state_of(row: DictRow) -> PromotionState:
     )
 
 
-def models_of(promotions: Sequence[tuple[Promotion, Sequence[Memory]]]) -> list[dict[str, Any]]:
-    used = {
-        chunk.embedding_model: {
-            "model": chunk.embedding_model,
-            "dimensions": len(chunk.embedding),
-            "at": chunk.created_at,
-        }
-        for _, chunks in promotions
-        for chunk in chunks
-        if chunk.embedding is not None
-    }
-    return list(used.values())
+def _id_json(value: UUID | None) -> str | None:
+    return None if value is None else str(value)
 
 
-def promotion_params(promotion: Promotion) -> dict[str, Any]:
-    text = promotion.text
-    return {
-        "group_id": promotion.group_id,
-        "id": promotion.id,
-        "memory_id": promotion.memory_id,
-        "scope": Scope.GROUP if text.agent_id is None else Scope.AGENT,
-        "agent_id": text.agent_id,
-        "origin": text.origin,
-        "origin_id": text.origin_id,
-        "content": text.content,
-        "session_id": text.session_id,
-        "author": text.author,
-        "occurred_at": text.occurred_at,
-        "metadata": Jsonb(dict(text.metadata)),
-        "supersedes": promotion.supersedes,
-        "fingerprint": promotion.fingerprint,
-        "decided_by": promotion.decided_by,
-        "decided_at": promotion.decided_at,
-    }
-
-
-def memory_params(chunk: Memory) -> dict[str, Any]:
-    return {
-        "group_id": chunk.group_id,
-        "id": chunk.id,
-        "chunk_no": chunk.chunk_no,
-        "promotion_id": chunk.promotion_id,
-        "scope": chunk.scope,
-        "agent_id": chunk.agent_id,
-        "content": chunk.content,
-        "embedding": None if chunk.embedding is None else to_column(chunk.embedding),
-        "embedding_model": chunk.embedding_model,
-        "session_id": chunk.session_id,
-        "author": chunk.author,
-        "occurred_at": chunk.occurred_at,
-        "metadata": Jsonb(dict(chunk.metadata)),
-        "promoted_at": chunk.promoted_at,
-    }
+def _time_json(value: datetime | None) -> str | None:
+    return None if value is None else value.isoformat()

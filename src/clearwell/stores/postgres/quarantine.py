@@ -1,6 +1,6 @@
 """Quarantine: the rows that agents add, and the rows that reviewers read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -110,6 +110,9 @@ class PostgresQuarantine:
         )
         return replace(rows[0], sightings=again)
 
+    async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
+        return {row.capture.id: row for row in await find_rows(self._database, group_id, log_ids)}
+
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
@@ -130,3 +133,12 @@ class PostgresQuarantine:
         judged = {"group_id": group_id, "ids": [row["id"] for row in rows]}
         verdicts = verdicts_of(await self._database.run(Role.REVIEWER, group_id, query("receipts"), judged))
         return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]
+
+
+async def find_rows(database: Database, group_id: str, log_ids: Sequence[UUID]) -> list[QuarantineRow]:
+    """The rows that exist among these, by id, with their verdicts."""
+    params = {"group_id": group_id, "ids": list(log_ids)}
+    statements: list[Statement] = [(query("rows_by_id"), params), (query("receipts"), params)]
+    rows, judged = await database.run_all(Role.REVIEWER, group_id, statements)
+    verdicts = verdicts_of(judged)
+    return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]

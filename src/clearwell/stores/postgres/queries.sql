@@ -187,23 +187,27 @@ ORDER BY q.id DESC LIMIT %(limit)s
 SELECT log_id, agent_id, session_id, at FROM sightings WHERE group_id = %(group_id)s AND entry_id = %(id)s
 ORDER BY at, log_id LIMIT 1000
 
--- name: add_promotion
+-- name: add_promotions
 INSERT INTO promotions (
     group_id, id, memory_id, scope, agent_id, origin, origin_id, content, session_id, author, occurred_at, metadata,
     supersedes, fingerprint, decided_by, decided_at)
-VALUES (
-    %(group_id)s, %(id)s, %(memory_id)s, %(scope)s, %(agent_id)s, %(origin)s, %(origin_id)s, %(content)s,
-    %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(supersedes)s, %(fingerprint)s, %(decided_by)s,
-    %(decided_at)s)
+SELECT %(group_id)s, p.* FROM jsonb_to_recordset(%(promotions)s) AS p (
+    id uuid, memory_id uuid, scope text, agent_id text, origin text, origin_id uuid, content text, session_id text,
+    author text, occurred_at timestamptz, metadata jsonb, supersedes uuid, fingerprint bytea, decided_by text,
+    decided_at timestamptz)
 
--- name: add_memory
+-- name: add_memories
+-- Vectors and words as arrays in the order of the chunks, since they are long and binary.
 INSERT INTO memories (
-    group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at, position, lexemes, tokenizer_version)
-VALUES (
-    %(group_id)s, %(id)s, %(chunk_no)s, %(promotion_id)s, %(scope)s, %(agent_id)s, %(content)s, %(embedding)s,
-    %(embedding_model)s, %(session_id)s, %(author)s, %(occurred_at)s, %(metadata)s, %(promoted_at)s,
-    %(position)s, %(lexemes)s, %(tokenizer_version)s)
+    group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author, occurred_at,
+    metadata, promoted_at, position, tokenizer_version, embedding, lexemes)
+SELECT %(group_id)s, c.* FROM ROWS FROM (
+    jsonb_to_recordset(%(chunks)s) AS (
+        id uuid, chunk_no integer, promotion_id uuid, scope text, agent_id text, content text, embedding_model text,
+        session_id text, author text, occurred_at timestamptz, metadata jsonb, promoted_at timestamptz,
+        position integer, tokenizer_version smallint),
+    unnest(%(embeddings)s::halfvec[]),
+    unnest(%(lexemes)s::sparsevec[])) AS c
 
 -- name: alone_in_longterm
 -- One writer of a group's long-term memory at a time: places in a session and counts of terms follow one another.
@@ -518,6 +522,11 @@ UPDATE api_keys SET revoked_at = %(at)s WHERE id = %(id)s AND revoked_at IS NULL
 INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail)
 VALUES (%(id)s, %(group_id)s, %(at)s, %(actor)s, %(action)s, %(subject)s, %(detail)s)
 
+-- name: add_events
+INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail)
+SELECT * FROM jsonb_to_recordset(%(events)s) AS e (
+    id uuid, group_id text, at timestamptz, actor text, action text, subject text, detail jsonb)
+
 -- name: claim
 -- Take a free key, an expired one, or one whose holder's lease has run out.
 INSERT INTO idempotency AS held (principal, route, key, request_hash, token, status, lease_until, expires_at)
@@ -644,9 +653,9 @@ INSERT INTO group_secrets (group_id, secret) VALUES (%(group_id)s, %(secret)s) O
 -- name: read_secret
 SELECT secret FROM group_secrets WHERE group_id = %(group_id)s
 
--- name: standing_tombstones
-SELECT digest, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
-WHERE group_id = %(group_id)s AND digest = ANY(%(digests)s) AND lifted_at IS NULL
+-- name: tombstones_in_force
+SELECT digest AS hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
+WHERE group_id = %(group_id)s AND digest = ANY(%(hashes)s) AND lifted_at IS NULL
 
 -- name: nearest_tombstone
 -- The rejected value that is most like a text, among those whose vector can be compared.
@@ -658,7 +667,7 @@ ORDER BY embedding <=> %(embedding)s LIMIT 1
 
 -- name: add_tombstone
 INSERT INTO tombstones (group_id, id, digest, kind, reason, model, embedding, made_by, made_at)
-VALUES (%(group_id)s, %(id)s, %(digest)s, %(kind)s, %(reason)s, %(model)s, %(embedding)s, %(made_by)s, %(made_at)s)
+VALUES (%(group_id)s, %(id)s, %(hash)s, %(kind)s, %(reason)s, %(model)s, %(embedding)s, %(made_by)s, %(made_at)s)
 ON CONFLICT (group_id, digest) WHERE lifted_at IS NULL DO NOTHING
 
 -- name: lift_tombstone
@@ -902,7 +911,8 @@ WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NOT NULL
 RETURNING id, chunk_no, session_id, agent_id, author, content, position
 
 -- name: add_promotion_work
-INSERT INTO promotion_work (group_id, promotion_id, next_try_at) VALUES (%(group_id)s, %(promotion_id)s, %(at)s)
+INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
+SELECT %(group_id)s, promotion_id, %(at)s::timestamptz FROM unnest(%(promotion_ids)s::uuid[]) AS promotion_id
 
 -- name: drop_promotion_work
 DELETE FROM promotion_work w USING promotions p
@@ -965,31 +975,40 @@ FROM promotions p
 -- include: promotion_fate
 WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL
 
--- part: alike
--- The same thing by what it says, or one from the same origin: made from it, or found made when it was promoted.
-WITH found AS MATERIALIZED (
-    SELECT id, bool_or(own) AS own FROM (
-        SELECT id, false AS own FROM promotions
-        WHERE group_id = %(group_id)s AND fingerprint = %(fingerprint)s
+-- part: duplicates
+-- By the number of the key: the same thing by what it says, or one from the same origin, which was made from it or
+-- found made when it was promoted.
+WITH asked AS (
+    SELECT * FROM unnest(%(fingerprints)s::bytea[], %(origin_ids)s::uuid[]) WITH ORDINALITY
+        AS a (fingerprint, origin_id, number)
+), found AS MATERIALIZED (
+    SELECT number, id, bool_or(own) AS own FROM (
+        SELECT a.number, p.id, false AS own FROM asked a
+        JOIN promotions p ON p.group_id = %(group_id)s AND p.fingerprint = a.fingerprint
         UNION ALL
-        SELECT id, true FROM promotions WHERE group_id = %(group_id)s AND origin_id = %(origin_id)s::uuid
+        SELECT a.number, p.id, true FROM asked a
+        JOIN promotions p ON p.group_id = %(group_id)s AND p.origin_id = a.origin_id
         UNION ALL
-        SELECT d.promotion_id, true FROM decisions d
-        WHERE d.group_id = %(group_id)s AND d.origin_id = %(origin_id)s::uuid AND d.action = 'promote'
-            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
-    ) AS one GROUP BY id
+        SELECT a.number, d.promotion_id, true FROM asked a
+        JOIN decisions d ON d.group_id = %(group_id)s AND d.origin_id = a.origin_id AND d.action = 'promote'
+        WHERE NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+    ) AS one GROUP BY number, id
 )
 
--- name: same_promotion
--- include: alike
+-- name: find_duplicates
+-- Of each key the promotion that is valid or waits, from the same origin where there is one.
+-- include: duplicates
+, states AS (
 -- include: promotion_columns
-FROM found f JOIN promotions p ON p.group_id = %(group_id)s AND p.id = f.id
+        , f.number, f.own
+    FROM found f JOIN promotions p ON p.group_id = %(group_id)s AND p.id = f.id
 -- include: promotion_fate
-WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
-ORDER BY f.own DESC, p.id LIMIT 1
+    WHERE w.promotion_id IS NOT NULL OR (m.chunks > 0 AND m.valid_to IS NULL)
+)
+SELECT DISTINCT ON (number) * FROM states ORDER BY number, own DESC, id
 
--- name: alike_promotions
--- include: alike
+-- name: list_duplicates
+-- include: duplicates
 -- include: promotion_columns
 FROM found f JOIN promotions p ON p.group_id = %(group_id)s AND p.id = f.id
 -- include: promotion_fate
@@ -1049,18 +1068,20 @@ WHERE group_id = %(group_id)s AND insight_id = %(id)s AND merged_from = ANY(%(ot
 
 -- name: judge_rows
 INSERT INTO digest_marks (group_id, log_id, judged_by)
-SELECT %(group_id)s, log_id, %(by)s FROM unnest(%(log_ids)s::uuid[]) AS log_id ORDER BY log_id
+SELECT %(group_id)s, log_id, judged_by FROM unnest(%(log_ids)s::uuid[], %(by)s::uuid[]) AS m (log_id, judged_by)
+ORDER BY log_id
 ON CONFLICT (group_id, log_id) DO UPDATE SET judged_by = excluded.judged_by WHERE digest_marks.judged_by IS NULL
 
 -- name: free_rows
 UPDATE digest_marks SET judged_by = NULL WHERE group_id = %(group_id)s AND judged_by = %(by)s
 
--- name: add_decision
+-- name: add_decisions
 INSERT INTO decisions (group_id, id, action, insight_id, promotion_id, memory_id, tombstone_id, supersedes, origin_id,
     others, undoes, already, until, reason, text_before, text_after, writer_before, before, decided_by, decided_at)
-VALUES (%(group_id)s, %(id)s, %(action)s, %(insight_id)s, %(promotion_id)s, %(memory_id)s, %(tombstone_id)s,
-    %(supersedes)s, %(origin_id)s, %(others)s, %(undoes)s, %(already)s, %(until)s, %(reason)s, %(text_before)s,
-    %(text_after)s, %(writer_before)s, %(before)s, %(by)s, %(at)s)
+SELECT %(group_id)s, d.* FROM jsonb_to_recordset(%(decisions)s) AS d (
+    id uuid, action text, insight_id uuid, promotion_id uuid, memory_id uuid, tombstone_id uuid, supersedes uuid,
+    origin_id uuid, others uuid[], undoes uuid, already boolean, until timestamptz, reason text, text_before text,
+    text_after text, writer_before text, before jsonb, decided_by text, decided_at timestamptz)
 
 -- part: decision_columns
 SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes,
@@ -1098,13 +1119,14 @@ WHERE d.group_id = %(group_id)s
     AND (d.memory_id = ANY(%(ids)s) OR d.supersedes = ANY(%(ids)s) OR d.others && %(ids)s::uuid[])
 ORDER BY d.id
 
--- name: superseding_decision
--- The last decision that replaced a memory and is not undone.
+-- name: superseding_decisions
+-- By memory the last decision that replaced it and is not undone.
+SELECT DISTINCT ON (d.supersedes) d.* FROM (
 -- include: decision_columns
-FROM decisions d
-WHERE d.group_id = %(group_id)s AND d.supersedes = %(id)s AND d.action = 'promote'
-    AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
-ORDER BY d.id DESC LIMIT 1
+    FROM decisions d
+    WHERE d.group_id = %(group_id)s AND d.supersedes = ANY(%(ids)s) AND d.action = 'promote'
+        AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
+) AS d ORDER BY d.supersedes, d.id DESC
 
 -- name: retracting_decision
 -- The last retraction of a memory that is not undone.
@@ -1303,13 +1325,13 @@ UPDATE memories m SET position = t.position
 FROM unnest(%(ids)s::uuid[], %(chunk_nos)s::integer[], %(positions)s::integer[]) AS t (id, chunk_no, position)
 WHERE m.group_id = %(group_id)s AND m.id = t.id AND m.chunk_no = t.chunk_no
 
--- name: promotes_of
--- Every decision that made a memory or found it made, and whether it is undone.
+-- name: promoting_decisions
+-- Every decision that made these memories or found them made, and whether it is undone.
 -- include: decision_columns
     , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
-FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = %(id)s AND d.action = 'promote' ORDER BY d.id
+FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = ANY(%(ids)s) AND d.action = 'promote' ORDER BY d.id
 
--- name: rejects_of
+-- name: rejecting_decisions
 -- Every decision that made a tombstone or found it made, and whether it is undone.
 -- include: decision_columns
     , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone

@@ -29,8 +29,8 @@ from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.decision_rows import decision_of, promotion_state_of
 from clearwell.stores.postgres.insight_rows import insights_of
+from clearwell.stores.postgres.quarantine import find_rows
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import quarantine_row_of, verdicts_of
 
 MOST_ROWS = 1000
 BUCKETS = 10
@@ -122,9 +122,9 @@ class PostgresReview:
             sightings_of=tuple((row["entry_id"], Layer(row["layer"])) for row in seen),
         )
 
-    async def find_dependents(self, group_id: str, what: SourceSelector) -> Sequence[DependentMemory]:
-        named = {"session_id": what.session_id, "agent_id": what.agent_id}
-        meant = {row["id"] for row in await self._run(group_id, "rows_of", source=what.source, **named)}
+    async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
+        named = {"session_id": selector.session_id, "agent_id": selector.agent_id}
+        meant = {row["id"] for row in await self._run(group_id, "rows_of", source=selector.source, **named)}
         on_rows = await self._run(group_id, "memories_on_rows", ids=list(meant))
         by_name = {row["memory_id"] for row in await self._run(group_id, "memories_of", **named)}
         found = await self.promotions(group_id, sorted(by_name | {row["memory_id"] for row in on_rows}))
@@ -142,10 +142,7 @@ class PostgresReview:
         return [decision_of(row) for row in rows]
 
     async def _rows(self, group_id: str, ids: Sequence[UUID]) -> list[QuarantineRow]:
-        wanted = list(ids)[:MOST_ROWS]
-        rows = await self._run(group_id, "rows_by_id", ids=wanted)
-        verdicts = verdicts_of(await self._run(group_id, "receipts", ids=wanted))
-        return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]
+        return await find_rows(self._database, group_id, ids[:MOST_ROWS])
 
     # numbers
 

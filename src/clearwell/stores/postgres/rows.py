@@ -115,3 +115,22 @@ def event_params(event: AuditEvent) -> dict[str, Any]:
         "subject": event.subject,
         "detail": Jsonb(dict(event.detail)),
     }
+
+
+def events_params(events: Sequence[AuditEvent]) -> dict[str, Any]:
+    return {
+        "events": Jsonb(
+            [
+                {
+                    "id": str(event.id),
+                    "group_id": event.group_id,
+                    "at": event.at.isoformat(),
+                    "actor": event.actor,
+                    "action": event.action,
+                    "subject": event.subject,
+                    "detail": dict(event.detail),
+                }
+                for event in events
+            ]
+        )
+    }

@@ -1,4 +1,4 @@
-"""Values that people rejected or forgot, by their digest."""
+"""Values that people rejected or forgot, by their hash."""
 
 import secrets
 from collections.abc import Sequence
@@ -18,33 +18,23 @@ class PostgresTombstones:
         self._database = database
 
     async def secret(self, group_id: str) -> bytes:
-        """The key of the group's digests, made when it is first asked for."""
+        """The key of the group's hashes, made when it is first asked for."""
         mine = {"group_id": group_id, "secret": secrets.token_bytes(32)}
         statements: list[Statement] = [(query("make_secret"), mine), (query("read_secret"), {"group_id": group_id})]
         _, rows = await self._database.run_all(Role.WORKER, group_id, statements)
         return bytes(rows[0]["secret"])
 
     async def look(
-        self, group_id: str, digests: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        statements = lookup_statements(group_id, digests, embedding, model)
+        statements = lookup_statements(group_id, value_hashes, embedding, model)
         return lookup_result(await self._database.run_all(Role.WORKER, group_id, statements))
 
     async def add(
-        self, tombstone: Tombstone, digest: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
+        self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
-        params: dict[str, Any] = {
-            "group_id": tombstone.group_id,
-            "id": tombstone.id,
-            "digest": digest,
-            "kind": tombstone.kind,
-            "reason": tombstone.reason,
-            "model": model,
-            "embedding": None if embedding is None else to_column(embedding),
-            "made_by": tombstone.made_by,
-            "made_at": tombstone.made_at,
-        }
-        statements = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
+        params = tombstone_params(tombstone, value_hash, embedding=embedding, model=model)
+        statements: list[Statement] = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
         added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
         return bool(added[0]["rowcount"])
 
@@ -53,23 +43,41 @@ class PostgresTombstones:
         return [tombstone_of(row) for row in rows]
 
 
-def lookup_statements(group_id: str, digests: Sequence[bytes], embedding: Vector | None, model: str) -> list[Statement]:
+def lookup_statements(
+    group_id: str, value_hashes: Sequence[bytes], embedding: Vector | None, model: str
+) -> list[Statement]:
     """The tombstones of these values, and the nearest rejected value where there is a vector."""
-    standing = (query("standing_tombstones"), {"group_id": group_id, "digests": list(digests)})
+    in_force = (query("tombstones_in_force"), {"group_id": group_id, "hashes": list(value_hashes)})
     if embedding is None:
-        return [standing]
+        return [in_force]
     nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
-    return [standing, (query("nearest_tombstone"), nearest)]
+    return [in_force, (query("nearest_tombstone"), nearest)]
 
 
 def lookup_result(answers: Sequence[list[DictRow]]) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
     """What the rows of ``lookup_statements`` say."""
-    standing, *others = answers
+    in_force, *others = answers
     nearest = [row for rows in others for row in rows]
     return (
-        tombstone_of(standing[0]) if standing else None,
+        tombstone_of(in_force[0]) if in_force else None,
         (tombstone_of(nearest[0]), float(nearest[0]["similarity"])) if nearest else None,
     )
+
+
+def tombstone_params(
+    tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None
+) -> dict[str, Any]:
+    return {
+        "group_id": tombstone.group_id,
+        "id": tombstone.id,
+        "hash": value_hash,
+        "kind": tombstone.kind,
+        "reason": tombstone.reason,
+        "model": None if embedding is None else model,
+        "embedding": None if embedding is None else to_column(embedding),
+        "made_by": tombstone.made_by,
+        "made_at": tombstone.made_at,
+    }
 
 
 def tombstone_of(row: DictRow) -> Tombstone:

@@ -46,7 +46,7 @@ async def metrics(request: Request, caller: Caller) -> Response:
 async def _review_numbers(clearwell: Clearwell) -> Numbers | None:
     """None where the database does not answer: what this process counted is told all the same."""
     try:
-        return await clearwell.gauges.read()
+        return await clearwell.statistics.read()
     except Unavailable as error:
         log.warning("no numbers of review", reason=error.code)
         return None

@@ -1,0 +1,153 @@
+"""Plan promotions: split texts into chunks, embed these and hash what they say, while no transaction is open."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from clearwell.errors import EmbedderUnavailable
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.reembedding.models import EmbeddingModels
+from clearwell.offload import offload
+from clearwell.ports import PromotionKey
+from clearwell.records import Memory, NewMemory, Origin, Promotion, Scope, Vector
+from clearwell.settings import Settings
+from clearwell.text.normalisation import normalised
+from clearwell.text.splitter import split
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Vectors, and the model that made them."""
+
+    model: str
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionPlan:
+    """A text that is ready to be promoted.
+
+    ``embeddings`` is None where the model did not answer: the promotion then waits for its chunks. ``value_hashes``
+    stand for everything the text says, and the fingerprint for what makes another text the same as this one.
+    """
+
+    text: NewMemory
+    chunks: tuple[str, ...]
+    embeddings: Embeddings | None
+    value_hashes: tuple[bytes, ...]
+    fingerprint: bytes
+
+    @property
+    def key(self) -> PromotionKey:
+        return PromotionKey(self.fingerprint, self.text.origin_id)
+
+
+class Chunker:
+    """Splits texts and embeds the chunks."""
+
+    def __init__(self, models: EmbeddingModels, settings: Settings) -> None:
+        self._models = models
+        self._settings = settings
+
+    async def split(self, content: str) -> tuple[str, ...]:
+        chunks = await offload(
+            len(content),
+            split,
+            content,
+            size=self._settings.chunk_size,
+            overlap=self._settings.chunk_overlap,
+            separators=self._settings.chunk_separators,
+        )
+        return tuple(chunks)
+
+    async def embed(self, chunks: Sequence[str]) -> Embeddings:
+        """Embed chunks with the model for new rows: during a migration that is the new model."""
+        embedder = await self._models.fetch_current()
+        return Embeddings(embedder.model, tuple(await embedder.embed(chunks)) if chunks else ())
+
+    async def embed_texts(self, texts: Sequence[Sequence[str]]) -> list[Embeddings | None]:
+        """Embed the chunks of several texts in one call. None for each text where the model does not answer."""
+        try:
+            embeddings = await self.embed([chunk for chunks in texts for chunk in chunks])
+        except EmbedderUnavailable as error:
+            log.warning("promotion waits for the embedding model", reason=error.code, texts=len(texts))
+            return [None for _ in texts]
+        vectors = iter(embeddings.vectors)
+        return [Embeddings(embeddings.model, tuple(next(vectors) for _ in chunks)) for chunks in texts]
+
+
+class PromotionPlanner:
+    """Makes a plan of each text. Everything that takes time happens here."""
+
+    def __init__(self, chunker: Chunker, knowledge: Knowledge) -> None:
+        self._chunker = chunker
+        self._knowledge = knowledge
+
+    async def plan(self, group_id: str, texts: Sequence[NewMemory]) -> list[PromotionPlan]:
+        """One plan for each text, in order. All texts are embedded in one call."""
+        chunks = [await self._chunker.split(text.content) for text in texts]
+        embeddings = await self._chunker.embed_texts(chunks)
+        return [
+            PromotionPlan(
+                text=text,
+                chunks=of_text,
+                embeddings=embedded,
+                value_hashes=tuple(await self._knowledge.hash_promotable_values(group_id, text.content)),
+                fingerprint=await self._fingerprint(group_id, text),
+            )
+            for text, of_text, embedded in zip(texts, chunks, embeddings, strict=True)
+        ]
+
+    async def _fingerprint(self, group_id: str, text: NewMemory) -> bytes:
+        """Hash what makes a text the same as another one.
+
+        Outputs and insights are the same by what they say and for whom. A typed text is also told apart by who said
+        it, when and where: two turns of a session may have the same words.
+        """
+        value = await offload(len(text.content), normalised, text.content)
+        parts = (value, text.agent_id or "", *_statement_context(text))
+        return await self._knowledge.hash_value(group_id, "\x1f".join(parts))
+
+
+def build_chunks(
+    promotion: Promotion, chunks: Sequence[str], embeddings: Embeddings, *, at: datetime | None = None
+) -> list[Memory]:
+    """The chunks of a promotion as long-term memory stores them.
+
+    ``at`` is when they become knowledge, where that is later than the decision.
+    """
+    text, known_at = promotion.text, at or promotion.decided_at
+    return [
+        Memory(
+            id=promotion.memory_id,
+            group_id=promotion.group_id,
+            chunk_no=number,
+            promotion_id=promotion.id,
+            scope=Scope.GROUP if text.agent_id is None else Scope.AGENT,
+            agent_id=text.agent_id,
+            content=content,
+            embedding=vector,
+            embedding_model=embeddings.model,
+            session_id=text.session_id,
+            author=text.author,
+            occurred_at=text.occurred_at,
+            metadata=text.metadata,
+            created_at=known_at,
+            promoted_at=known_at,
+        )
+        for number, (content, vector) in enumerate(zip(chunks, embeddings.vectors, strict=True))
+    ]
+
+
+def _statement_context(text: NewMemory) -> tuple[str, str, str, str]:
+    """Session, author, time and metadata of a typed text; nothing of these for an output or an insight."""
+    if text.origin is not Origin.TYPED:
+        return ("", "", "", "")
+    moment = "" if text.occurred_at is None else text.occurred_at.isoformat()
+    turn = "" if text.session_id is None else json.dumps(dict(text.metadata), sort_keys=True)
+    return (text.session_id or "", text.author or "", moment, turn)
