@@ -31,8 +31,7 @@ from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
 from clearwell.flow.review import ReviewService
-from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
-from clearwell.flow.working.removal import EntryRemover
+from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.messages import Language
 from clearwell.ports import (
     AdmissionStore,
@@ -255,7 +254,7 @@ class MemoryManager:
         require_reviewer(by, group_id)
 
         async def act() -> Json:
-            await self._remover.entry(group_id, entry_id, by=by)
+            await self._remover.remove_entry(group_id, entry_id, by=by)
             return True
 
         await run_once(self._idempotency, request, act)
@@ -264,11 +263,11 @@ class MemoryManager:
         """Make working memory anew from quarantine; how many entries each group has now."""
         if group_id is not None:
             require_in_group(by, group_id, Right.ADMIN)
-            return {group_id: await self._rebuilder.group(group_id)}
+            return {group_id: await self._rebuilder.rebuild_group(group_id)}
         require_right(by, Right.ADMIN)
         if by.groups is None:
-            return await self._rebuilder.all()
-        return {group: await self._rebuilder.group(group) for group in sorted(by.groups)}
+            return await self._rebuilder.rebuild_all()
+        return {group: await self._rebuilder.rebuild_group(group) for group in sorted(by.groups)}
 
     async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
         """Remove expired entries, of one group or of all that ``by`` covers; how many there were."""

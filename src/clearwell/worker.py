@@ -69,8 +69,8 @@ async def _sweep_round(clearwell: Clearwell, number: int) -> None:
     if made:
         log.info("promotions carried out", memories=made)
     if number % USES_EVERY == 0:
-        await clearwell.uses.note()
-    rebuilt = await clearwell.rebuilder.after_a_loss()
+        await clearwell.uses.record()
+    rebuilt = await clearwell.rebuilder.rebuild_after_loss()
     if rebuilt:
         log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
     if number % TIDY_EVERY == 0:

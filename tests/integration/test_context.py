@@ -51,7 +51,7 @@ async def test_a_context_is_built_and_an_agent_that_repeats_it_says_nothing_new(
     assert built.text.index(KNOWN) < built.text.index(UNRELATED)
     assert built.degraded == ()
     assert ("✅ 已验证" in built.text) == (language == "zh")
-    await clearwell.retriever.noted()
+    await clearwell.recalls.flush()
     matter = built.messages[1].content
     for repeated in (matter[: matter.rindex("## ")], KNOWN, OWN, f"综上所述，{SAID}"):
         receipt = await clearwell.memory.capture(said(repeated), by=AGENT, wait=True)

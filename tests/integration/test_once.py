@@ -153,7 +153,7 @@ class Machine(RuleBasedStateMachine):
         """What the worker does in its next rounds."""
         while await sweep(self.clearwell):
             await self.clearwell.queue.drained()
-        await self.clearwell.rebuilder.after_a_loss()
+        await self.clearwell.rebuilder.rebuild_after_loss()
 
     def teardown(self) -> None:
         self.run(self.clearwell.queue.close())

@@ -138,7 +138,7 @@ async def test_a_correction_of_what_was_recalled_is_admitted_as_a_conflict(clear
     promoted = await memory.promote("g", REVIEWED, by=PERSON)
     for changed in (REVIEWED.replace("eleven", "twelve"), REVIEWED.replace("takes", "never takes")):
         await memory.retrieve("backup", "g", by=AGENT)
-        await clearwell.retriever.noted()
+        await clearwell.recalls.flush()
         receipt = await memory.capture(said(changed), by=AGENT, wait=True)
         assert receipt.admission is Admission.ADMITTED
         assert verdict(receipt, "non_duplicate").params["other"] == str(promoted.id)
@@ -148,7 +148,7 @@ async def test_an_echo_is_known_after_its_entry_has_left_working_memory(clearwel
     memory = clearwell.memory
     first = await memory.capture(said(REVIEWED), by=AGENT, wait=True)
     await memory.retrieve("backup", "g", by=AGENT)
-    await clearwell.retriever.noted()
+    await clearwell.recalls.flush()
     await memory.remove_working_entry("g", first.id, by=PERSON)
     again = await memory.capture(said(f"Noted: {REVIEWED}"), by=AGENT, wait=True)
     assert f"echo of {first.id}" in verdict(again, "echo").explanation("en")

@@ -38,12 +38,12 @@ async def test_what_was_given_right_before_the_end_is_remembered(
 async def test_the_newest_are_kept_and_for_a_time(redis_url: str) -> None:
     client = open_client(redis_url, pool_max=2, timeout_seconds=5)
     recalls = ValkeyRecalls(client, SystemClock(), remember=timedelta(hours=1))
-    await recalls.note("g", [], agent_id=None)
+    await recalls.record("g", [], agent_id=None)
     assert not await client.exists(KEYS + "g")
     old, new = [UUID(int=number) for number in range(300)], [UUID(int=number) for number in range(300, 300 + MOST)]
-    await recalls.note("g", old, agent_id="a1")
-    await recalls.note("g", new, agent_id="a1")
-    assert len(await recalls.recalled("g", agent_id="a1")) == MOST
-    assert await recalls.recalled("g", agent_id="a1") >= set(new[-100:])
+    await recalls.record("g", old, agent_id="a1")
+    await recalls.record("g", new, agent_id="a1")
+    assert len(await recalls.find_recalled("g", agent_id="a1")) == MOST
+    assert await recalls.find_recalled("g", agent_id="a1") >= set(new[-100:])
     assert 0 < await client.pttl(KEYS + "g") <= timedelta(hours=1) // timedelta(milliseconds=1)
     await client.aclose()

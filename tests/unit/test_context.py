@@ -80,11 +80,11 @@ async def test_only_what_was_given_is_noted_as_given_and_to_whom() -> None:
     path = await filled()
     request = ContextRequest(proposal=PROPOSAL, options=OF_A1, max_tokens=200)
     built = await path.memory.build_context("g", request, by=AGENT)
-    await path.retriever.noted()
+    await path.recalls.flush()
     given = {item.id for one in built.report.sections for item in one.items if item.fate is not Fate.LEFT_OUT}
     assert any(item.fate is Fate.LEFT_OUT for one in built.report.sections for item in one.items)
-    assert await path.recalls.recalled("g", agent_id="a1") == given
-    assert await path.recalls.recalled("g", agent_id="a2") == frozenset()
+    assert await path.recalls.find_recalled("g", agent_id="a1") == given
+    assert await path.recalls.find_recalled("g", agent_id="a2") == frozenset()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -92,7 +92,7 @@ async def test_an_agent_that_repeats_its_context_gives_an_echo(language: str) ->
     path = await filled()
     request = ContextRequest(proposal=PROPOSAL, options=OF_A1, language=language)  # type: ignore[arg-type]
     built = await path.memory.build_context("g", request, by=AGENT)
-    await path.retriever.noted()
+    await path.recalls.flush()
     matter = built.messages[1].content
     memories = matter[: matter.rindex("## ")]
     reading = built.messages[0].content.splitlines()[-1]

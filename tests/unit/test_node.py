@@ -177,7 +177,7 @@ async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
     path = Path()
     await path.memory.promote("g", LONG, by=PERSON)
     run = await history(path)
-    await path.retriever.noted()
+    await path.recalls.flush()
     for text in (LONG, str(run.output["history_context"])):
         receipt = await path.memory.capture(said(text), by=AGENT, wait=True)
         assert [one.reason for one in receipt.verdicts if one.check == "echo"] == ["verdict_echo"]

@@ -57,7 +57,7 @@ async def open_clearwell(
             writer=writer,
         )
         stack.push_async_callback(clearwell.queue.close)
-        stack.push_async_callback(clearwell.retriever.noted)
+        stack.push_async_callback(clearwell.recalls.flush)
         stack.push_async_callback(clearwell.models.close)
         await require_model(stores.moves, embedder, configured)
         await _loaded(embedder)

@@ -42,10 +42,8 @@ from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.retraction import Retraction
 from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
-from clearwell.flow.working.rebuild import WorkingMemoryRebuilder
-from clearwell.flow.working.recalls import RecallLog
-from clearwell.flow.working.removal import EntryRemover
-from clearwell.flow.working.usage import UsageRecorder
+from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
+from clearwell.flow.working.recalls import RecallLog, UsageRecorder
 from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, StatementComparison, Stores
 from clearwell.records import ModelChoice
 from clearwell.service import MemoryManager

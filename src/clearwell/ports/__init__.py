@@ -49,7 +49,7 @@ from clearwell.ports.review import (
     WaitingPromotion,
 )
 from clearwell.ports.stores import Stores
-from clearwell.ports.working import Recalled, RecallStore, WorkingStore
+from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 
 __all__ = [
     "TOMBSTONED",
@@ -91,8 +91,8 @@ __all__ = [
     "PromotionKey",
     "QuarantineFilter",
     "QuarantineStore",
+    "RecallReader",
     "RecallStore",
-    "Recalled",
     "RecordedDecision",
     "RejectedVector",
     "ReviewStore",

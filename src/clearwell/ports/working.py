@@ -1,4 +1,4 @@
-"""Tier 2, and what was recalled from it."""
+"""Tier 2: working memory, and the recalls of retrieval."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ class WorkingStore(Protocol):
         ...
 
     def is_damaged(self, group_id: str) -> bool:
-        """Whether the last look at this group met something that is no entry, and left it out."""
+        """Whether the last read of this group found an element that is not a valid entry, and skipped it."""
         ...
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
@@ -30,7 +30,7 @@ class WorkingStore(Protocol):
         ...
 
     async def is_new(self) -> bool:
-        """Whether the server has lost what it held, or never held anything. Asking marks it as seen."""
+        """Whether the server has lost its data or is new. The call itself marks the server as known."""
         ...
 
     async def cleanup(self, group_id: str | None = None) -> int:
@@ -40,19 +40,21 @@ class WorkingStore(Protocol):
     async def ping(self) -> None: ...
 
 
-class Recalled(Protocol):
-    """What retrieval gave to whom in the last day, so that an echo of it can be told from evidence."""
+class RecallReader(Protocol):
+    """Which memories retrieval returned to whom in the last day, so that an echo is not taken for evidence."""
 
-    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
-        """What was given to this agent, or to nobody in particular."""
+    async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        """What was returned to this agent, or to a caller that named no agent."""
         ...
 
-    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
-        """By group: what was given to anybody since then. Where very much was given, the newest of it."""
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+        """By group: what was returned to anyone since then; only the newest part if there is very much."""
         ...
 
 
-class RecallStore(Recalled, Protocol):
-    """Where that is written."""
+class RecallStore(RecallReader, Protocol):
+    """Stores recalls."""
 
-    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None: ...
+    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+        """Record that these memories were returned to this agent."""
+        ...

@@ -69,10 +69,10 @@ class MemoryRecalls:
         self._remember = remember
         self._given: dict[tuple[str, UUID, str | None], datetime] = {}
 
-    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
         self._given |= {(group_id, one, agent_id): self._clock.now() for one in ids}
 
-    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+    async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = self._clock.now() - self._remember
         return frozenset(
             one
@@ -80,7 +80,7 @@ class MemoryRecalls:
             if group == group_id and given_to in (None, agent_id) and at > since
         )
 
-    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
         found: dict[str, set[UUID]] = {}
         for (group_id, one, _), at in self._given.items():
             if at > moment:

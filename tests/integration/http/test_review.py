@@ -300,8 +300,8 @@ async def test_numbers_and_calibration_tell_how_review_goes(module_api: Api, htt
     assert kept["a1", (0.8, 0.9)]["rejected"] == 1
     assert kept["a2", (0.9, 1.0)]["open"] == 1
     assert await found(http, group, "payment service") == [memory]
-    await clearwell.retriever.noted()
-    await clearwell.uses.note()
+    await clearwell.recalls.flush()
+    await clearwell.uses.record()
     told = (await http.get("/api/v1/review/numbers", params={"group_id": group})).json()
     assert told["insights"] == {"pending": 1, "promoted": 1, "rejected": 1}
     assert told["accept_rate"]["by_agent"] == [{"agent_id": "a1", "promoted": 1, "rejected": 1, "rate": 0.5}]

@@ -22,8 +22,8 @@ async def reviewed(clearwell: Clearwell, http: httpx.AsyncClient) -> None:
     await http.post(f"/api/v1/quarantine/{row}/promote", json={"group_id": "g"})
     await http.post("/api/v1/memory/ingest", json={"group_id": "h", "content": TYPED})
     await http.post("/api/v1/memory/query", json={"group_id": "g", "query": "payment service", "cold_limit": 1})
-    await clearwell.retriever.noted()
-    await clearwell.uses.note()
+    await clearwell.recalls.flush()
+    await clearwell.uses.record()
 
 
 @pytest.mark.parametrize("allowed", [False, True])

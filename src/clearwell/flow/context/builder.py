@@ -76,7 +76,7 @@ class ContextBuilder:
         built = await offload(material.size, budget.fitted, material)
         degraded = tuple(sorted({*of_group.degraded, *own.degraded, *prompts_down}))
         if "working_memory" not in degraded:
-            self._retriever.note(group_id, _given(built), agent_id)
+            self._retriever.record_recall(group_id, _given(built), agent_id)
         return replace(built, degraded=degraded)
 
     def _max_tokens(self, request: ContextRequest) -> int:

@@ -138,7 +138,7 @@ class HistoryRetriever:
 
     def _noted(self, found: Retrieval, group_id: str, agent_id: str | None) -> Retrieval:
         if "working_memory" not in found.degraded:
-            self._retriever.note(group_id, [item.id for item in found.items], agent_id)
+            self._retriever.record_recall(group_id, [item.id for item in found.items], agent_id)
         return found
 
 

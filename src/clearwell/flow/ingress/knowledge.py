@@ -14,7 +14,7 @@ from clearwell.ports import (
     AdmissionStore,
     Embedder,
     LongTermSearch,
-    Recalled,
+    RecallReader,
     SearchQuery,
     TombstoneLookup,
     TombstoneStore,
@@ -47,7 +47,7 @@ class Knowledge:
         longterm: LongTermSearch,
         admissions: AdmissionStore,
         tombstones: TombstoneStore,
-        recalls: Recalled,
+        recalls: RecallReader,
         embedder: Embedder,
     ) -> None:
         self._working = working
@@ -180,7 +180,7 @@ class Knowledge:
     async def _recalled(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
         capture = candidate.capture
-        ids = await self._recalls.recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
+        ids = await self._recalls.find_recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
         return await self._texts(capture.group_id, sorted(ids - {capture.id}), live, agent_id=capture.agent_id)
 
     async def _texts(

@@ -13,7 +13,7 @@ from clearwell.flow.access.permissions import DecisionGate, require_reviewer
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.working.removal import EntryRemover
+from clearwell.flow.working.maintenance import EntryRemover
 from clearwell.offload import offload
 from clearwell.ports import (
     Claim,
@@ -107,7 +107,7 @@ class TombstoneRegistry:
             if isinstance(claim, StoredAnswer):
                 return UUID(str(claim.value))
             tombstone_id = await self._add(group_id, value, reason, by)
-            await self._remover.saying(group_id, value, by=by)
+            await self._remover.remove_value(group_id, value, by=by)
             if claim is not None:
                 await self._idempotency.complete(claim, str(tombstone_id))
             return tombstone_id

@@ -37,13 +37,13 @@ class Retriever:
         self,
         working: WorkingStore,
         longterm: LongTermSearch,
-        recalling: RecallLog,
+        recalls: RecallLog,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
     ) -> None:
         self._working = working
-        self._recalling = recalling
+        self._recalls = recalls
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
@@ -55,7 +55,7 @@ class Retriever:
         """What a caller asked for; that it was given is remembered."""
         found = await self.look(query, group_id, options)
         if "working_memory" not in found.degraded:
-            self.note(group_id, [item.id for item in found.items], options.agent_id)
+            self.record_recall(group_id, [item.id for item in found.items], options.agent_id)
         return found
 
     async def look(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
@@ -86,13 +86,9 @@ class Retriever:
             sources=want.sources,
         )
 
-    def note(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
-        """Remember, off the caller's path, what was given to whom."""
-        self._recalling.note(group_id, ids, agent_id=agent_id)
-
-    async def noted(self) -> None:
-        """Wait until what was given so far is remembered."""
-        await self._recalling.noted()
+    def record_recall(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
+        """Record in the background which memories this agent received."""
+        self._recalls.record(group_id, ids, agent_id=agent_id)
 
     async def _read(self, group_id: str, words: Asked, known: Known, want: Wanted) -> list[ContextItem]:
         """Working memory, read and made ready while the database searches: the search takes longer, and goes first."""

@@ -3,6 +3,6 @@
 In: entries from ``flow.ingress``. Out: entries for ``flow.retrieval``; every entry expires, and its row of quarantine
 remains. Next: nothing follows by itself; only a person's promotion makes an entry long-term memory.
 
-``removal`` takes entries out on request, ``rebuild`` restores them from quarantine after a loss, ``recalls`` keeps
-which memories retrieval returned to whom, and ``usage`` stores how often each was returned.
+``maintenance`` removes entries at a person's request and rebuilds working memory from quarantine; ``recalls`` records
+which memories retrieval returned to whom, and how often each was used.
 """

@@ -1,67 +1,90 @@
-"""What retrieval gave to whom, written down off the callers' path: all of a moment together.
+"""Recalls: which memories retrieval returned, and to whom.
 
-A moment is far shorter than any agent takes to answer, and whoever reads here sees what is not yet written, too: an
-echo is known however soon it comes.
+The ingress pipeline needs them to tell an echo of a memory from new evidence, and reviewers see how often a memory was
+used. Recalls are written in the background, many at a time; readers also see those that are not written yet, so an
+echo is recognised however soon it follows.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import RecallStore
+from clearwell.ports import Clock, RecallReader, RecallStore, ReviewStore
 
-MOMENT: Final = 0.05
-"""Seconds for which what was given is gathered before it is written."""
+WRITE_DELAY: Final = 0.05
+"""Seconds for which recalls are collected before they are written: far less than an agent takes to answer."""
+OVERLAP: Final = timedelta(seconds=2)
+"""Read again the next time: a recall is written a moment after its time."""
 
 log = structlog.get_logger(__name__)
 
 
 class RecallLog:
-    """Recalls for those who give and for those who ask what was given."""
+    """Records recalls in the background, and reads them."""
 
     def __init__(self, recalls: RecallStore) -> None:
         self._recalls = recalls
-        self._given: dict[tuple[str, str | None], dict[UUID, None]] = {}
-        self._soon: asyncio.TimerHandle | None = None
+        self._unwritten: dict[tuple[str, str | None], dict[UUID, None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Task[None]] = set()
 
-    def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
-        """Remember this. Returns at once."""
-        self._given.setdefault((group_id, agent_id), {}).update(dict.fromkeys(ids))
-        if self._soon is None:
-            self._soon = asyncio.get_running_loop().call_later(MOMENT, self._write)
+    def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+        """Record that these memories were returned to this agent. Returns at once."""
+        self._unwritten.setdefault((group_id, agent_id), {}).update(dict.fromkeys(ids))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(WRITE_DELAY, self._start_writing)
 
-    async def noted(self) -> None:
-        """Wait until what was given so far is written."""
-        if self._soon is not None:
-            self._soon.cancel()
-            self._write()
+    async def flush(self) -> None:
+        """Wait until everything recorded so far is written."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._start_writing()
         if self._writing:
             await asyncio.wait(self._writing)
 
-    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
-        await self.noted()
-        return await self._recalls.recalled(group_id, agent_id=agent_id)
+    async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+        await self.flush()
+        return await self._recalls.find_recalled(group_id, agent_id=agent_id)
 
-    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
-        await self.noted()
-        return await self._recalls.given_since(moment)
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+        await self.flush()
+        return await self._recalls.find_recalled_since(moment)
 
-    def _write(self) -> None:
-        self._soon = None
-        given, self._given = self._given, {}
-        task = asyncio.create_task(self._written(given), name="recalled")
+    def _start_writing(self) -> None:
+        self._timer = None
+        recalls, self._unwritten = self._unwritten, {}
+        task = asyncio.create_task(self._write(recalls), name="write recalls")
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    async def _written(self, given: Mapping[tuple[str, str | None], Mapping[UUID, None]]) -> None:
-        for (group_id, agent_id), ids in given.items():
+    async def _write(self, recalls: Mapping[tuple[str, str | None], Mapping[UUID, None]]) -> None:
+        for (group_id, agent_id), ids in recalls.items():
             try:
-                await self._recalls.note(group_id, list(ids), agent_id=agent_id)
+                await self._recalls.record(group_id, list(ids), agent_id=agent_id)
             except Unavailable as error:
-                log.warning("recall not noted", reason=error.code)
+                log.warning("recalls not recorded", group=group_id, reason=error.code)
+
+
+class UsageRecorder:
+    """Stores permanently which memories were returned, from the recalls of the last day."""
+
+    def __init__(self, recalls: RecallReader, reviewed: ReviewStore, clock: Clock) -> None:
+        self._recalls = recalls
+        self._reviewed = reviewed
+        self._clock = clock
+        self._since: datetime | None = None
+
+    async def record(self) -> int:
+        """Store what was returned since the last call; returns the number of groups."""
+        now = self._clock.now()
+        since = now - timedelta(days=1) if self._since is None else self._since
+        recalled = await self._recalls.find_recalled_since(since)
+        for group_id, ids in recalled.items():
+            await self._reviewed.note_uses(group_id, sorted(ids), at=now)
+        self._since = now - OVERLAP
+        return len(recalled)

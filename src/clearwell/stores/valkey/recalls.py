@@ -21,23 +21,23 @@ class ValkeyRecalls:
         self._clock = clock
         self._remember = remember
         self._remember_ms = remember // timedelta(milliseconds=1)
-        self._note = client.register_script(script("note"))
+        self._record = client.register_script(script("note"))
 
-    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
         if not ids:
             return
         given = [f"{one} {agent_id or ANYBODY}" for one in ids]
         with translated_errors():
-            await self._note(keys=[KEYS + group_id], args=[to_ms(self._clock.now()), MOST, self._remember_ms, *given])
+            await self._record(keys=[KEYS + group_id], args=[to_ms(self._clock.now()), MOST, self._remember_ms, *given])
 
-    async def recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
+    async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)
         with translated_errors():
             members = await self._client.zrangebyscore(KEYS + group_id, f"({since}", "+inf")
         found = (str(member, "utf-8").partition(" ") for member in members if isinstance(member, bytes))
         return frozenset(UUID(one) for one, _, given_to in found if given_to in (ANYBODY, agent_id or ANYBODY))
 
-    async def given_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
         found: dict[str, frozenset[UUID]] = {}
         with translated_errors():
             async for key in self._client.scan_iter(KEYS + "*"):

@@ -22,20 +22,20 @@ class CountedRecalls(MemoryRecalls):
         self.notes: list[tuple[str, tuple[UUID, ...], str | None]] = []
         self.down_for = ""
 
-    async def note(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
+    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
         if group_id == self.down_for:
             raise WorkingMemoryUnavailable("working_unavailable", problem="down")
         self.notes.append((group_id, tuple(ids), agent_id))
-        await super().note(group_id, ids, agent_id=agent_id)
+        await super().record(group_id, ids, agent_id=agent_id)
 
 
 async def test_what_is_given_in_a_moment_is_written_together() -> None:
     store = CountedRecalls(ManualClock())
-    recalling = RecallLog(store)
-    recalling.note("g", [ONE, TWO], agent_id="a1")
-    recalling.note("g", [TWO, THREE], agent_id="a1")
-    recalling.note("g", [ONE], agent_id=None)
-    recalling.note("h", [ONE], agent_id="a1")
+    recalls = RecallLog(store)
+    recalls.record("g", [ONE, TWO], agent_id="a1")
+    recalls.record("g", [TWO, THREE], agent_id="a1")
+    recalls.record("g", [ONE], agent_id=None)
+    recalls.record("h", [ONE], agent_id="a1")
     await asyncio.sleep(0)
     assert store.notes == []
     await until(lambda: asyncio.sleep(0, result=len(store.notes) == 3))
@@ -44,29 +44,29 @@ async def test_what_is_given_in_a_moment_is_written_together() -> None:
 
 async def test_whoever_reads_knows_what_is_not_yet_written() -> None:
     clock = ManualClock()
-    recalling = RecallLog(MemoryRecalls(clock))
-    recalling.note("g", [ONE], agent_id="a1")
-    assert await recalling.recalled("g", agent_id="a1") == {ONE}
-    recalling.note("g", [TWO], agent_id="a2")
-    assert await recalling.given_since(clock.now() - timedelta(seconds=1)) == {"g": {ONE, TWO}}
+    recalls = RecallLog(MemoryRecalls(clock))
+    recalls.record("g", [ONE], agent_id="a1")
+    assert await recalls.find_recalled("g", agent_id="a1") == {ONE}
+    recalls.record("g", [TWO], agent_id="a2")
+    assert await recalls.find_recalled_since(clock.now() - timedelta(seconds=1)) == {"g": {ONE, TWO}}
 
 
 async def test_at_the_end_nothing_is_left_unwritten() -> None:
     store = CountedRecalls(ManualClock())
-    recalling = RecallLog(store)
-    await recalling.noted()
-    recalling.note("g", [ONE], agent_id=None)
-    await recalling.noted()
+    recalls = RecallLog(store)
+    await recalls.flush()
+    recalls.record("g", [ONE], agent_id=None)
+    await recalls.flush()
     assert store.notes == [("g", (ONE,), None)]
 
 
 async def test_what_cannot_be_written_keeps_nothing_else_from_it() -> None:
     store = CountedRecalls(ManualClock())
     store.down_for = "g"
-    recalling = RecallLog(store)
-    recalling.note("g", [ONE], agent_id=None)
-    recalling.note("h", [TWO], agent_id=None)
-    await recalling.noted()
+    recalls = RecallLog(store)
+    recalls.record("g", [ONE], agent_id=None)
+    recalls.record("h", [TWO], agent_id=None)
+    await recalls.flush()
     assert store.notes == [("h", (TWO,), None)]
 
 

@@ -1,0 +1,87 @@
+"""Maintenance of working memory: entries that a person removes, and the rebuild from quarantine.
+
+A removed entry stays in quarantine, and a rebuild leaves it out. Because of the rebuild, a loss of the Redis data
+loses no knowledge.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+from clearwell.errors import NotFound
+from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.offload import offload
+from clearwell.ports import AdmissionStore, Clock, WorkingStore
+from clearwell.records import Principal, WorkingEntry
+from clearwell.settings import Settings
+from clearwell.text.normalisation import normalised, values_of
+
+
+class EntryRemover:
+    """Removes entries at a person's request."""
+
+    def __init__(self, working: WorkingStore, admissions: AdmissionStore, audit_events: AuditEvents) -> None:
+        self._working = working
+        self._admissions = admissions
+        self._audit_events = audit_events
+
+    async def remove_entry(self, group_id: str, entry_id: UUID, *, by: Principal) -> None:
+        """Remove one entry. Raises NotFound if nothing was ever admitted under this id."""
+        if not await self._remove(group_id, entry_id, by):
+            raise NotFound("entry_not_found", id=entry_id, group=group_id)
+
+    async def remove_value(self, group_id: str, value: str, *, by: Principal) -> None:
+        """Remove every entry that contains this value."""
+        removed_value = await offload(len(value), normalised, value)
+        for entry in await self._working.entries(group_id):
+            if removed_value in await offload(len(entry.content), values_of, entry.content):
+                await self._remove(group_id, entry.id, by)
+
+    async def _remove(self, group_id: str, entry_id: UUID, by: Principal) -> bool:
+        # Working memory first: if it does not answer, nothing is marked and the call can be repeated.
+        await self._working.remove(group_id, entry_id)
+        event = self._audit_events.make("remove working entry", f"quarantine {entry_id}", group_id, by=by.name)
+        return await self._admissions.mark_removed(group_id, entry_id, event=event)
+
+
+class WorkingMemoryRebuilder:
+    """Restores working memory from what quarantine says was admitted."""
+
+    def __init__(
+        self,
+        admissions: AdmissionStore,
+        working: WorkingStore,
+        knowledge: Knowledge,
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._admissions = admissions
+        self._knowledge = knowledge
+        self._working = working
+        self._clock = clock
+        self._settings = settings
+
+    async def rebuild_group(self, group_id: str) -> int:
+        """Restore the entries that are not expired and not removed; returns how many there are."""
+        since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
+        # The group is locked, so that nothing is admitted between the read and the write.
+        async with self._admissions.open(group_id, []):
+            entries = await self._admissions.admitted(group_id, since=since, limit=self._settings.working_size)
+            await self._working.replace(group_id, [await self._mark_citations(entry) for entry in entries])
+        return len(entries)
+
+    async def rebuild_all(self) -> dict[str, int]:
+        """Rebuild every group that may have entries; returns the number of entries by group."""
+        since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
+        groups = await self._admissions.working_groups(since=since)
+        return {group_id: await self.rebuild_group(group_id) for group_id in groups}
+
+    async def rebuild_after_loss(self) -> dict[str, int]:
+        """Rebuild every group if the server has lost its data; otherwise do nothing."""
+        return await self.rebuild_all() if await self._working.is_new() else {}
+
+    async def _mark_citations(self, entry: WorkingEntry) -> WorkingEntry:
+        """Put a mark in the place of each memory that the entry cites, as admission does."""
+        own = await self._knowledge.unfenced(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
+        return replace(entry, content=own.shown or entry.content)
