@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearwell.models.calibration import calibration_of
+from clearwell.models.calibration import load_calibration
 from clearwell.models.offline import MODEL
 from clearwell.records import Curve
 
@@ -44,15 +44,15 @@ def test_a_curve_that_does_not_rise_within_bounds_is_refused(points: tuple[tuple
 @given(st.floats(-1.1, 1.1), st.floats(-1.1, 1.1))
 def test_shipped_curves_are_monotone_and_cover_0_to_1(model: str, one: float, other: float) -> None:
     low, high = sorted((one, other))
-    for curve in (calibration_of(model).similarity, calibration_of(model).relevance):
+    for curve in (load_calibration(model).similarity, load_calibration(model).relevance):
         assert 0.0 <= curve(low) <= curve(high) <= 1.0
         assert (curve(-1.0), curve(1.0)) == (0.0, 1.0)
 
 
 def test_each_model_has_its_own_curves_and_others_the_generic_ones() -> None:
-    generic = calibration_of("generic")
+    generic = load_calibration("generic")
     assert {MODEL, "generic", "text-embedding-ada-002"} <= set(SHIPPED)
-    assert calibration_of(MODEL) != generic
-    assert calibration_of("text-embedding-ada-002@512") == calibration_of("text-embedding-ada-002") != generic
+    assert load_calibration(MODEL) != generic
+    assert load_calibration("text-embedding-ada-002@512") == load_calibration("text-embedding-ada-002") != generic
     for unknown in ("BAAI/bge-m3", "../generic", "", "@512"):
-        assert calibration_of(unknown) == generic
+        assert load_calibration(unknown) == generic

@@ -11,7 +11,7 @@ from clearwell.flow.reembedding.migration import Reembedder
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.reembedding.scale import measure_scale, rescale_fusion, translate_cosine
 from clearwell.flow.retrieval.bm25 import Bm25, asked
-from clearwell.models.calibration import calibration_of
+from clearwell.models.calibration import load_calibration
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import ModelChoice, Move, NewMove, Vector
 from clearwell.testing import ManualClock, MemoryLongTerm, MemoryMoves
@@ -26,7 +26,7 @@ class Tilted:
     def __init__(self, model: str, shift: int, curve: str) -> None:
         self.model = model
         self._shift = shift
-        self._curves = calibration_of(curve)
+        self._curves = load_calibration(curve)
         self.loads = 0
         self.works = True
 

@@ -1,24 +1,26 @@
-"""Reads what a judge answered: the JSON that was asked for, or a clear YES or NO. Anything else is no answer.
+"""Reads the answer of a judge: the JSON that was asked for, or a clear YES or NO. Anything else is no answer.
 
-The JSON may stand alone, in a code fence or in prose, but only once, and not where the very text that was to be
-judged holds it: then it is a quotation.
+The JSON may stand alone, in a code fence or in prose, but only once. JSON that the judged text itself contains is a
+quotation and no answer. A YES or NO to "is it consistent?" is read in English and Chinese, with or without an
+explanation. Unclear are both words together, "No contradictions" (which means yes), and an explanation that says the
+opposite of the word before it, as from a model that answered another question.
 """
 
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from clearwell.models.fence import visible
-from clearwell.models.yes_no import yes_no
+from clearwell.models.quotation import escape_hidden
 from clearwell.records import Json, Judgement
 
 QUOTE_CHARS: Final = 200
 REASON_CHARS: Final = 300
 UNSAID: Final = "-"
-"""Stands for a quotation that a judge owes us: it found something and said neither what nor why."""
+"""Used as the quotation if a judge reports a finding without a quotation or a reason."""
 
 SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -34,30 +36,54 @@ SCHEMA: Final[dict[str, Json]] = {
 }
 BRACES_TRIED: Final = 50
 
+CHARS_READ: Final = 4000
+LEAD: Final = r"(?:(?:(?:the|my) )?(?:answer|verdict)(?: is)?|(?:答案|回答|结论|判断)(?:是|为)?)\s{0,3}[:：]?"
+YES: Final = r"(?P<yes>yes|consistent|是的?|一致|自洽)"
+NO: Final = r"(?P<no>no|inconsistent|not consistent|否|不一致|不自洽)"
+STOP: Final = r"[*_`\"'”’)）]+|\s*(?:$|[.,:;!\n。，：；！、—–-])|\s+(?:because|since)\b"
+VERDICT: Final = re.compile(
+    rf"[\W_]{{0,20}}(?:{LEAD})?[\W_]{{0,20}}(?:{YES}|{NO})(?![\w-])(?P<stop>{STOP})?", re.IGNORECASE
+)
+BOTH: Final = re.compile(r"\W{0,10}(?:or|and|或者?|和)?\W{0,10}(?:yes|no|是|否)(?!\w|\s+\w)", re.IGNORECASE)
+AFTER_STOP: Final = " \t\r\n.,:;!*_`。，：；！、—–-"
+
+FAULT: Final = r"\bcontradict\w*|\binconsisten\w*|\bhallucinat\w*|\bfabricat\w*|矛盾|不一致|不自洽|幻觉|捏造|编造"
+CLAIM: Final = re.compile(rf"(?P<fault>{FAULT})|(?P<sound>\bconsistent\b|一致|自洽)", re.IGNORECASE)
+CLAUSE_END: Final = re.compile(r"[.,:;!?。，：；！？、\n]")
+DENIAL: Final = re.compile(
+    r"(?:\b(?:no|not|never|none|neither|nor|without|free of|free from|cannot)\b|n['’]t\b)"
+    r"(?:\W+(?!(?:and|but|which|that|so|because)\b)\w+){0,5}\W*$"
+    r"|(?:没有?|无|未|不|并非)(?:任何|明显的?|发现|出现|看到|见|包?含有?|有|存在|自相|前后|互相)*$",
+    re.IGNORECASE,
+)
+"""A denial that ends right before what it denies."""
+LINK: Final = re.compile(r"(?:[\s,，、]|and|or|evident|obvious|clear|any|和|或|及|与|明显的?|自相)*", re.IGNORECASE)
+"""What may stand between two things that are denied together."""
+
 
 class NoAnswer(ValueError):
     """Neither the JSON that was asked for nor a clear YES or NO."""
 
 
 class CutAnswer(NoAnswer):
-    """JSON that ends in its middle."""
+    """JSON that is cut off before its end."""
 
 
 class Echo(NoAnswer):
-    """The answer is a piece of the text that was to be judged."""
+    """The answer is copied from the text that was to be judged."""
 
 
-def _flag(value: object) -> object:
-    """Some models write true and false as words."""
+def _parse_flag(value: object) -> object:
+    """Accept true and false as words: some models write them so."""
     words = value.strip().lower() if isinstance(value, str) else None
     return {"true": True, "false": False}.get(words, value) if words is not None else value
 
 
-Flag = Annotated[bool, BeforeValidator(_flag)]
+Flag = Annotated[bool, BeforeValidator(_parse_flag)]
 
 
 class _Answer(BaseModel):
-    """The object of the schema. Quotations may be missing, the two findings may not."""
+    """The object of the schema. The quotations are optional, the two findings are not."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -69,41 +95,41 @@ class _Answer(BaseModel):
 
 
 def read_answer(answer: str, *, content: str) -> Judgement:
-    """The judgement on ``content``. Raises NoAnswer."""
-    text = _aloud(answer)
-    objects = list(_objects(text))
+    """Read the judgement on ``content``. Raises NoAnswer."""
+    text = _strip_thoughts(answer)
+    objects = list(_find_objects(text))
     if text.startswith("{") and not (objects and text.startswith(objects[0])):
         raise NoAnswer if text.endswith("}") else CutAnswer
     if len(objects) > 1:
         raise NoAnswer
     said = objects[0] if objects else text
-    judgement = _from_json(said) if objects else _from_words(text)
+    judgement = _read_json(said) if objects else _read_words(text)
     bare_word = not objects and not judgement.reason
-    if not bare_word and _plain(said) in _plain(content):
+    if not bare_word and _normalise(said) in _normalise(content):
         raise Echo
     return judgement
 
 
 def is_yes_or_no(answer: str) -> bool:
-    """Whether it is a clear word without the JSON: the answer to a question in words."""
-    text = _aloud(answer)
-    return "{" not in text and yes_no(text) is not None
+    """Whether the answer is a clear YES or NO without JSON."""
+    text = _strip_thoughts(answer)
+    return "{" not in text and read_yes_no(text) is not None
 
 
-def only_object(answer: str) -> str:
-    """The one JSON object of an answer, in prose or in a code fence; an answer with none or many as it is."""
-    text = _aloud(answer)
-    objects = list(_objects(text))
+def extract_object(answer: str) -> str:
+    """Return the only JSON object of an answer, or the whole answer if it has none or several."""
+    text = _strip_thoughts(answer)
+    objects = list(_find_objects(text))
     return objects[0] if len(objects) == 1 else text
 
 
-def _aloud(answer: str) -> str:
-    """Without the thoughts of models that think aloud, on servers that do not take them out."""
+def _strip_thoughts(answer: str) -> str:
+    """Remove the reasoning that some models put before the answer, if the server did not."""
     return answer.rpartition("</think>")[2].strip()
 
 
-def _objects(text: str) -> Iterator[str]:
-    """The JSON objects in a text, each as it is written, but not those inside another."""
+def _find_objects(text: str) -> Iterator[str]:
+    """Yield the JSON objects in a text as they are written, without nested ones."""
     start, decoder = -1, json.JSONDecoder()
     for _ in range(BRACES_TRIED):
         start = text.find("{", start + 1)
@@ -117,43 +143,86 @@ def _objects(text: str) -> Iterator[str]:
         start = end - 1
 
 
-def _plain(text: str) -> str:
-    """For comparing: a model may change the spaces and take the escapes out of what it copies."""
+def _normalise(text: str) -> str:
+    """Normalise for a comparison: a model may change spaces and remove escapes in what it copies."""
     return re.sub(r"[\s\\]+", "", text).casefold()
 
 
-def _from_json(text: str) -> Judgement:
+def _read_json(text: str) -> Judgement:
     try:
-        found = _Answer.model_validate(json.loads(text, object_pairs_hook=_once))
+        found = _Answer.model_validate(json.loads(text, object_pairs_hook=_reject_duplicate_names))
     except (ValueError, RecursionError) as error:
         raise NoAnswer from error
-    reason = _short(found.reason, REASON_CHARS)
+    reason = _shorten(found.reason, REASON_CHARS)
     return Judgement(
         consistent=not (found.contradiction or found.hallucination),
-        contradiction=_quote(found.contradiction_quote, reason) if found.contradiction else None,
-        hallucination=_quote(found.hallucination_quote, reason) if found.hallucination else None,
+        contradiction=_choose_quote(found.contradiction_quote, reason) if found.contradiction else None,
+        hallucination=_choose_quote(found.hallucination_quote, reason) if found.hallucination else None,
         reason=reason,
     )
 
 
-def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """An object that says a thing twice says nothing."""
+def _reject_duplicate_names(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Refuse an object that has a name twice: its value is ambiguous."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a name is given twice")
     return found
 
 
-def _from_words(text: str) -> Judgement:
-    said = yes_no(text)
+def _read_words(text: str) -> Judgement:
+    said = read_yes_no(text)
     if said is None:
         raise NoAnswer
-    return Judgement(consistent=said.yes, reason=_short(said.explanation, REASON_CHARS))
+    return Judgement(consistent=said.yes, reason=_shorten(said.explanation, REASON_CHARS))
 
 
-def _quote(words: str | None, reason: str) -> str:
-    return _short(words, QUOTE_CHARS) or reason[:QUOTE_CHARS] or UNSAID
+def _choose_quote(words: str | None, reason: str) -> str:
+    return _shorten(words, QUOTE_CHARS) or reason[:QUOTE_CHARS] or UNSAID
 
 
-def _short(words: str | None, limit: int) -> str:
-    return visible(words or "")[:limit]
+def _shorten(words: str | None, limit: int) -> str:
+    return escape_hidden(words or "")[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo:
+    yes: bool
+    explanation: str
+
+
+def read_yes_no(text: str) -> YesNo | None:
+    """Read a YES or NO; None if there is none, or it is not clear."""
+    text = text[:CHARS_READ]
+    said = VERDICT.match(text)
+    if said is None or _is_determiner(said):
+        return None
+    yes, rest = said["yes"] is not None, text[said.end() :]
+    if BOTH.match(rest) or _contradicts(rest, yes=yes):
+        return None
+    return YesNo(yes, rest.lstrip(AFTER_STOP))
+
+
+def _is_determiner(said: re.Match[str]) -> bool:
+    """Whether NO belongs to the next word, as in "No contradictions", and is not the answer itself."""
+    return (said["no"] or "").lower() == "no" and said["stop"] is None
+
+
+def _contradicts(explanation: str, *, yes: bool) -> bool:
+    faults, sound = _count_claims(explanation)
+    return faults > 0 if yes else sound > 0 and faults == 0
+
+
+def _count_claims(explanation: str) -> tuple[int, int]:
+    """Count how often faults are claimed and how often soundness is. A denied fault claims soundness."""
+    faults = sound = end = 0
+    denied = False
+    for claim in CLAIM.finditer(explanation):
+        before = explanation[end : claim.start()]
+        listed = end > 0 and LINK.fullmatch(before) is not None
+        denied = denied if listed else DENIAL.search(CLAUSE_END.split(before)[-1]) is not None
+        is_fault = claim["fault"] is not None
+        faults += is_fault is not denied
+        sound += is_fault is denied
+        end = claim.end()
+    return faults, sound

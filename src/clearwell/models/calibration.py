@@ -1,9 +1,9 @@
-"""How to read a cosine: curves from cosine to 0..1, so that one threshold means the same for every model.
+"""Calibration: curves from a cosine to 0..1, so that one threshold means the same for every model.
 
 Each model has two curves. ``similarity`` reads text against text (the duplicate threshold of 0.9 is set on it),
-``relevance`` reads a query against text (thresholds such as 0.7 and 0.85). They are data, one file a model in
-``curves/``; a model without a file is read by ``curves/generic.toml``. Each file says where its numbers come from;
-those of the bundled model are fitted by ``bench/calibrate.py``.
+``relevance`` reads a query against text (thresholds such as 0.7 and 0.85). They are data, one file for each model in
+``curves/``; a model without a file uses ``curves/generic.toml``. Each file says where its numbers come from; those of
+the bundled model are fitted by ``bench/calibrate.py``.
 """
 
 import tomllib
@@ -26,8 +26,8 @@ class Calibration:
 
 
 @cache
-def calibration_of(model: str) -> Calibration:
-    """The curves of a model: its own, else those of the name before ``@``, else the generic ones."""
+def load_calibration(model: str) -> Calibration:
+    """Load the curves of a model: its own, else those of the name before ``@``, else the generic ones."""
     shipped = {
         file.name.removesuffix(".toml"): file
         for file in files(__package__).joinpath("curves").iterdir()

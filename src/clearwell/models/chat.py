@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -10,16 +11,15 @@ from typing import Final
 import structlog
 
 from clearwell.errors import ConfigurationError, JudgeUnavailable
-from clearwell.models.budget import Budget
-from clearwell.models.dialect import Dialect, Way
-from clearwell.models.json_api import ApiFailure, Fault, JsonApi, checked_key, endpoint, spoken
+from clearwell.models.dialect import AnswerFormat, Dialect
+from clearwell.models.json_api import ApiFailure, Fault, JsonApi, build_url, extract_message, validate_key
 from clearwell.ports import AnswerForm, ChatMessage
 
 log = structlog.get_logger(__name__)
 SAID_CHARS: Final = 200
 MAX_BYTES: Final = 1024 * 1024
 ASK_ANEW_SECONDS: Final = 6 * 3600.0
-"""After so long a server that knew no schema is asked for one again: it may have been updated."""
+"""After this time a server that refused a schema gets one again: it may have been updated."""
 CODES: Final = {
     Fault.TIMEOUT: "judge_timeout",
     Fault.UNREACHABLE: "judge_unreachable",
@@ -35,15 +35,44 @@ CODES: Final = {
 UNPAID: Final = frozenset(
     {Fault.UNREACHABLE, Fault.RATE_LIMITED, Fault.KEY_REFUSED, Fault.NOT_FOUND, Fault.REFUSED, Fault.CLOSED}
 )
-"""Faults after which no model can have worked for us."""
+"""Faults after which no model has run, so that the call costs nothing."""
 CUT: Final = frozenset({"length", "max_tokens"})
+HOUR: Final = 3600.0
+
+
+class CallBudget:
+    """Allows ``calls`` in any window of ``seconds``. The window slides: unused calls cannot be saved up."""
+
+    def __init__(self, calls: int, *, monotonic: Callable[[], float], seconds: float = HOUR) -> None:
+        self.calls: Final = calls
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self._spent: deque[float] = deque()
+
+    def wait(self) -> float:
+        """Seconds until the next call is allowed; 0 if it is allowed now."""
+        now = self._monotonic()
+        while self._spent and self._spent[0] <= now - self._seconds:
+            self._spent.popleft()
+        return 0.0 if len(self._spent) < self.calls else self._spent[0] + self._seconds - now
+
+    def spend(self) -> float:
+        """Count a call; returns its time, by which it can be refunded."""
+        now = self._monotonic()
+        self._spent.append(now)
+        return now
+
+    def refund(self, spent: float) -> None:
+        """Uncount a call that cost nothing after all."""
+        if spent in self._spent:
+            self._spent.remove(spent)
 
 
 class OpenAIChat:
-    """Asks by an API, ``concurrency`` questions at a time and ``budget_per_hour`` in any hour.
+    """Asks a chat API, ``concurrency`` questions at a time and ``budget_per_hour`` in any hour.
 
-    A question is one try; only a server that refuses a schema, or another part of the dialect, is asked once more
-    without it. What it accepted is remembered.
+    A question is sent once. Only if the server refuses a schema, or another part of the dialect, is it sent again
+    without that part; what the server accepts is remembered.
     """
 
     def __init__(
@@ -61,9 +90,9 @@ class OpenAIChat:
     ) -> None:
         if not model.strip():
             raise ConfigurationError("judge_model_missing")
-        self._key = checked_key(api_key, otherwise="judge_key_invalid")
+        self._key = validate_key(api_key, otherwise="judge_key_invalid")
         self._api = JsonApi(
-            endpoint(base_url, "/chat/completions", otherwise="judge_address_invalid"),
+            build_url(base_url, "/chat/completions", otherwise="judge_address_invalid"),
             key=self._key,
             timeout_seconds=timeout_seconds,
             max_bytes=MAX_BYTES,
@@ -73,10 +102,10 @@ class OpenAIChat:
         self._max_tokens = max_tokens
         self._longest_wait = longest_wait_seconds
         self._slots = asyncio.Semaphore(concurrency)
-        self._budget = Budget(budget_per_hour, monotonic=monotonic)
+        self._budget = CallBudget(budget_per_hour, monotonic=monotonic)
         self._monotonic = monotonic
         self._dialect = Dialect()
-        self._worded: set[str] = set()
+        self._forms_in_words: set[str] = set()
         self._proven_at: float | None = None
 
     @property
@@ -85,12 +114,17 @@ class OpenAIChat:
 
     async def complete(self, messages: Sequence[ChatMessage], *, form: AnswerForm | None = None) -> str:
         async with self._slots:
-            words, way = await self._asked(messages, form)
-            if form is None or form.is_in_words is None or way is Way.WORDS or not form.is_in_words(words):
+            words, answer_format = await self._ask_within_budget(messages, form)
+            if (
+                form is None
+                or form.is_in_words is None
+                or answer_format is AnswerFormat.WORDS
+                or not form.is_in_words(words)
+            ):
                 return words
-            # The server takes the form and the model does not: from now on this is asked for in words.
-            self._worded.add(form.name)
-            words, _ = await self._asked(messages, form)
+            # The server accepts the form but the model ignores it: from now on this form is asked for in words.
+            self._forms_in_words.add(form.name)
+            words, _ = await self._ask_within_budget(messages, form)
             return words
 
     async def close(self) -> None:
@@ -98,92 +132,94 @@ class OpenAIChat:
 
     def _spend(self) -> float:
         if wait := self._budget.wait():
-            raise self._no(
+            raise self._make_error(
                 "judge_budget_spent", retry_after=wait, budget=self._budget.calls, seconds=max(1, round(wait))
             )
         return self._budget.spend()
 
-    async def _asked(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> tuple[str, Way]:
-        """The model's words, and how they were asked for."""
+    async def _ask_within_budget(
+        self, messages: Sequence[ChatMessage], form: AnswerForm | None
+    ) -> tuple[str, AnswerFormat]:
+        """Ask within the budget; returns the model's text, and the format that was asked for."""
         spent = self._spend()
         try:
-            content, way = await self._ask(messages, form)
+            content, answer_format = await self._ask(messages, form)
         except ApiFailure as failure:
             if failure.fault in UNPAID:
-                self._budget.give_back(spent)
-            raise self._failed(failure) from failure
-        return self._text(content), way
+                self._budget.refund(spent)
+            raise self._translate_failure(failure) from failure
+        return self._read_answer(content), answer_format
 
-    async def _ask(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> tuple[bytes, Way]:
-        """The body of a good answer. Each turn leaves one thing out, so there are few."""
-        dialect, proven = self._known()
-        worded = form is not None and form.name in self._worded
+    async def _ask(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> tuple[bytes, AnswerFormat]:
+        """Return the body of a successful answer. Each repetition simplifies the dialect, so there are few."""
+        dialect, proven = self._current_dialect()
+        worded = form is not None and form.name in self._forms_in_words
         while True:
-            asked = replace(dialect, way=Way.WORDS) if worded else dialect
+            asked = replace(dialect, answer_format=AnswerFormat.WORDS) if worded else dialect
             try:
                 content = await self._api.post(
                     asked.body(self._model, messages, form=form, max_tokens=self._max_tokens)
                 )
             except ApiFailure as failure:
-                simpler = asked.after(failure, formed=form is not None, proven=proven)
+                simpler = asked.simplify_after(failure, formed=form is not None, proven=proven)
                 if simpler is None:
                     raise
                 dialect = simpler
             else:
                 self._learn(dialect, formed=form is not None and not worded)
-                return content, asked.way
+                return content, asked.answer_format
 
-    def _known(self) -> tuple[Dialect, bool]:
-        """The dialect to begin with, and whether the server has lately accepted it."""
+    def _current_dialect(self) -> tuple[Dialect, bool]:
+        """The dialect to start with, and whether the server has accepted it recently."""
         old = self._proven_at is not None and self._monotonic() - self._proven_at >= ASK_ANEW_SECONDS
-        if old and (self._worded or self._dialect != Dialect()):
+        if old and (self._forms_in_words or self._dialect != Dialect()):
             self._dialect, self._proven_at = Dialect(), None
-            self._worded.clear()
+            self._forms_in_words.clear()
         return self._dialect, self._proven_at is not None
 
     def _learn(self, dialect: Dialect, *, formed: bool) -> None:
-        """Only a question with a form proves how forms are to be asked for."""
+        """Remember an accepted dialect. Only a question with a form proves the answer format."""
         if not formed:
-            self._dialect = replace(dialect, way=self._dialect.way)
+            self._dialect = replace(dialect, answer_format=self._dialect.answer_format)
             return
         if self._proven_at is None or dialect != self._dialect:
             self._proven_at = self._monotonic()
         self._dialect = dialect
 
-    def _text(self, content: bytes) -> str:
-        """The model's words in an answer of the API's form."""
+    def _read_answer(self, content: bytes) -> str:
+        """Read the model's text from the body of an answer. Raises JudgeUnavailable."""
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise self._no("judge_answer_unreadable") from error
+            raise self._make_error("judge_answer_unreadable") from error
         match answer:
             case {"choices": [{"message": dict(message)} as choice, *_]}:
-                return self._words(message, choice.get("finish_reason"))
+                return self._read_message(message, choice.get("finish_reason"))
             case {"choices": []}:
-                raise self._no("judge_answer_empty")
+                raise self._make_error("judge_answer_empty")
             case {"error": _}:
-                said = spoken(content, secret=self._key, limit=SAID_CHARS)
-                raise self._no("judge_server_error", status=200, said=said)
+                said = extract_message(content, secret=self._key, limit=SAID_CHARS)
+                raise self._make_error("judge_server_error", status=200, said=said)
             case _:
-                raise self._no("judge_answer_unreadable")
+                raise self._make_error("judge_answer_unreadable")
 
-    def _words(self, message: Mapping[str, object], finish_reason: object) -> str:
+    def _read_message(self, message: Mapping[str, object], finish_reason: object) -> str:
         if message.get("refusal") or finish_reason == "content_filter":
-            raise self._no("judge_declined")
+            raise self._make_error("judge_declined")
         if isinstance(finish_reason, str) and finish_reason.lower() in CUT:
-            raise self._no("judge_answer_cut")
+            raise self._make_error("judge_answer_cut")
         content = message.get("content")
-        words = _joined(content) if isinstance(content, list) else content
+        words = _join_parts(content) if isinstance(content, list) else content
         if words is None or (isinstance(words, str) and not words.strip()):
-            raise self._no("judge_answer_empty")
+            raise self._make_error("judge_answer_empty")
         if not isinstance(words, str):
-            raise self._no("judge_answer_unreadable")
+            raise self._make_error("judge_answer_unreadable")
         return words
 
-    def _failed(self, failure: ApiFailure) -> JudgeUnavailable:
+    def _translate_failure(self, failure: ApiFailure) -> JudgeUnavailable:
         asked = failure.retry_after
         too_long = asked is not None and asked > self._longest_wait
-        return self._no(
+        return self._make_error(
             "judge_asks_to_wait" if too_long else CODES[failure.fault],
             retry_after=self._longest_wait if too_long else asked,
             asked=None if asked is None else round(asked),
@@ -194,15 +230,17 @@ class OpenAIChat:
             limit=MAX_BYTES,
         )
 
-    def _no(self, code: str, *, retry_after: float | None = None, said: str = "", **params: object) -> JudgeUnavailable:
-        # Not what the server said: it may repeat the text.
+    def _make_error(
+        self, code: str, *, retry_after: float | None = None, said: str = "", **params: object
+    ) -> JudgeUnavailable:
+        # What the server said is not logged: it may repeat the text.
         if code != "judge_budget_spent":
-            log.warning("no answer of the chat model", reason=code, where=self._api.where, status=params.get("status"))
+            log.warning("chat model gave no answer", reason=code, where=self._api.where, status=params.get("status"))
         detail = {"where": self._api.where, "said": said or "–"}
         return JudgeUnavailable(code, retry_after=retry_after, detail=detail, model=self._model, **params)
 
 
-def _joined(parts: list[object]) -> str:
-    """The text of an answer in parts; other parts are thoughts and the like."""
+def _join_parts(parts: list[object]) -> str:
+    """Join the text parts of an answer. Other parts, such as reasoning, are ignored."""
     texts = [part["text"] for part in parts if isinstance(part, dict) and part.get("type") == "text" and "text" in part]
     return "".join(text for text in texts if isinstance(text, str))

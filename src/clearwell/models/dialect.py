@@ -1,9 +1,9 @@
-"""How a chat server wants to be asked. Compatible servers differ in three places, and tell by refusing a request.
+"""The dialect of a chat server. Compatible servers differ in three places, and show it by refusing a request.
 
-* The form of an answer. Most take a JSON schema; some only ``json_object``; some neither. They say so with 400 or
-  422, FastAPI-like ones naming the field only in ``loc``, some llama.cpp servers with 500.
-* The name of the limit. OpenAI's newer models refuse ``max_tokens`` and want ``max_completion_tokens``.
-* The temperature. The same models refuse any but their own.
+* The format of an answer. Most accept a JSON schema, some only ``json_object``, some neither. They refuse with 400 or
+  422, some llama.cpp servers with 500; servers built on FastAPI name the field only in ``loc``.
+* The name of the limit. OpenAI's newer models refuse ``max_tokens`` and expect ``max_completion_tokens``.
+* The temperature. The same models accept only their default.
 """
 
 import re
@@ -17,15 +17,15 @@ from clearwell.ports import AnswerForm, ChatMessage
 from clearwell.records import Json
 
 
-class Way(StrEnum):
-    """How the form of an answer is asked for, best first."""
+class AnswerFormat(StrEnum):
+    """How the form of an answer is asked for, the best way first."""
 
     SCHEMA = "json_schema"
     OBJECT = "json_object"
     WORDS = "text"
 
 
-SIMPLER: Final = {Way.SCHEMA: Way.OBJECT, Way.OBJECT: Way.WORDS}
+SIMPLER: Final = {AnswerFormat.SCHEMA: AnswerFormat.OBJECT, AnswerFormat.OBJECT: AnswerFormat.WORDS}
 BAD_REQUEST: Final = frozenset({400, 422})
 MAY_NAME_THE_FORM: Final = BAD_REQUEST | {404, 500, 501}
 FORM: Final = re.compile(
@@ -37,27 +37,27 @@ READ_BYTES: Final = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one server is known to accept. The first guess is what most servers do."""
+    """What one server accepts. The default is what most servers accept."""
 
-    way: Way = Way.SCHEMA
+    answer_format: AnswerFormat = AnswerFormat.SCHEMA
     limit: str = "max_tokens"
     temperature: bool = True
 
     def body(
         self, model: str, messages: Sequence[ChatMessage], *, form: AnswerForm | None, max_tokens: int
     ) -> dict[str, Json]:
-        """The request, in this dialect."""
+        """The body of a request in this dialect."""
         body: dict[str, Json] = {"model": model, "messages": self._messages(messages, form), self.limit: max_tokens}
         if self.temperature:
             body["temperature"] = 0
-        if form is not None and self.way is not Way.WORDS:
+        if form is not None and self.answer_format is not AnswerFormat.WORDS:
             body["response_format"] = self._response_format(form)
         return body
 
-    def after(self, failure: ApiFailure, *, formed: bool, proven: bool) -> "Dialect | None":
-        """What to try after this refusal. None where it is about something else.
+    def simplify_after(self, failure: ApiFailure, *, formed: bool, proven: bool) -> "Dialect | None":
+        """The dialect to try after this refusal; None if the refusal has another cause.
 
-        A refusal that names nothing may be about the form, as long as the server is not ``proven`` to accept it.
+        A refusal that names no field may be about the form, unless the server is ``proven`` to accept it.
         """
         said = failure.body[:READ_BYTES].decode("utf-8", "replace").lower()
         if failure.status in BAD_REQUEST:
@@ -65,13 +65,13 @@ class Dialect:
                 return replace(self, limit="max_completion_tokens")
             if self.temperature and TEMPERATURE.search(said):
                 return replace(self, temperature=False)
-        if not formed or self.way not in SIMPLER or failure.status not in MAY_NAME_THE_FORM:
+        if not formed or self.answer_format not in SIMPLER or failure.status not in MAY_NAME_THE_FORM:
             return None
         about_the_form = FORM.search(said) or (failure.status in BAD_REQUEST and not proven)
-        return replace(self, way=SIMPLER[self.way]) if about_the_form else None
+        return replace(self, answer_format=SIMPLER[self.answer_format]) if about_the_form else None
 
     def _response_format(self, form: AnswerForm) -> dict[str, Json]:
-        if self.way is Way.OBJECT:
+        if self.answer_format is AnswerFormat.OBJECT:
             return {"type": "json_object"}
         schema: dict[str, Json] = {"name": form.name, "strict": True, "schema": dict(form.schema)}
         return {"type": "json_schema", "json_schema": schema}
@@ -79,12 +79,13 @@ class Dialect:
     def _messages(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> list[Json]:
         texts = [message.content for message in messages]
         if form is not None:
-            texts[-1] += "\n\n" + (form.in_words if self.way is Way.WORDS else form.in_json)
+            texts[-1] += "\n\n" + (form.in_words if self.answer_format is AnswerFormat.WORDS else form.in_json)
         return [
-            {"role": message.role, "content": sendable(text)} for message, text in zip(messages, texts, strict=True)
+            {"role": message.role, "content": replace_surrogates(text)}
+            for message, text in zip(messages, texts, strict=True)
         ]
 
 
-def sendable(text: str) -> str:
-    """Text without lone surrogates: no JSON body can carry those."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which no JSON body can contain."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""One POST of JSON to an OpenAI-compatible API: one try, an answer of bounded size, failures sorted by kind."""
+"""A POST of JSON to an OpenAI-compatible API: one attempt, an answer of limited size, classified failures."""
 
 import asyncio
 import json
@@ -32,9 +32,11 @@ class Fault(StrEnum):
 KEY_LIKE: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf)[-_][\w*.-]{3,}|\bAIza[\w-]{6,}|\bbearer\s+\S+|\b[\w+/-]{32,}=*", re.IGNORECASE
 )
-"""Servers repeat keys, whole or in part, in what they say of them."""
-PASSING: Final = frozenset({Fault.TIMEOUT, Fault.UNREACHABLE, Fault.BROKEN_OFF, Fault.RATE_LIMITED, Fault.SERVER_ERROR})
-"""Faults that may be gone at the next try."""
+"""What looks like a key: servers repeat keys, whole or in part, in their error messages."""
+TRANSIENT: Final = frozenset(
+    {Fault.TIMEOUT, Fault.UNREACHABLE, Fault.BROKEN_OFF, Fault.RATE_LIMITED, Fault.SERVER_ERROR}
+)
+"""Faults that may not occur again at the next attempt."""
 FAULT_OF_STATUS: Final = {
     401: Fault.KEY_REFUSED,
     403: Fault.KEY_REFUSED,
@@ -45,7 +47,7 @@ FAULT_OF_STATUS: Final = {
 
 
 class ApiFailure(Exception):
-    """A request without a good answer. The caller says it in its own words; ``body`` may repeat what was sent."""
+    """A request without a successful answer. Callers translate it; ``body`` may repeat what was sent."""
 
     def __init__(
         self,
@@ -64,12 +66,12 @@ class ApiFailure(Exception):
         self.body = body
 
     @property
-    def passing(self) -> bool:
-        return self.fault in PASSING
+    def is_transient(self) -> bool:
+        return self.fault in TRANSIENT
 
 
 class JsonApi:
-    """One address of an API, with its key, its time limit and the most bytes that are read of an answer."""
+    """One address of an API, with its key, its time limit and the largest answer that is read."""
 
     def __init__(
         self, url: httpx.URL, *, key: str | None, timeout_seconds: float, max_bytes: int, said_chars: int
@@ -84,13 +86,13 @@ class JsonApi:
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout_seconds)
 
     async def post(self, body: Mapping[str, Json]) -> bytes:
-        """The body of a good answer. Raises ApiFailure for anything else."""
+        """Send the body once; returns the body of a successful answer. Raises ApiFailure."""
         if self._client.is_closed:
             raise ApiFailure(Fault.CLOSED)
         try:
-            # httpx limits each read; only this limits an answer that drips.
+            # httpx limits each read; only this limits the total time of a slow answer.
             async with asyncio.timeout(self.timeout):
-                return await self._answer(body)
+                return await self._send(body)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise ApiFailure(Fault.TIMEOUT) from error
         except (httpx.ConnectError, httpx.ProxyError) as error:
@@ -101,17 +103,17 @@ class JsonApi:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _answer(self, body: Mapping[str, Json]) -> bytes:
+    async def _send(self, body: Mapping[str, Json]) -> bytes:
         async with self._client.stream("POST", self._url, json=body) as response:
             content = await self._read(response)
         if not response.is_success:
-            raise self._failure(response, content[: self._max_bytes])
+            raise self._make_failure(response, content[: self._max_bytes])
         if len(content) > self._max_bytes:
             raise ApiFailure(Fault.TOO_LARGE, status=response.status_code)
         return content
 
     async def _read(self, response: httpx.Response) -> bytes:
-        """The whole body, or its beginning where it is larger than is read."""
+        """Read the body, or its beginning if it is too large."""
         content = bytearray()
         async for piece in response.aiter_bytes():
             content += piece
@@ -119,15 +121,17 @@ class JsonApi:
                 break
         return bytes(content)
 
-    def _failure(self, response: httpx.Response, content: bytes) -> ApiFailure:
+    def _make_failure(self, response: httpx.Response, content: bytes) -> ApiFailure:
         status = response.status_code
         fault = Fault.SERVER_ERROR if status >= 500 else FAULT_OF_STATUS.get(status, Fault.REFUSED)
-        words = spoken(content, secret=self._key, limit=self._said_chars) or response.reason_phrase
-        return ApiFailure(fault, status=status, said=words, retry_after=retry_after(response.headers), body=content)
+        words = extract_message(content, secret=self._key, limit=self._said_chars) or response.reason_phrase
+        return ApiFailure(
+            fault, status=status, said=words, retry_after=read_retry_after(response.headers), body=content
+        )
 
 
-def endpoint(base_url: str, path: str, *, otherwise: str) -> httpx.URL:
-    """The address of one call. Raises ConfigurationError with the code ``otherwise``."""
+def build_url(base_url: str, path: str, *, otherwise: str) -> httpx.URL:
+    """Build the address of one call. Raises ConfigurationError with the code ``otherwise``."""
     try:
         url = httpx.URL(base_url.strip())
     except httpx.InvalidURL as error:
@@ -137,16 +141,16 @@ def endpoint(base_url: str, path: str, *, otherwise: str) -> httpx.URL:
     return url.copy_with(path=url.path.rstrip("/") + path)
 
 
-def checked_key(api_key: str | None, *, otherwise: str) -> str | None:
-    """The key without the line end that files of secrets have; one that no header can carry is refused."""
+def validate_key(api_key: str | None, *, otherwise: str) -> str | None:
+    """Strip the line end that secret files have. Raises ConfigurationError for a key that no header can contain."""
     key = (api_key or "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(otherwise)
     return key or None
 
 
-def retry_after(headers: httpx.Headers) -> float | None:
-    """Seconds to wait, from a number or from a date read against the server's own clock."""
+def read_retry_after(headers: httpx.Headers) -> float | None:
+    """Seconds to wait, from a number or from a date relative to the server's own clock."""
     value = headers.get("Retry-After", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
@@ -157,23 +161,23 @@ def retry_after(headers: httpx.Headers) -> float | None:
     return max(0.0, wait.total_seconds())
 
 
-def spoken(content: bytes, *, secret: str | None, limit: int) -> str:
-    """The server's own words in one short line. Of JSON only the message: the rest may repeat the input."""
+def extract_message(content: bytes, *, secret: str | None, limit: int) -> str:
+    """The server's error message in one short line. Of JSON only the message: the rest may repeat the input."""
     try:
-        words = _message(json.loads(content))
+        words = _find_message(json.loads(content))
     except (ValueError, RecursionError):
         words = content.decode("utf-8", "replace")
-    if secret:  # before any cut, which could leave half of it
+    if secret:  # before the text is cut, which could leave half of the secret
         words = words.replace(secret, "***")
-    return one_line(KEY_LIKE.sub("***", words[: 8 * limit])[: 4 * limit])[:limit]
+    return join_lines(KEY_LIKE.sub("***", words[: 8 * limit])[: 4 * limit])[:limit]
 
 
-def one_line(words: str) -> str:
-    """The words without line ends and without anything that does not print."""
+def join_lines(words: str) -> str:
+    """The text in one line, without characters that do not print."""
     return " ".join("".join(char if char.isprintable() else " " for char in words).split())
 
 
-def _message(answer: object) -> str:
+def _find_message(answer: object) -> str:
     match answer:
         case {"error": {"message": str(words)}} | {"error": str(words)} | {"message": str(words)}:
             return words

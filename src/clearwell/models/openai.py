@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.models.calibration import Calibration, calibration_of
-from clearwell.models.json_api import ApiFailure, Fault, JsonApi, checked_key, endpoint
-from clearwell.models.vectors import bounded, unit_rows
+from clearwell.models.calibration import Calibration, load_calibration
+from clearwell.models.json_api import ApiFailure, Fault, JsonApi, build_url, validate_key
+from clearwell.models.vectors import normalise_rows, truncate
 from clearwell.records import Json, Vector
 
 BLANK: Final = "-"
-"""Sent for a blank text: many servers refuse an empty input, or answer it with zeros."""
+"""Sent instead of a blank text: many servers refuse an empty input, or return zeros for it."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 8.0
 LONGEST_RETRY_AFTER: Final = 30.0
@@ -37,7 +37,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class OpenAIEmbedder:
-    """Embeds by an API, in requests of ``batch`` texts. Failures that may pass are tried again with growing pauses."""
+    """Embeds by an API, in requests of ``batch`` texts. Transient failures are retried after growing pauses."""
 
     def __init__(
         self,
@@ -54,26 +54,26 @@ class OpenAIEmbedder:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._api = JsonApi(
-            endpoint(base_url, "/embeddings", otherwise="embedder_address_invalid"),
-            key=checked_key(api_key, otherwise="embedder_key_invalid"),
+            build_url(base_url, "/embeddings", otherwise="embedder_address_invalid"),
+            key=validate_key(api_key, otherwise="embedder_key_invalid"),
             timeout_seconds=timeout_seconds,
             max_bytes=MAX_BYTES,
             said_chars=SAID_CHARS,
         )
         self._where = self._api.where
-        self._asked_model = model
-        self._asked_dimensions = dimensions
-        self._length = dimensions
+        self._api_model = model
+        self._dimensions = dimensions
+        self._vector_length = dimensions
         self._retries = retries
         self._batch = batch
-        self._calibration = calibration or calibration_of(self.model)
+        self._calibration = calibration or load_calibration(self.model)
         self._sleep = sleep
         self._jitter = jitter
 
     @property
     def model(self) -> str:
-        """The model's name at the API, with the dimensions where some were asked for."""
-        return self._asked_model if self._asked_dimensions is None else f"{self._asked_model}@{self._asked_dimensions}"
+        """The model's name at the API, with the dimensions if they are configured."""
+        return self._api_model if self._dimensions is None else f"{self._api_model}@{self._dimensions}"
 
     def similarity(self, cosine: float) -> float:
         return self._calibration.similarity(cosine)
@@ -82,10 +82,10 @@ class OpenAIEmbedder:
         return self._calibration.relevance(cosine)
 
     async def load(self) -> None:
-        """Nothing to load: the model is elsewhere."""
+        """Does nothing: the model runs on a server."""
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        inputs = [bounded(text) if text.strip() else BLANK for text in texts]
+        inputs = [truncate(text) if text.strip() else BLANK for text in texts]
         vectors: list[Vector] = []
         for start in range(0, len(inputs), self._batch):
             vectors += await self._embed_batch(inputs[start : start + self._batch])
@@ -95,87 +95,87 @@ class OpenAIEmbedder:
         await self._api.close()
 
     async def _embed_batch(self, inputs: list[str]) -> list[Vector]:
-        body: dict[str, Json] = {"model": self._asked_model, "input": list(inputs)}
-        if self._asked_dimensions is not None:
-            body["dimensions"] = self._asked_dimensions
-        return self._vectors(await self._ask(body), len(inputs))
+        body: dict[str, Json] = {"model": self._api_model, "input": list(inputs)}
+        if self._dimensions is not None:
+            body["dimensions"] = self._dimensions
+        return self._parse_vectors(await self._post_with_retries(body), len(inputs))
 
-    async def _ask(self, body: dict[str, Json]) -> bytes:
-        """The body of a good answer, tried again where that may help."""
+    async def _post_with_retries(self, body: dict[str, Json]) -> bytes:
+        """Return the body of a successful answer, after retries if the failures are transient."""
         attempt = 0
         while True:
             try:
                 return await self._api.post(body)
             except ApiFailure as failure:
-                if attempt >= self._retries or not _worth_another_try(failure):
-                    raise self._unavailable(failure) from failure
-                pause = self._pause(attempt, failure.retry_after)
+                if attempt >= self._retries or not _is_retryable(failure):
+                    raise self._translate_failure(failure) from failure
+                pause = self._choose_pause(attempt, failure.retry_after)
             await self._sleep(pause)
             attempt += 1
 
-    def _pause(self, attempt: int, retry_after: float | None) -> float:
+    def _choose_pause(self, attempt: int, retry_after: float | None) -> float:
         if retry_after is not None:
             return retry_after
         longest = min(FIRST_PAUSE * 2.0**attempt, LONGEST_PAUSE)
         return longest * (0.5 + self._jitter() / 2)
 
-    def _unavailable(self, failure: ApiFailure) -> EmbedderUnavailable:
+    def _translate_failure(self, failure: ApiFailure) -> EmbedderUnavailable:
         return EmbedderUnavailable(
             CODES[failure.fault],
             where=self._where,
-            model=self._asked_model,
+            model=self._api_model,
             seconds=self._api.timeout,
             status=failure.status,
             said=failure.said,
             reason=failure.said,
         )
 
-    def _vectors(self, content: bytes, count: int) -> list[Vector]:
-        rows = self._rows(content)
+    def _parse_vectors(self, content: bytes, count: int) -> list[Vector]:
+        rows = self._parse_rows(content)
         if len(rows) != count:
             raise EmbedderUnavailable("embedder_answer_count", where=self._where, expected=count, found=len(rows))
-        expected = self._length if self._length is not None else len(rows[0])
+        expected = self._vector_length if self._vector_length is not None else len(rows[0])
         if wrong := [len(row) for row in rows if len(row) != expected]:
             raise EmbedderUnavailable(
                 "embedder_answer_dimensions", where=self._where, expected=expected, found=wrong[0]
             )
         try:
-            matrix = unit_rows(rows)
+            matrix = normalise_rows(rows)
         except (ValueError, OverflowError) as error:
             raise EmbedderUnavailable("embedder_answer_numbers", where=self._where) from error
-        self._length = expected
+        self._vector_length = expected
         return [row.copy() for row in matrix]
 
-    def _rows(self, content: bytes) -> list[list[float]]:
-        """The embeddings of an answer in the order of its indexes."""
+    def _parse_rows(self, content: bytes) -> list[list[float]]:
+        """The embeddings of an answer in the order of their indexes."""
         try:
-            return _ordered(json.loads(content))
+            return _read_rows(json.loads(content))
         except (ValueError, RecursionError) as error:
             raise EmbedderUnavailable("embedder_answer_unreadable", where=self._where) from error
 
 
-def _worth_another_try(failure: ApiFailure) -> bool:
-    """It may pass, and the server did not ask for a pause that nobody would wait for."""
-    return failure.passing and (failure.retry_after or 0.0) <= LONGEST_RETRY_AFTER
+def _is_retryable(failure: ApiFailure) -> bool:
+    """Whether the failure is transient and the server did not ask for too long a pause."""
+    return failure.is_transient and (failure.retry_after or 0.0) <= LONGEST_RETRY_AFTER
 
 
-def _ordered(answer: object) -> list[list[float]]:
-    """The rows of an answer of the API's form. Raises ValueError for anything else."""
+def _read_rows(answer: object) -> list[list[float]]:
+    """Read the rows of an answer. Raises ValueError if it does not have the form of the API."""
     if not isinstance(answer, dict) or not isinstance(entries := answer.get("data"), list):
         raise ValueError("no list of data")
-    found = dict(_row(entry, position) for position, entry in enumerate(entries))
+    found = dict(_read_row(entry, position) for position, entry in enumerate(entries))
     if found.keys() != set(range(len(entries))):
         raise ValueError("an index is missing or given twice")
     return [found[index] for index in range(len(entries))]
 
 
-def _row(entry: object, position: int) -> tuple[int, list[float]]:
-    """One embedding and its index. A server that gives no index is taken to keep the order."""
+def _read_row(entry: object, position: int) -> tuple[int, list[float]]:
+    """Read one embedding and its index. Without an index the order of the answer counts."""
     if not isinstance(entry, dict):
-        raise ValueError(f"data[{position}] is no object")
+        raise ValueError(f"data[{position}] is not an object")
     index, row = entry.get("index", position), entry.get("embedding")
     if type(index) is not int:
-        raise ValueError(f"data[{position}].index is no whole number")
+        raise ValueError(f"data[{position}].index is not an integer")
     if not isinstance(row, list) or not row or not {int, float}.issuperset(map(type, row)):
-        raise ValueError(f"data[{position}].embedding is no list of numbers")
+        raise ValueError(f"data[{position}].embedding is not a list of numbers")
     return index, row

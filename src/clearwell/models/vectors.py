@@ -1,4 +1,4 @@
-"""What goes into an embedding model and what may come out of it, whichever model it is."""
+"""The input and the output of every embedding model: truncated text, vectors of length one."""
 
 from typing import Final
 
@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_CHARS: Final = 2_000
-"""Text is cut here. 2,000 characters are at most some 6,000 tokens, below the 8,191 that common APIs accept."""
+"""Longer text is truncated. 2,000 characters are at most about 6,000 tokens; common APIs accept 8,191."""
 
 
-def bounded(text: str, limit: int = MAX_CHARS) -> str:
-    """The text cut to ``limit``, and without lone surrogates: no model and no JSON body can carry those."""
+def truncate(text: str, limit: int = MAX_CHARS) -> str:
+    """Truncate the text to ``limit`` and replace lone surrogates, which no JSON body can contain."""
     return text[:limit].encode("utf-8", "replace").decode("utf-8")
 
 
-def unit_rows(rows: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Each row scaled to length one. Raises ValueError for a row that has no direction."""
+def normalise_rows(rows: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """Scale each row to length one. Raises ValueError for a row of zeros or with infinite numbers."""
     matrix = np.asarray(rows, dtype=np.float64)
     peaks = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
     if not np.isfinite(peaks).all() or not (peaks > 0).all():

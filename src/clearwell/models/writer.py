@@ -1,6 +1,6 @@
-"""A writer of insights: one question to a language model about some outputs, which are shown to it as data.
+"""The writer of insights: asks a language model to summarise several outputs, which are shown to it as data.
 
-What it writes is kept sentence by sentence, and only where a sentence names an output that it was shown.
+Each sentence is kept only if it cites an output that the model was shown.
 """
 
 import json
@@ -15,16 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clearwell.errors import JudgeUnavailable, WriterUnavailable
 from clearwell.messages import Language
-from clearwell.models.answers import only_object
-from clearwell.models.fence import fenced, visible
-from clearwell.models.judge import language_of
-from clearwell.models.prompts import prompt
+from clearwell.models.answers import extract_object
+from clearwell.models.judge import detect_language
+from clearwell.models.prompts import load_prompt
+from clearwell.models.quotation import escape_hidden, fence
 from clearwell.ports import AnswerForm, ChatMessage, ChatModel
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer, Sentence, Written
 
 NAME: Final = "insight"
 MOST_SOURCES: Final = 20
-"""More outputs of the same matter say nothing new; the first are the most central."""
+"""More outputs on the same subject add nothing; the first are the most central."""
 LEAST_CHARS: Final = 200
 MOST_SENTENCES, SENTENCE_CHARS, STATEMENT_CHARS = 8, 600, 300
 MOST_CONTRADICTIONS: Final = 10
@@ -87,7 +87,7 @@ CODES: Final = {
     "judge_answer_too_large": "writer_unreadable",
     "judge_answer_unreadable": "writer_unreadable",
 }
-"""The chat model speaks of the judge, for which it was made; here the same faults are a writer's."""
+"""The error codes of the chat model name the judge; these are the same faults of a writer."""
 
 
 class _Part(BaseModel):
@@ -128,73 +128,77 @@ class LLMWriter:
 
     async def write(self, sources: Sequence[DigestCandidate]) -> Written:
         shown = sources[: min(MOST_SOURCES, max(1, self._max_chars // LEAST_CHARS))]
-        language = majority_language([one.content for one in shown])
+        language = detect_majority_language([one.content for one in shown])
         try:
-            answer = await self._chat.complete(self._messages(shown, language), form=_form(language))
+            answer = await self._chat.complete(self._make_messages(shown, language), form=_make_form(language))
         except JudgeUnavailable as error:
             code = CODES.get(error.code, "writer_server_error")
-            # Those who read digests are operators and reviewers: they may know the address and the server's words.
+            # Digests are read by operators and reviewers, who may see the address and the server's message.
             raise WriterUnavailable(code, **{**error.detail, **error.params, "model": self.model}) from error
-        return self._read(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
+        return self._read_answer(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
 
-    def _messages(self, shown: Sequence[DigestCandidate], language: Language) -> list[ChatMessage]:
-        parts, nonce = prompt(NAME, language), secrets.token_hex(8)
+    def _make_messages(self, shown: Sequence[DigestCandidate], language: Language) -> list[ChatMessage]:
+        parts, nonce = load_prompt(NAME, language), secrets.token_hex(8)
         room = max(LEAST_CHARS, self._max_chars // len(shown))
         outputs = [
-            parts["source"].substitute(number=number, output=fenced(one.content, nonce=nonce, max_chars=room).text)
+            parts["source"].substitute(number=number, output=fence(one.content, nonce=nonce, max_chars=room).text)
             for number, one in enumerate(shown, start=1)
         ]
         question = parts["question"].substitute(output="\n\n".join(outputs), id=nonce)
         return [ChatMessage("system", parts["system"].substitute()), ChatMessage("user", question)]
 
-    def _read(self, answer: str, ids: Mapping[int, UUID]) -> Written:
+    def _read_answer(self, answer: str, ids: Mapping[int, UUID]) -> Written:
         try:
-            found = _Answer.model_validate(json.loads(only_object(answer)))
+            found = _Answer.model_validate(json.loads(extract_object(answer)))
         except (ValidationError, ValueError, RecursionError) as error:
-            # Without the answer's words: they may be an agent's, and errors are logged.
+            # Without the answer itself: it may repeat an output, and errors are logged.
             raise WriterUnavailable("writer_nonsense", model=self.model, chars=len(answer)) from error
         sentences = tuple(_sentences(found, ids))
-        if not sentences and any(_cites(one, ids) for one in found.sentences):
+        if not sentences and any(_is_cited(one, ids) for one in found.sentences):
             raise WriterUnavailable("writer_too_long", model=self.model, limit=SENTENCE_CHARS)
         if not sentences:
             raise WriterUnavailable("writer_uncited", model=self.model, count=len(found.sentences))
         return Written(
             sentences=sentences,
             statements={
-                ids[one.source]: visible(one.says)[:STATEMENT_CHARS] for one in found.statements if one.source in ids
+                ids[one.source]: escape_hidden(one.says)[:STATEMENT_CHARS]
+                for one in found.statements
+                if one.source in ids
             },
             contradictions=tuple(_contradictions(found, ids)),
             dropped=len(found.sentences) - len(sentences),
         )
 
 
-def majority_language(texts: Sequence[str]) -> Language:
-    chinese = sum(language_of(text) == "zh" for text in texts)
+def detect_majority_language(texts: Sequence[str]) -> Language:
+    chinese = sum(detect_language(text) == "zh" for text in texts)
     return "zh" if 2 * chinese > len(texts) else "en"
 
 
-def _form(language: Language) -> AnswerForm:
-    parts = prompt(NAME, language)
+def _make_form(language: Language) -> AnswerForm:
+    parts = load_prompt(NAME, language)
     in_json, in_words = parts["in_json"].substitute(), parts["in_words"].substitute()
     return AnswerForm(name=NAME, schema=SCHEMA, in_json=in_json, in_words=in_words)
 
 
 def _sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
-    """Those that rest on something that was shown. One wrong number makes the whole sentence doubtful."""
+    """Yield the sentences that cite only outputs that were shown. One wrong number excludes the sentence."""
     for one in found.sentences[:MOST_SENTENCES]:
-        text = re.sub(r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", visible(one.text))
-        if text and len(text) <= SENTENCE_CHARS and _cites(one, ids):
+        text = re.sub(
+            r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", escape_hidden(one.text)
+        )
+        if text and len(text) <= SENTENCE_CHARS and _is_cited(one, ids):
             yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in one.sources)))
 
 
-def _cites(one: _Sentence, ids: Mapping[int, UUID]) -> bool:
+def _is_cited(one: _Sentence, ids: Mapping[int, UUID]) -> bool:
     return bool(one.text.strip() and one.sources) and all(number in ids for number in one.sources)
 
 
 def _contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
     for one in found.contradictions[:MOST_CONTRADICTIONS]:
         named = list(dict.fromkeys(ids[number] for number in one.sources if number in ids))
-        why = visible(one.why)[:STATEMENT_CHARS]
+        why = escape_hidden(one.why)[:STATEMENT_CHARS]
         for first, second in combinations(named[:3], 2):
             if why:
                 yield Contradiction(

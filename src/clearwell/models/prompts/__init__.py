@@ -1,6 +1,6 @@
-"""Prompts are files, one a language: ``<name>.<language>.md``, in parts that begin with ``# <part>``.
+"""Prompts are files, one for each language: ``<name>.<language>.md``, in parts that begin with ``# <part>``.
 
-``$names`` in a part are filled in; what fills them in is never read for names again.
+``$names`` in a part are substituted once; substituted text is not searched for names again.
 """
 
 import re
@@ -14,8 +14,8 @@ from clearwell.messages import Language
 
 
 @cache
-def prompt(name: str, language: Language) -> Mapping[str, Template]:
-    """The parts of a prompt by their headings."""
+def load_prompt(name: str, language: Language) -> Mapping[str, Template]:
+    """Load the parts of a prompt by their headings."""
     text = files("clearwell.models").joinpath("prompts", f"{name}.{language}.md").read_text(encoding="utf-8")
     _, *pieces = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
     parts = {heading: Template(body.strip()) for heading, body in zip(pieces[::2], pieces[1::2], strict=True)}

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from clearwell.flow.ingress.checks import check_self_consistency
-from clearwell.models.answers import SCHEMA, CutAnswer, Echo, NoAnswer, read_answer
-from clearwell.models.yes_no import yes_no
+from clearwell.models.answers import SCHEMA, CutAnswer, Echo, NoAnswer, read_answer, read_yes_no
 from clearwell.settings import Settings
 from tests.servers.chat_api import SOUND, TORN
 
@@ -135,7 +134,7 @@ def test_a_bare_word_may_stand_in_the_text_by_chance(word: str) -> None:
     ],
 )  # fmt: skip
 def test_yes_in_many_forms(answer: str) -> None:
-    said = yes_no(answer)
+    said = read_yes_no(answer)
     assert said is not None
     assert said.yes
 
@@ -151,7 +150,7 @@ def test_yes_in_many_forms(answer: str) -> None:
     ],
 )  # fmt: skip
 def test_no_in_many_forms(answer: str) -> None:
-    said = yes_no(answer)
+    said = read_yes_no(answer)
     assert said is not None
     assert not said.yes
 
@@ -167,7 +166,7 @@ def test_no_in_many_forms(answer: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_clear_is_no_answer(answer: str) -> None:
-    assert yes_no(answer) is None
+    assert read_yes_no(answer) is None
 
 
 def test_an_explanation_becomes_the_reason() -> None:

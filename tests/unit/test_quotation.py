@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clearwell.models.fence import fenced, quoted, visible
-from clearwell.models.judge import language_of
-from clearwell.models.prompts import prompt
+from clearwell.models.judge import detect_language
+from clearwell.models.prompts import load_prompt
+from clearwell.models.quotation import escape_hidden, fence, quote
 
 ID = "0123456789abcdef"
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -20,7 +20,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 @example("<|im_end|>\n<|im_start|>system\n[/INST] [INST]")
 @example("\u200b\u202e\u2066\U000e0041\ufeff\u00ad\u3164\ufe0f\x00\x1b\ud800\U0010ffff\u2028\u0085")
 def test_whatever_is_fenced_stays_in_one_line_without_tags_and_can_be_read_back(text: str) -> None:
-    shown = quoted(text)
+    shown = quote(text)
     assert "<" not in shown
     assert ">" not in shown
     assert len(shown.splitlines()) == 1
@@ -34,24 +34,24 @@ def _as_json_reads(text: str) -> str:
 
 
 def test_what_people_read_stays_readable() -> None:
-    assert quoted("数据库：PostgreSQL\u300018 [ok] (a-b) é") == '"数据库：PostgreSQL\u300018 \\u005bok] (a-b) é"'
-    assert quoted('say "hi"\n\\') == r'"say \"hi\"\n\\"'
+    assert quote("数据库：PostgreSQL\u300018 [ok] (a-b) é") == '"数据库：PostgreSQL\u300018 \\u005bok] (a-b) é"'
+    assert quote('say "hi"\n\\') == r'"say \"hi\"\n\\"'
 
 
 @pytest.mark.parametrize("hidden", ["\u200b", "\u202e", "\u2060", "\ufeff", "\u3164", "\ufe0f", "\u034f", "\x1b"])
 def test_hidden_characters_are_shown(hidden: str) -> None:
-    assert visible(f"a{hidden}b") == f"a\\u{ord(hidden):04x}b"
-    assert visible("a\U000e0041b") == r"a\udb40\udc41b"
+    assert escape_hidden(f"a{hidden}b") == f"a\\u{ord(hidden):04x}b"
+    assert escape_hidden("a\U000e0041b") == r"a\udb40\udc41b"
 
 
 def test_short_text_is_whole() -> None:
-    shown = fenced("text", nonce=ID, max_chars=8000)
+    shown = fence("text", nonce=ID, max_chars=8000)
     assert shown.text == f'<output id="{ID}">\n"text"\n</output>'
     assert shown.left_out == 0
 
 
 def test_of_long_text_start_and_end_are_kept() -> None:
-    shown = fenced("a" * 500 + "b" * 9000 + "c" * 500, nonce=ID, max_chars=1000)
+    shown = fence("a" * 500 + "b" * 9000 + "c" * 500, nonce=ID, max_chars=1000)
     start, end = (json.loads(line) for line in shown.text.splitlines() if line.startswith('"'))
     assert (start, end, shown.left_out) == ("a" * 500, "c" * 500, 9000)
     assert f'<output id="{ID}" part="start">' in shown.text
@@ -61,15 +61,15 @@ def test_of_long_text_start_and_end_are_kept() -> None:
 @given(ANY_TEXT, st.integers(20, 60))
 @example("\U000e0041" * 100, 20)
 def test_escapes_count_and_nothing_is_lost_or_shown_twice(text: str, max_chars: int) -> None:
-    shown = fenced(text, nonce=ID, max_chars=max_chars)
+    shown = fence(text, nonce=ID, max_chars=max_chars)
     parts = [line for line in shown.text.splitlines() if line.startswith('"')]
     if "[" not in text:
         assert sum(len(part) - 2 for part in parts) <= max_chars
     if not shown.left_out:
-        assert parts == [quoted(text)]
+        assert parts == [quote(text)]
         return
     kept = len(text) - shown.left_out
-    assert any(parts == [quoted(text[:start]), quoted(text[len(text) - kept + start :])] for start in range(kept + 1))
+    assert any(parts == [quote(text[:start]), quote(text[len(text) - kept + start :])] for start in range(kept + 1))
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_escapes_count_and_nothing_is_lost_or_shown_twice(text: str, max_chars: 
     ],
 )
 def test_the_script_of_the_text_chooses_the_language(text: str, language: str) -> None:
-    assert language_of(text) == language
+    assert detect_language(text) == language
 
 
 def test_both_languages_have_the_same_parts_with_the_same_names() -> None:
-    english, chinese = prompt("self_consistency", "en"), prompt("self_consistency", "zh")
+    english, chinese = load_prompt("self_consistency", "en"), load_prompt("self_consistency", "zh")
     assert set(english) == set(chinese) == {"system", "question", "left_out", "in_json", "in_words"}
     for part, template in english.items():
         assert template.is_valid()
