@@ -37,7 +37,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from clearwell.flow.retrieval.bm25 import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 from clearwell.records import Curve
@@ -137,7 +137,7 @@ def shares_of(records: Sequence[Record]) -> Cosines:
         for kind in ("question", "keywords"):
             weights = {
                 place: weight * _rarity(sum(place in terms for terms in standing), len(records))
-                for place, weight in asked(record[kind]).weights.items()
+                for place, weight in analyse_query(record[kind]).weights.items()
             }
             for other, lexemes in zip(records, stored, strict=True):
                 name = "answer" if other is record else "off topic"

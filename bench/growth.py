@@ -15,7 +15,7 @@ from bench.ground import FixedEmbedder, alike_vectors, analyze, bare_connection,
 from bench.plot import svg
 from bench.scale import BATCH, _lexicon_of_words, _memories
 from clearwell.app import Clearwell, open_postgres
-from clearwell.flow.retrieval.bm25 import asked
+from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
 from clearwell.stores.postgres import PostgresLongTerm
@@ -56,7 +56,7 @@ def questions(group: str, count: int, lexicon: list[str], *, words: bool = True)
                 embedding=vector,
                 model=FixedEmbedder.model,
                 limit=TOP,
-                asked=asked(text) if words else None,
+                terms=analyse_query(text) if words else None,
             )
         )
     return made

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from clearwell.app import Clearwell, open_clearwell
-from clearwell.flow.retrieval.retriever import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Fusion
 from clearwell.records import NewMemory, Principal, Vector

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 from bench.blocks import Step, interleaved, table
 from bench.ground import FixedEmbedder, analyze, bare_connection, ground, memory, promote, vectors
 from clearwell.app import Clearwell
-from clearwell.flow.retrieval.bm25 import asked
+from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.ports import SearchQuery
 from clearwell.records import Memory, Promotion
 from clearwell.stores.postgres.queries import query
@@ -41,7 +41,9 @@ async def _measured(clearwell: Clearwell, bare: Any, size: int, lexicon: list[st
     group, store = f"g{size}", clearwell.stores.longterm
     vector = vectors(1, seed=7)[0]
     text = "What did Ann " + " ".join(lexicon[number] for number in (3, 40, 300, 700, 2000)) + "?"
-    wanted = SearchQuery(group_id=group, embedding=vector, model=FixedEmbedder.model, limit=10, asked=asked(text))
+    wanted = SearchQuery(
+        group_id=group, embedding=vector, model=FixedEmbedder.model, limit=10, terms=analyse_query(text)
+    )
     params = {"group_id": group, "embedding": HalfVector(vector), "model": FixedEmbedder.model, "agent_id": None}
     plain = query("search").replace("FROM memories", "FROM plain")
 

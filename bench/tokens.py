@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from clearwell.flow.context.tokens import EstimatedTokens
+from clearwell.flow.context.tokens import TokenEstimator
 from clearwell.messages import catalogue
 
 ROOT: Final = Path(__file__).parents[1]
@@ -61,7 +61,7 @@ async def measure() -> list[str]:
 
 
 def report(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    estimate = EstimatedTokens()
+    estimate = TokenEstimator()
     lines = [
         "# The estimate of tokens",
         "",

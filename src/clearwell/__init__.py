@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound, Unavailable
     from clearwell.flow.context.builder import ContextBuilder, ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
-    from clearwell.flow.context.tokens import CountedBy
+    from clearwell.flow.context.tokens import FunctionTokenCounter
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.records import (
         Action,
@@ -48,8 +48,8 @@ __all__ = [
     "ContextBuilder",
     "ContextItem",
     "ContextRequest",
-    "CountedBy",
     "DecisionRequest",
+    "FunctionTokenCounter",
     "GroupChange",
     "InsightState",
     "InvalidInput",
@@ -89,7 +89,7 @@ _NAMES_BY_MODULE = {
         "MemoryRetrievalNode",
         "NodeOptions",
     ),
-    "clearwell.flow.context.tokens": ("CountedBy",),
+    "clearwell.flow.context.tokens": ("FunctionTokenCounter",),
     "clearwell.flow.retrieval.options": ("RetrieveOptions",),
     "clearwell.records": (
         "Action",

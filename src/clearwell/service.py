@@ -3,7 +3,7 @@
 Every method takes ``by``, the caller. What a caller may not do is refused here, whatever way in was used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -29,7 +29,8 @@ from clearwell.flow.ingress.redaction import told
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
-from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
+from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.messages import Language
@@ -58,7 +59,6 @@ from clearwell.records import (
     Metadata,
     NewCapture,
     NewMemory,
-    NodeRun,
     Principal,
     PromotionResult,
     QuarantineRow,
@@ -358,14 +358,8 @@ class MemoryManager:
         require_in_group(by, group_id, Right.READ)
         options = options or NodeOptions()
         options = replace(options, agent_id=resolve_agent(by, limits.require_id(options.agent_id, "agent_id")))
-        self._history.asked(options)
-
-        async def run(state: Mapping[str, object]) -> NodeRun:
-            return await self._history.run(
-                state, group_id=group_id, options=options, language=language, on_event=on_event
-            )
-
-        return MemoryRetrievalNode(run)
+        self._history.make_options(options)
+        return MemoryRetrievalNode(self._history, group_id, options, language=language, on_event=on_event)
 
     # what groups and agents are told
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from clearwell.flow.retrieval.bm25 import asked
+from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.ports import SearchQuery
 from tests.contract.ports import Stores, promotion, unit
 
@@ -109,7 +109,7 @@ async def test_what_is_typed_exactly_is_found_first(stores: Stores) -> None:
     await stores.promote("g", rows)
     missed = []
     for name, typed in TYPED:
-        wanted = SearchQuery(group_id="g", embedding=unit(0), model="m", limit=2, asked=asked(typed))
+        wanted = SearchQuery(group_id="g", embedding=unit(0), model="m", limit=2, terms=analyse_query(typed))
         best, second = await stores.search.search(wanted)
         if names[best.memory.id.int - 1001] != name or best.words <= second.words:
             missed.append((typed, names[best.memory.id.int - 1001], best.words))

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from clearwell.flow.retrieval.bm25 import asked
+from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.metadata_filters import read_filters
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import Memory, Promotion, Scope, Where
@@ -60,8 +60,8 @@ def memory(number: int, **changes: Any) -> tuple[Promotion, list[Memory]]:
 
 
 def query(where: Where, *, words: str | None = "memory", limit: int = 10) -> SearchQuery:
-    by_words = None if words is None else asked(words)
-    return SearchQuery(group_id="g", embedding=unit(0), model="m", limit=limit, asked=by_words, where=where)
+    by_words = None if words is None else analyse_query(words)
+    return SearchQuery(group_id="g", embedding=unit(0), model="m", limit=limit, terms=by_words, where=where)
 
 
 async def found(stores: Stores, wanted: SearchQuery) -> set[int]:
@@ -132,7 +132,7 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
     assert all(one.similarity is None and one.words > 0 for one in best)
     assert best[0].parts is not None
     assert best[0].parts.dense == 0
-    assert await found(stores, replace(wanted, asked=asked("the of"))) == set()
+    assert await found(stores, replace(wanted, terms=analyse_query("the of"))) == set()
 
 
 async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from clearwell.flow.retrieval.bm25 import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import Memory, Promotion
 from clearwell.testing import MemoryLongTerm
@@ -35,7 +35,13 @@ def said(number: int, agent_id: str | None = None) -> tuple[Promotion, list[Memo
 
 def query(text: str, *, fusion: Fusion = USUAL, axis: int = 0, agent_id: str | None = None) -> SearchQuery:
     return SearchQuery(
-        group_id="g", embedding=unit(axis), model="m", limit=10, agent_id=agent_id, asked=asked(text), fusion=fusion
+        group_id="g",
+        embedding=unit(axis),
+        model="m",
+        limit=10,
+        agent_id=agent_id,
+        terms=analyse_query(text),
+        fusion=fusion,
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from clearwell.app import Clearwell
 from clearwell.errors import InvalidInput, NotAllowed, NotFound, WorkingMemoryUnavailable
-from clearwell.flow.retrieval.retriever import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import QuarantineFilter
 from clearwell.records import Admission, CaptureReceipt, Outcome, Verdict

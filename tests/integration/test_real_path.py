@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from clearwell.app import Clearwell
 from clearwell.embedded import EmbeddedValkey
 from clearwell.errors import DatabaseUnavailable, ModelMismatch, SchemaError
-from clearwell.flow.retrieval.retriever import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Admission, CaptureReceipt, NewMemory, Principal, PromotionResult, Right, Source
 from clearwell.settings import Settings

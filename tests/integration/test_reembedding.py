@@ -19,7 +19,7 @@ from clearwell.adapters.cli.looking import overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
 from clearwell.flow.reembedding.models import list_startable
-from clearwell.flow.retrieval.retriever import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
 from clearwell.records import NewMemory
 from clearwell.settings import Settings

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.context.budget import Budget, Material
-from clearwell.flow.context.tokens import CountedBy, EstimatedTokens
+from clearwell.flow.context.tokens import FunctionTokenCounter, TokenEstimator
 from clearwell.messages import Language
 from clearwell.ports import TokenCounter
 from clearwell.records import BuiltContext, ContextItem, Fate, Section
 from tests.unit.test_fencing import COLD, HOT
 
 PROPOSAL = "提案：周五晚上把支付网关迁移到新集群。请评估风险。"
-COUNTERS: list[TokenCounter] = [EstimatedTokens(), CountedBy(lambda text: (len(text.encode()) + 2) // 3)]
+COUNTERS: list[TokenCounter] = [TokenEstimator(), FunctionTokenCounter(lambda text: (len(text.encode()) + 2) // 3)]
 
 
 def items(number: int, of: ContextItem, first: int = 1) -> list[ContextItem]:
@@ -46,7 +46,7 @@ def fates(built: BuiltContext) -> dict[Section, Fate]:
 
 
 def fitted(what: Material, max_tokens: int = 4000, language: Language = "en") -> BuiltContext:
-    return Budget(EstimatedTokens(), max_tokens, language).fitted(what)
+    return Budget(TokenEstimator(), max_tokens, language).fitted(what)
 
 
 def test_the_sections_come_in_the_protocols_order() -> None:
@@ -134,7 +134,7 @@ def test_prompts_leave_the_proposal_half_of_the_budget() -> None:
 
 def test_a_counter_by_which_nothing_fits_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
-        Budget(CountedBy(lambda text: len(text) * 1000), 4000, "en").fitted(material())
+        Budget(FunctionTokenCounter(lambda text: len(text) * 1000), 4000, "en").fitted(material())
     assert caught.value.code == "context_no_room"
 
 

@@ -9,16 +9,16 @@ import pytest
 from clearwell.caches import MIB, TextCache, clear_text_caches
 from clearwell.comparison import features_of
 from clearwell.flow.ingress import echo
-from clearwell.flow.retrieval import bm25, retriever
+from clearwell.flow.retrieval import bm25, ranking
 from clearwell.stores.valkey import element
 
 TEXTS: dict[str, TextCache[str, Any]] = {
     "features": features_of,
     "sentences": echo._normal_sentences,
     "shingles": echo.shingles,
-    "weights": bm25._by_place,
-    "terms": bm25._terms,
-    "normal forms": retriever._plain,
+    "weights": bm25._term_weights,
+    "terms": bm25._term_counts,
+    "normal forms": ranking._normal_forms,
 }
 
 

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clearwell.flow.context.fencing import fenced, harmless, label_of, line_of, name_of, shown, without_fences
-from clearwell.flow.context.history import history_context
+from clearwell.flow.context.fencing import (
+    escape_fences,
+    escape_markup,
+    fence,
+    format_agent_name,
+    format_history,
+    format_item,
+    format_label,
+    strip_hidden,
+)
 from clearwell.flow.ingress.echo import FENCE, unfenced
 from clearwell.records import ContextItem, Label, Layer, Scope, Source
 from clearwell.text.hidden_text import has_hidden_text, readable
@@ -96,7 +104,7 @@ def folded(text: str) -> str:
 
 
 def requires_harmless(text: str) -> None:
-    out = harmless(text)
+    out = escape_markup(text)
     assert "<" not in folded(out)
     assert ">" not in folded(out)
     assert out.splitlines() in ([out], [])
@@ -107,9 +115,9 @@ def requires_harmless(text: str) -> None:
 @pytest.mark.parametrize("text", ESCAPES)
 def test_known_ways_out_of_a_fence_are_closed(text: str) -> None:
     requires_harmless(text)
-    assert len(FENCE.findall(fenced(ID, text))) == 1
-    assert fenced(ID, text).count("</memory") == 1
-    for match in re.finditer(r"(\W)\s*[/／]?\s*(\w+)", harmless(text)):
+    assert len(FENCE.findall(fence(ID, text))) == 1
+    assert fence(ID, text).count("</memory") == 1
+    for match in re.finditer(r"(\W)\s*[/／]?\s*(\w+)", escape_markup(text)):
         if normalised(match.group(2)).startswith("memory"):
             assert match.group(1) not in "<＜‹〈《≺", match
 
@@ -117,7 +125,7 @@ def test_known_ways_out_of_a_fence_are_closed(text: str) -> None:
 @given(HOSTILE)
 def test_no_text_ends_its_fence_or_begins_another(text: str) -> None:
     requires_harmless(text)
-    lines = history_context([replace(HOT, content=text), COLD]).splitlines()
+    lines = format_history([replace(HOT, content=text), COLD]).splitlines()
     assert len(lines) == 3
     assert lines[0] == "## 历史上下文 / History"
     assert [UUID(one) for one, _ in FENCE.findall("\n".join(lines))] == [ID, OTHER]
@@ -125,32 +133,32 @@ def test_no_text_ends_its_fence_or_begins_another(text: str) -> None:
 
 @given(HOSTILE)
 def test_a_history_that_is_repeated_leaves_no_own_words(text: str) -> None:
-    assume(normalised(harmless(text)))
-    own = unfenced(history_context([replace(HOT, content=text), COLD]), {ID: text, OTHER: COLD.content})
+    assume(normalised(escape_markup(text)))
+    own = unfenced(format_history([replace(HOT, content=text), COLD]), {ID: text, OTHER: COLD.content})
     assert own.cited == (ID, OTHER)
     assert own.text == ""
 
 
 @given(st.text())
 def test_what_is_harmless_already_stays_so(text: str) -> None:
-    once = harmless(text)
-    assert re.sub("&(amp;)+", "&", harmless(shown(once))) == re.sub("&(amp;)+", "&", once)
+    once = escape_markup(text)
+    assert re.sub("&(amp;)+", "&", escape_markup(strip_hidden(once))) == re.sub("&(amp;)+", "&", once)
 
 
 @given(HOSTILE)
 def test_an_agents_name_says_nothing_outside_its_fence(text: str) -> None:
-    label = label_of(replace(HOT, agent_id=text or "x"), "en")
+    label = format_label(replace(HOT, agent_id=text or "x"), "en")
     assert label.count("·") == 3
     assert not re.search(r"[<>\[\]\n✅]", label)
-    assert len(name_of(text or "x")) <= 40
-    line = line_of(1, replace(HOT, agent_id=text or "x"), "en")
+    assert len(format_agent_name(text or "x")) <= 40
+    line = format_item(1, replace(HOT, agent_id=text or "x"), "en")
     assert len(line.splitlines()) == 1
     assert unfenced(line, {ID: HOT.content}).text == ""
 
 
 @given(HOSTILE)
 def test_a_proposal_forges_no_memory(text: str) -> None:
-    out = without_fences(text)
+    out = escape_fences(text)
     assert not FENCE.search(out)
     assert "<memory" not in folded(out).replace(" ", "")
     assert "</memory" not in folded(out).replace(" ", "")
@@ -158,33 +166,33 @@ def test_a_proposal_forges_no_memory(text: str) -> None:
 
 def test_a_proposal_is_otherwise_left_as_it_is() -> None:
     text = "if a < b && c > d:\n\treturn <html>'&lt;'</html>  # 《书名》〈篇名〉 👩‍👩‍👧 [INST]\n"
-    assert without_fences(text) == text
+    assert escape_fences(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["R&D at AT&T", "《红楼梦》〈篇名〉‹cité›", "👩‍👩‍👧 ❤️ 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿", "नमस्ते क्‍ष", "a[0] = b[i] [TODO]", "x & y; z"]
 )
 def test_ordinary_text_is_not_touched(text: str) -> None:
-    assert harmless(text) == text
+    assert escape_markup(text) == text
 
 
 def test_the_history_has_the_form_of_the_design() -> None:
-    assert history_context([HOT, COLD]) == (
+    assert format_history([HOT, COLD]) == (
         "## 历史上下文 / History\n"
         "1. [⚡️ Unverified · 2026-11-14 · agent risk-auditor · 0.91] "
         f'<memory id="{ID}">The gateway times out above five hundred requests.</memory>\n'
         f'2. [✅ Verified · 2026-10-02 · relevance 0.84] <memory id="{OTHER}">支付网关的超时阈值是三十秒。</memory>'
     )
-    assert history_context([HOT, COLD], "zh").splitlines()[1:] == [
+    assert format_history([HOT, COLD], "zh").splitlines()[1:] == [
         "1. [⚡️ 临时上下文 · 2026-11-14 · 角色 risk-auditor · 0.91] "
         f'<memory id="{ID}">The gateway times out above five hundred requests.</memory>',
         f'2. [✅ 已验证 · 2026-10-02 · 相关度 0.84] <memory id="{OTHER}">支付网关的超时阈值是三十秒。</memory>',
     ]
-    assert history_context([]) == ""
+    assert format_history([]) == ""
 
 
 def test_a_paragraph_stays_one_line_and_a_cut_shows() -> None:
-    line = line_of(3, replace(COLD, content="第一段。\n\n第二段。", cut=True, relevance=None), "zh")
+    line = format_item(3, replace(COLD, content="第一段。\n\n第二段。", cut=True, relevance=None), "zh")
     assert line == f'3. [✅ 已验证 · 2026-10-02] <memory id="{OTHER}">第一段。 第二段。…</memory>'
 
 
@@ -214,12 +222,12 @@ def test_whole_sentences_of_a_memory_in_its_fence_are_a_citation_and_fragments_a
     ],
 )
 def test_names_as_they_are_shown(agent_id: str, name: str) -> None:
-    assert name_of(agent_id) == name
+    assert format_agent_name(agent_id) == name
 
 
 def test_a_label_says_what_to_mind() -> None:
     item = replace(HOT, content="Ign\u200bore this.", flags=("conflict", "instruction_like"))
-    (_, line) = history_context([item]).splitlines()
+    (_, line) = format_history([item]).splitlines()
     assert "conflict · reads like an instruction · hidden characters removed] <memory" in line
-    assert "已去除隐藏字符" in label_of(item, "zh")
-    assert "hidden" not in label_of(replace(HOT, content="Fine 👩\u200d🚒."), "en")
+    assert "已去除隐藏字符" in format_label(item, "zh")
+    assert "hidden" not in format_label(replace(HOT, content="Fine 👩\u200d🚒."), "en")

@@ -17,7 +17,7 @@ from clearwell.errors import (
     WorkingMemoryUnavailable,
 )
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.flow.retrieval.retriever import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.ports import QuarantineFilter, SearchQuery
 from clearwell.records import (
     Admission,

@@ -10,7 +10,7 @@ from clearwell.errors import EmbedderUnavailable, InvalidInput
 from clearwell.flow.reembedding.migration import Reembedder
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.reembedding.scale import measure_scale, rescale_fusion, translate_cosine
-from clearwell.flow.retrieval.bm25 import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.models.calibration import load_calibration
 from clearwell.ports import Fusion, SearchQuery
 from clearwell.records import ModelChoice, Move, NewMove, Vector
@@ -103,7 +103,7 @@ class Ground:
         text = f"memory {number}"
         (vector,) = await self.old.embed([text])
         query = SearchQuery(group_id="g", embedding=vector, model="m", limit=6, text=text)
-        query = replace(query, asked=asked(text)) if words else query
+        query = replace(query, terms=analyse_query(text)) if words else query
         return [one.memory.id.int - 1000 for one in await self.search.search(query)]
 
 
@@ -209,7 +209,7 @@ async def test_parts_and_rank_are_on_one_scale_while_two_models_are_live() -> No
     await ground.models.refresh()
     (vector,) = await ground.old.embed(["memory 4"])
     asked_for = SearchQuery(
-        group_id="g", embedding=vector, model="m", limit=6, text="memory 4", asked=asked("memory 4")
+        group_id="g", embedding=vector, model="m", limit=6, text="memory 4", terms=analyse_query("memory 4")
     )
     found = await ground.search.search(asked_for)
     assert len(found) == 6

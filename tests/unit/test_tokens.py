@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearwell.flow.context.tokens import CountedBy, EstimatedTokens
+from clearwell.flow.context.tokens import FunctionTokenCounter, TokenEstimator
 
 KEPT = Path(__file__).parents[1] / "data" / "tokens.jsonl"
 ROWS = [json.loads(line) for line in KEPT.read_text(encoding="utf-8").splitlines()]
-COUNTER = EstimatedTokens()
+COUNTER = TokenEstimator()
 MODERN = ("o200k", "qwen", "deepseek")
 
 
@@ -45,4 +45,4 @@ def test_a_longer_text_never_costs_less(first: str, second: str) -> None:
 
 
 def test_a_caller_may_count_by_itself() -> None:
-    assert CountedBy(len).count("abc") == 3
+    assert FunctionTokenCounter(len).count("abc") == 3

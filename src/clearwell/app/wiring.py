@@ -14,7 +14,7 @@ from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.recorder import CaptureRecorder
 from clearwell.flow.context.builder import ContextBuilder
 from clearwell.flow.context.retrieval_node import HistoryRetriever
-from clearwell.flow.context.tokens import EstimatedTokens
+from clearwell.flow.context.tokens import TokenEstimator
 from clearwell.flow.counters import Counters
 from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
 from clearwell.flow.groups import GroupProfiles
@@ -191,7 +191,7 @@ def build(
         texts=texts,
         retriever=retriever,
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
-        contexts=ContextBuilder(stores.groups, retriever, EstimatedTokens(), settings),
+        contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
         history=history,
         settings=settings,
     )

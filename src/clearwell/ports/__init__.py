@@ -21,7 +21,7 @@ from clearwell.ports.digest import (
     Schedule,
 )
 from clearwell.ports.groups import GroupStore
-from clearwell.ports.longterm import Asked, Fusion, Lexicon, LongTermSearch, SearchQuery
+from clearwell.ports.longterm import Fusion, Lexicon, LongTermSearch, QueryTerms, SearchQuery
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
 from clearwell.ports.program import Clock, Ids
@@ -56,7 +56,6 @@ __all__ = [
     "AdmissionBatch",
     "AdmissionStore",
     "AnswerForm",
-    "Asked",
     "AuditStore",
     "BackOff",
     "CandidateFilter",
@@ -91,6 +90,7 @@ __all__ = [
     "PromotionKey",
     "QuarantineFilter",
     "QuarantineStore",
+    "QueryTerms",
     "RecallReader",
     "RecallStore",
     "RecordedDecision",

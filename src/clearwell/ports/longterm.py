@@ -22,13 +22,13 @@ class Lexicon(Protocol):
         ...
 
     def name(self, name: str) -> str:
-        """A name as it is looked for in ``Asked.spoken``; empty where it cannot be."""
+        """A name in the form in which ``QueryTerms.spoken`` is searched for it; empty if it has no words."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The words of a query: how much each term counts, and the text in which names are looked for."""
+class QueryTerms:
+    """The words of a query: the weight of each term, and the text in which names are searched."""
 
     weights: Mapping[int, float]
     spoken: str
@@ -36,11 +36,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How much each part counts in the order of results. 0 switches a part off.
+    """The weight of each part in the order of results. 0 switches a part off.
 
-    The words count as a share of the best that the query's words could reach, so that words which say little leave
-    the order to the vectors. The best ``pool`` chunks are then lifted by the best beside them, by a question just
-    before them, and by the best in their session.
+    Words count as a share of the highest score that the query's words can reach, so that common words leave the order
+    to the vectors. The best ``pool`` chunks then gain by the best chunk next to them (``beside``), by a question just
+    before them (``answer``), and by the best chunk in their session.
     """
 
     dense: float = 1 / 3
@@ -67,7 +67,7 @@ class SearchQuery:
     model: str
     limit: int
     agent_id: str | None = None
-    asked: Asked | None = None
+    terms: QueryTerms | None = None
     fusion: Fusion = Fusion()
     where: Where = EVERYTHING
     text: str | None = None

@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.errors import ModelsMoved
-from clearwell.flow.retrieval.metadata_filters import meets
+from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.ports import Lexicon, SearchQuery
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.ranking import Ranking
@@ -48,10 +48,10 @@ class MemoryLongTerm:
             and (chunk.valid_to is None if as_of is None else self._was_verified(chunk, as_of))
             and _is_meant(chunk, query.where)
         ]
-        if query.asked is not None:
+        if query.terms is not None:
             counted = [chunk for chunk in self._chunks if _is_counted(chunk, query)]
             ranking = Ranking(self._lexicon, self._group(query.group_id), counted)
-            found = ranking.ranked(found, query.asked, query.fusion)
+            found = ranking.ranked(found, query.terms, query.fusion)
         found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}
         for one in found:
@@ -142,7 +142,7 @@ def _is_meant(chunk: Memory, where: Where) -> bool:
         and (where.until is None or said < where.until)
         and where.session_id in (None, chunk.session_id)
         and where.scope in (None, chunk.scope)
-        and meets(chunk.metadata, where.conditions)
+        and matches_all(chunk.metadata, where.conditions)
     )
 
 

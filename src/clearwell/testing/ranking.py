@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TypeAlias
 from uuid import UUID
 
-from clearwell.flow.retrieval.bm25 import asks
-from clearwell.ports import Asked, Fusion, Lexicon
+from clearwell.flow.retrieval.bm25 import is_question
+from clearwell.ports import Fusion, Lexicon, QueryTerms
 from clearwell.records import Found, Memory, Parts
 
 NEIGHBOURS = 2
@@ -26,13 +26,13 @@ class Ranking:
                 lines.setdefault((chunk.session_id, chunk.agent_id), []).append(chunk)
         self._at = {_place(one): (line, at) for line in lines.values() for at, one in enumerate(line)}
 
-    def ranked(self, found: Sequence[Found], asked: Asked, fusion: Fusion) -> list[Found]:
+    def ranked(self, found: Sequence[Found], asked: QueryTerms, fusion: Fusion) -> list[Found]:
         words, named = self._words(asked), self._named(asked)
-        shares = {_place(one.memory): self._share(one.memory, words) for one in found}
+        compute_shares = {_place(one.memory): self._share(one.memory, words) for one in found}
         own = {
             _place(one.memory): Parts(
                 dense=fusion.dense * (one.similarity or 0.0),
-                lexical=fusion.lexical * shares[_place(one.memory)],
+                lexical=fusion.lexical * compute_shares[_place(one.memory)],
                 author=fusion.author if named is not None and one.memory.author == named else 0.0,
                 beside=0.0,
                 answer=0.0,
@@ -45,10 +45,11 @@ class Ranking:
         places = [(one, _place(one.memory)) for one in found if _place(one.memory) in pool]
         lifted = {place: self._lifted(own[place], place, pool, fusion) for _, place in places}
         return [
-            replace(one, words=shares[place], rank=_sum(lifted[place]), parts=lifted[place]) for one, place in places
+            replace(one, words=compute_shares[place], rank=_sum(lifted[place]), parts=lifted[place])
+            for one, place in places
         ]
 
-    def _words(self, asked: Asked) -> dict[int, float]:
+    def _words(self, asked: QueryTerms) -> dict[int, float]:
         """Each term's weight by its rarity, as a share of the best a chunk can reach."""
         standing = [self._lexicon.dimensions(chunk.content) for chunk in self._counted]
         weights = {}
@@ -58,7 +59,7 @@ class Ranking:
         best = 2 * sum(weights.values())
         return {place: weight / best for place, weight in weights.items()} if best else {}
 
-    def _named(self, asked: Asked) -> str | None:
+    def _named(self, asked: QueryTerms) -> str | None:
         """The one speaker whom the query names."""
         authors = {chunk.author for chunk in self._counted if chunk.author}
         named = [one for one in authors if (name := self._lexicon.name(one)) and name in asked.spoken]
@@ -80,7 +81,7 @@ class Ranking:
         beside = max((pool.get(_place(one), 0.0) for one in self._near(place, 1)), default=0.0)
         line, at = self._at[place]
         session = max(pool.get(_place(one), 0.0) for one in line)
-        asked = pool.get(_place(line[at - 1]), 0.0) if at > 0 and asks(line[at - 1].content) else 0.0
+        asked = pool.get(_place(line[at - 1]), 0.0) if at > 0 and is_question(line[at - 1].content) else 0.0
         return replace(
             own,
             beside=fusion.beside * max(beside, 0.0),

@@ -7,7 +7,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from clearwell.flow.retrieval.bm25 import Bm25, asked
+from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.ports import SearchQuery
 from clearwell.records import IndexChanges, Memory, Promotion, Vector
 from clearwell.stores.postgres import (
@@ -90,8 +90,8 @@ async def fill(database: Database, group_id: str, count: int, *, first: int = 0)
 
 
 def wanted(group_id: str, vector: Vector, text: str | None = None) -> SearchQuery:
-    words = None if text is None else asked(text)
-    return SearchQuery(group_id=group_id, embedding=vector, model="m", limit=10, asked=words)
+    words = None if text is None else analyse_query(text)
+    return SearchQuery(group_id=group_id, embedding=vector, model="m", limit=10, terms=words)
 
 
 def names(url: str) -> list[str]:

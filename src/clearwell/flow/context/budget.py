@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.context.fencing import line_of
+from clearwell.flow.context.fencing import format_item
 from clearwell.messages import Language, say
 from clearwell.ports import TokenCounter
 from clearwell.records import (
@@ -162,7 +162,7 @@ class Budget:
         return self._as_line(number, shorter, Fate.CUT) if _is_a_quotation(shorter.content) else None
 
     def _as_line(self, number: int, item: ContextItem, fate: Fate) -> _Line:
-        text = line_of(number, item, self._language)
+        text = format_item(number, item, self._language)
         return _Line(item=item, text=text, tokens=self._cost(text + "\n"), fate=fate)
 
     # the whole

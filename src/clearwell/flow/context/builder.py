@@ -14,8 +14,9 @@ import structlog
 
 from clearwell.errors import InvalidInput, Unavailable
 from clearwell.flow.context.budget import LEAST_TOKENS, Budget, Material
-from clearwell.flow.context.fencing import without_fences
-from clearwell.flow.retrieval.retriever import RetrieveOptions, Retriever
+from clearwell.flow.context.fencing import escape_fences
+from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.offload import offload
 from clearwell.ports import GroupStore, TokenCounter
@@ -58,7 +59,7 @@ class ContextBuilder:
         options = request.options.for_agent(agent_id)
         (prompts, prompts_down), of_group, own = await asyncio.gather(
             self._prompts(group_id, agent_id),
-            self._retriever.look(query, group_id, options.for_agent(None)),
+            self._retriever.retrieve(query, group_id, options.for_agent(None), record=False),
             self._own(query, group_id, options),
         )
         group_items = of_group.items
@@ -68,7 +69,7 @@ class ContextBuilder:
             said={
                 Section.GROUP_PROMPT: prompts.system_prompt.strip(),
                 Section.PERSONA: prompts.persona.strip(),
-                Section.PROPOSAL: await offload(len(request.proposal), without_fences, request.proposal),
+                Section.PROPOSAL: await offload(len(request.proposal), escape_fences, request.proposal),
             },
             items={Section.GROUP_MEMORY: group_items, Section.AGENT_MEMORY: own_items},
         )
@@ -92,7 +93,7 @@ class ContextBuilder:
             return Retrieval(items=())
         limit = self._settings.agent_memory_limit
         wanted = replace(options, scope=Scope.AGENT, sources=(Source.COLD,), cold_limit=limit, max_results=limit)
-        return await self._retriever.look(query, group_id, wanted)
+        return await self._retriever.retrieve(query, group_id, wanted, record=False)
 
     async def _prompts(self, group_id: str, agent_id: str | None) -> tuple[Prompts, Sequence[str]]:
         """The prompts. Where they cannot be had the context is built without them, and says so."""

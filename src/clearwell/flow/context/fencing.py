@@ -1,10 +1,12 @@
-"""Memories as they are put into a prompt: data between tags, one line each, with the label before them.
+"""Fencing: memories in a prompt are data between tags, one line each, with their label before them.
 
-What stands in a memory can neither end its fence nor begin another, hides nothing, and speaks from no other line.
+The content of a memory can neither end its fence nor begin another one, and contains no hidden characters and no line
+breaks. ``format_history`` writes a list of memories for the nodes that follow in a workflow.
 """
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -18,7 +20,7 @@ _EMOJI: Final = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _SCRIPTS: Final = "\u0600-\u08ff\u0900-\u0dff"
 _UNSEEN: Final = re.compile(
     "(?P<needed>"
-    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f"  # the flags of countries within countries
+    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f"  # the flags of Scotland, Wales and the like
     f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
     f"|(?<=[{_SCRIPTS}])[\u200c\u200d](?=[{_SCRIPTS}])"
     f"|(?<=[{_EMOJI}0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139])\ufe0f"
@@ -31,7 +33,7 @@ _CONTROL_WORD: Final = re.compile(
     r"|MEMORY)\s*\])",
     re.IGNORECASE,
 )
-"""The beginning of [INST] and its like, which some servers read as an order even inside a message."""
+"""The beginning of [INST] and similar words, which some servers interpret even inside a message."""
 _BRACKETS: Final = str.maketrans(dict.fromkeys("<＜﹤", "&lt;") | dict.fromkeys(">＞﹥", "&gt;"))
 _OPENERS: Final = "<＜﹤‹«〈《⟨⟪❬❮❰⧼⦑⦓˂ᐸᚲ≺⋖≪⪻𐊊"
 _TAG: Final = re.compile(rf"([{_OPENERS}])(?=[\s/\\|!⁄∕╱⟋⧸／＼]{{0,8}}(\w{{1,40}}))")
@@ -39,57 +41,65 @@ _NAME: Final = re.compile(r"[^\w.@:/-]+")
 MEMORY: Final = "memory"
 LONGEST_NAME: Final = 40
 NAMELESS: Final = "_"
+HEADING: Final = "## 历史上下文 / History"
 SHOWN_FLAGS: Final = ("conflict", "near_rejected", "instruction_like")
 
 
-def shown(text: str) -> str:
-    """The text without what a reader does not see, but for what emoji and some scripts need."""
+def strip_hidden(text: str) -> str:
+    """Remove invisible characters, except those that emoji and some scripts need."""
     return _UNSEEN.sub(lambda found: found.group("needed") or "", text)
 
 
-def harmless(text: str) -> str:
-    """One paragraph in which nothing is a tag or a control word, or looks like one of ours."""
-    line = " ".join(shown(text).split())
+def escape_markup(text: str) -> str:
+    """The text in one line, with tags, entities, control words and what looks like our own tag escaped."""
+    line = " ".join(strip_hidden(text).split())
     line = _ENTITY.sub("&amp;", line).translate(_BRACKETS)
-    return _CONTROL_WORD.sub("&#91;", _TAG.sub(partial(_escaped, word=MEMORY), line))
+    return _CONTROL_WORD.sub("&#91;", _TAG.sub(partial(_escape_tag, word=MEMORY), line))
 
 
-def without_fences(text: str) -> str:
-    """The text as it is, but for tags that pretend to be ours, and what a reader does not see."""
-    return _TAG.sub(partial(_escaped, word=MEMORY), shown(text))
+def escape_fences(text: str) -> str:
+    """Escape only what looks like our own tag, and remove invisible characters."""
+    return _TAG.sub(partial(_escape_tag, word=MEMORY), strip_hidden(text))
 
 
-def _escaped(found: re.Match[str], *, word: str) -> str:
+def _escape_tag(found: re.Match[str], *, word: str) -> str:
     return "&lt;" if normalised(found.group(2)).startswith(word) else found.group(1)
 
 
-def fenced(memory_id: UUID, text: str) -> str:
-    return f'<memory id="{memory_id}">{harmless(text)}</memory>'
+def fence(memory_id: UUID, text: str) -> str:
+    """Put a text into the fence of a memory."""
+    return f'<memory id="{memory_id}">{escape_markup(text)}</memory>'
 
 
-def line_of(number: int, item: ContextItem, language: Language) -> str:
-    """An item as DESIGN has it: its number, its label, and its text in the fence."""
+def format_item(number: int, item: ContextItem, language: Language) -> str:
+    """Write an item in one line: its number, its label, and its text in the fence."""
     text = item.content.rstrip() + ("…" if item.cut else "")
-    return f"{number}. [{label_of(item, language)}] {fenced(item.id, text)}"
+    return f"{number}. [{format_label(item, language)}] {fence(item.id, text)}"
 
 
-def label_of(item: ContextItem, language: Language) -> str:
-    """What a reader must know of an item: verified or not, when, by whom, how relevant, and what to mind."""
+def format_label(item: ContextItem, language: Language) -> str:
+    """Write the label of an item: verified or not, when, by whom, how relevant, and its flags."""
     day = item.occurred_at or item.promoted_at or item.created_at
     parts = [say(f"label_{item.label}", language), f"{day:%Y-%m-%d}"]
     if not item.verified and item.agent_id:
-        parts.append(say("history_agent", language, agent=name_of(item.agent_id)))
+        parts.append(say("history_agent", language, agent=format_agent_name(item.agent_id)))
     if item.relevance is not None:
         relevance = f"{item.relevance:.2f}"
         parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
     parts += [say(f"history_{flag}", language) for flag in SHOWN_FLAGS if flag in item.flags]
-    if shown(item.content) != item.content:
+    if strip_hidden(item.content) != item.content:
         parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)
 
 
-def name_of(agent_id: str) -> str:
-    """A name as it may stand outside a fence: agents name themselves, and must not speak by it."""
-    name = _NAME.sub("_", unicodedata.normalize("NFC", shown(agent_id))).strip("_")
-    speaks = flags_of(agent_id, {}) or flags_of(name.replace("_", " "), {})
-    return NAMELESS if speaks or not name else name[:LONGEST_NAME]
+def format_agent_name(agent_id: str) -> str:
+    """Write a name so that it is safe outside a fence: agents choose their names, which could be instructions."""
+    name = _NAME.sub("_", unicodedata.normalize("NFC", strip_hidden(agent_id))).strip("_")
+    is_instruction = flags_of(agent_id, {}) or flags_of(name.replace("_", " "), {})
+    return NAMELESS if is_instruction or not name else name[:LONGEST_NAME]
+
+
+def format_history(items: Sequence[ContextItem], language: Language = "en") -> str:
+    """Write ``history_context`` as Markdown: a heading and one line for each item; empty if there are none."""
+    lines = [format_item(number, item, language) for number, item in enumerate(items, start=1)]
+    return "\n".join([HEADING, *lines]) if lines else ""

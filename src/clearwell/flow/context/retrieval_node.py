@@ -1,7 +1,7 @@
-"""The memory-retrieval node: what earlier meetings left, put before the nodes that follow.
+"""The memory-retrieval node of a workflow: it gives the nodes that follow what earlier sessions left.
 
-It takes a state and returns it with ``history_context`` added. Whatever goes wrong, the workflow goes on: the context
-is then empty, and an event says why. What it returns is memory already and is not captured again.
+The node takes a state and returns it with ``history_context`` added. An error never breaks the workflow: the context
+is then empty, and an event says why. What the node returns is memory already and is not captured again.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ import structlog
 
 from clearwell.errors import ClearwellError, InvalidInput
 from clearwell.flow import limits
-from clearwell.flow.context.history import history_context
-from clearwell.flow.retrieval.options import RetrieveOptions, wanted
+from clearwell.flow.context.fencing import format_history
+from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock
@@ -25,9 +25,9 @@ from clearwell.settings import Settings
 log = structlog.get_logger(__name__)
 
 QUERY_FIELDS: Final = ("topic", "content", "document")
-CONCLUDING: Final = ("chair", "verdict")
+CONCLUDING_TYPES: Final = ("chair", "verdict")
 """The types of nodes that reach conclusions."""
-LONGEST_QUERY: Final = 2_000
+MAX_QUERY_CHARS: Final = 2_000
 HISTORY: Final = "history_context"
 
 OnEvent = Callable[[NodeEvent], Awaitable[None] | None]
@@ -35,10 +35,10 @@ OnEvent = Callable[[NodeEvent], Awaitable[None] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOptions:
-    """The node's properties. None: as the settings say.
+    """The node's properties. None means the value of the settings.
 
-    ``include_verdicts`` also fetches the conclusions that chair and verdict nodes reached in earlier meetings, whatever
-    else is found; without it they are left out.
+    ``include_verdicts`` also retrieves the conclusions that chair and verdict nodes reached in earlier sessions,
+    whatever else is found; without it they are left out.
     """
 
     max_results: int | None = None
@@ -49,7 +49,7 @@ class NodeOptions:
 
 
 class HistoryRetriever:
-    """Runs the node for one state at a time."""
+    """Runs the node on states."""
 
     def __init__(self, retriever: Retriever, clock: Clock, settings: Settings) -> None:
         self._retriever = retriever
@@ -65,127 +65,160 @@ class HistoryRetriever:
         language: Language = "en",
         on_event: OnEvent | None = None,
     ) -> NodeRun:
-        events: list[NodeEvent] = []
-
-        async def tell(kind: NodeEventType, **data: Json) -> None:
-            event = NodeEvent(type=kind, at=self._clock.now(), data=data)
-            events.append(event)
-            told = None if on_event is None else on_event(event)
-            if inspect.isawaitable(told):
-                await told
-
-        await tell(NodeEventType.STATE_CHANGE, status="running")
+        """Add ``history_context`` to a state. Errors of retrieval become events."""
+        events = _EventLog(self._clock, on_event)
+        await events.emit(NodeEventType.STATE_CHANGE, status="running")
         history = ""
         fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         try:
             if not isinstance(state, Mapping):
                 raise InvalidInput("node_state_form", field="state", type=type(state).__name__)
-            field, query = query_of(fields)
-            found = await self._found(query, group_id, options, _session_of(fields))
+            field, query = extract_query(fields)
+            retrieval = await self._retrieve(query, group_id, options, _read_session(fields))
         except (ClearwellError, OSError, TimeoutError) as error:
             code = error.code if isinstance(error, ClearwellError) else "node_retrieval_failed"
-            said = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
+            message = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
             log.warning("history not retrieved", group=group_id, reason=code)
-            await tell(NodeEventType.ERROR, code=code, error=said)
+            await events.emit(NodeEventType.ERROR, code=code, error=message)
         else:
-            history = history_context(found.items, language)
-            ids: list[Json] = [str(item.id) for item in found.items]
-            degraded: list[Json] = list(found.degraded)
-            await tell(NodeEventType.RETRIEVED, count=len(ids), ids=ids, query_from=field, degraded=degraded)
-        await tell(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
-        return NodeRun(output={**fields, HISTORY: history}, events=tuple(events))
+            history = format_history(retrieval.items, language)
+            ids: list[Json] = [str(item.id) for item in retrieval.items]
+            degraded: list[Json] = list(retrieval.degraded)
+            await events.emit(NodeEventType.RETRIEVED, count=len(ids), ids=ids, query_from=field, degraded=degraded)
+        await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
+        return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
 
-    def asked(self, options: NodeOptions) -> RetrieveOptions:
-        """What the node asks of retrieval. Raises InvalidInput for what cannot be asked."""
+    def make_options(self, options: NodeOptions) -> RetrieveOptions:
+        """Return the options of the node's query. Raises InvalidInput if they are not valid."""
         threshold = options.relevance_threshold
-        asked = RetrieveOptions(
+        retrieve_options = RetrieveOptions(
             max_results=options.max_results,
             time_range_days=options.time_range_days,
             relevance_threshold=self._settings.node_relevance_threshold if threshold is None else threshold,
             agent_id=options.agent_id,
         )
-        wanted(asked, self._settings, self._clock.now())
-        return asked
+        plan_retrieval(retrieve_options, self._settings, self._clock.now())
+        return retrieve_options
 
-    async def _found(self, query: str, group_id: str, options: NodeOptions, session_id: str | None) -> Retrieval:
-        asked = self.asked(options)
-        usual = self._retriever.look(query, group_id, asked)
-        if not options.include_verdicts:
-            found = await usual
-            items = [item for item in found.items if not _is_earlier_conclusion(item, session_id)]
-            return self._noted(replace(found, items=tuple(items)), group_id, options.agent_id)
-        found, concluded = await asyncio.gather(usual, self._conclusions(query, group_id, asked, session_id))
-        most = self._settings.max_results if options.max_results is None else options.max_results
-        merged = _merged(found.items, concluded.items, most)
-        degraded = tuple(sorted({*found.degraded, *concluded.degraded}))
-        return self._noted(replace(found, items=merged, degraded=degraded), group_id, options.agent_id)
+    async def _retrieve(self, query: str, group_id: str, options: NodeOptions, session_id: str | None) -> Retrieval:
+        """Retrieve the items of the history, and record as recalled those that the node returns."""
+        retrieve_options = self.make_options(options)
+        found = self._retriever.retrieve(query, group_id, retrieve_options, record=False)
+        if options.include_verdicts:
+            usual, conclusions = await asyncio.gather(
+                found, self._retrieve_conclusions(query, group_id, retrieve_options, session_id)
+            )
+            most = self._settings.max_results if options.max_results is None else options.max_results
+            items = _merge_conclusions(usual.items, conclusions.items, most)
+            retrieval = replace(usual, items=items, degraded=tuple(sorted({*usual.degraded, *conclusions.degraded})))
+        else:
+            usual = await found
+            retrieval = replace(
+                usual, items=tuple(item for item in usual.items if not _is_earlier_conclusion(item, session_id))
+            )
+        if "working_memory" not in retrieval.degraded:
+            self._retriever.record_recall(group_id, [item.id for item in retrieval.items], options.agent_id)
+        return retrieval
 
-    async def _conclusions(
-        self, query: str, group_id: str, asked: RetrieveOptions, session_id: str | None
+    async def _retrieve_conclusions(
+        self, query: str, group_id: str, options: RetrieveOptions, session_id: str | None
     ) -> Retrieval:
-        """What chair and verdict nodes concluded in earlier meetings: promoted, or still in working memory."""
-        of_nodes = {"node_type": {"in": list(CONCLUDING)}}
+        """What chair and verdict nodes concluded in earlier sessions: promoted, or still in working memory."""
+        verified = replace(options, sources=(Source.COLD,), filters={"node_type": {"in": list(CONCLUDING_TYPES)}})
+        unverified = replace(
+            options, sources=(Source.HOT,), hot_limit=self._settings.working_size, max_results=MOST_RESULTS
+        )
         cold, hot = await asyncio.gather(
-            self._retriever.look(query, group_id, replace(asked, sources=(Source.COLD,), filters=of_nodes)),
-            self._retriever.look(
-                query,
-                group_id,
-                replace(asked, sources=(Source.HOT,), hot_limit=self._settings.working_size, max_results=100),
-            ),
+            self._retriever.retrieve(query, group_id, verified, record=False),
+            self._retriever.retrieve(query, group_id, unverified, record=False),
         )
         items = [item for item in (*cold.items, *hot.items) if _is_earlier_conclusion(item, session_id)]
         return Retrieval(items=tuple(items), degraded=(*cold.degraded, *hot.degraded))
 
-    def _noted(self, found: Retrieval, group_id: str, agent_id: str | None) -> Retrieval:
-        if "working_memory" not in found.degraded:
-            self._retriever.record_recall(group_id, [item.id for item in found.items], agent_id)
-        return found
+
+class _EventLog:
+    """Collects the events of one run, and passes each to the caller's function."""
+
+    def __init__(self, clock: Clock, on_event: OnEvent | None) -> None:
+        self.emitted: list[NodeEvent] = []
+        self._clock = clock
+        self._on_event = on_event
+
+    async def emit(self, event_type: NodeEventType, **data: Json) -> None:
+        event = NodeEvent(type=event_type, at=self._clock.now(), data=data)
+        self.emitted.append(event)
+        pending = None if self._on_event is None else self._on_event(event)
+        if inspect.isawaitable(pending):
+            await pending
 
 
 class MemoryRetrievalNode:
-    """The node as a function of a workflow: ``state = await node(state)``. Needs no framework."""
+    """The node as a function of a workflow: ``state = await node(state)``. It needs no framework."""
 
-    def __init__(self, run: Callable[[Mapping[str, object]], Awaitable[NodeRun]]) -> None:
-        self._run = run
+    def __init__(
+        self,
+        history: HistoryRetriever,
+        group_id: str,
+        options: NodeOptions,
+        *,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> None:
+        self._history = history
+        self._group_id = group_id
+        self._options = options
+        self._language: Language = language
+        self._on_event = on_event
 
     async def __call__(self, state: Mapping[str, object]) -> dict[str, object]:
-        return dict((await self._run(state)).output)
+        return dict((await self.run(state)).output)
 
     async def run(self, state: Mapping[str, object]) -> NodeRun:
-        """The same, with what happened on the way."""
-        return await self._run(state)
+        """The same, with the events of the run."""
+        return await self._history.run(
+            state,
+            group_id=self._group_id,
+            options=self._options,
+            language=self._language,
+            on_event=self._on_event,
+        )
 
 
-def query_of(state: Mapping[str, object]) -> tuple[str, str]:
-    """What to ask: the topic, else the content, else the document. What is no text, or blank, is passed over."""
+def extract_query(state: Mapping[str, object]) -> tuple[str, str]:
+    """Return the field and the text to ask for: the topic, else the content, else the document.
+
+    Blank values and values that are not text are skipped. Raises InvalidInput if none is left.
+    """
     for field in QUERY_FIELDS:
         value = state.get(field)
         if isinstance(value, str) and value.strip():
             limits.require_storable(value, field)
-            return field, value.strip()[:LONGEST_QUERY]
-    found = ", ".join(f"{field}: {_kind(state, field)}" for field in QUERY_FIELDS)
+            return field, value.strip()[:MAX_QUERY_CHARS]
+    found = ", ".join(f"{field}: {_describe_value(state, field)}" for field in QUERY_FIELDS)
     raise InvalidInput("node_no_query", field=QUERY_FIELDS[0], limit=" / ".join(QUERY_FIELDS), found=found)
 
 
-def _kind(state: Mapping[str, object], field: str) -> str:
+def _describe_value(state: Mapping[str, object], field: str) -> str:
     if field not in state:
         return "–"
     return '""' if isinstance(state[field], str) else type(state[field]).__name__
 
 
-def _session_of(state: Mapping[str, object]) -> str | None:
-    """The meeting that runs now, where the state names it."""
+def _read_session(state: Mapping[str, object]) -> str | None:
+    """The current session, if the state names it."""
     value = state.get("session_id")
     return value if isinstance(value, str) else None
 
 
 def _is_earlier_conclusion(item: ContextItem, session_id: str | None) -> bool:
-    """A conclusion of the meeting that runs now is no history."""
-    return item.node_type in CONCLUDING and (session_id is None or item.session_id != session_id)
+    """Whether the item is a conclusion. A conclusion of the current session is not history."""
+    return item.node_type in CONCLUDING_TYPES and (session_id is None or item.session_id != session_id)
 
 
-def _merged(items: tuple[ContextItem, ...], conclusions: tuple[ContextItem, ...], most: int) -> tuple[ContextItem, ...]:
-    """The items in their order, then conclusions that are not among them; a third of the places is the conclusions'."""
+def _merge_conclusions(
+    items: tuple[ContextItem, ...], conclusions: tuple[ContextItem, ...], most: int
+) -> tuple[ContextItem, ...]:
+    """The items in their order, then the other conclusions. A third of the places is reserved for conclusions."""
     known = {item.id: item for item in (*items, *conclusions)}
     reserved = [item.id for item in conclusions][: max(1, most // 3)]
     others = [item.id for item in known.values() if item.id not in reserved]

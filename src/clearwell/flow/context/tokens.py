@@ -1,8 +1,8 @@
-"""How many tokens a text costs, without the tokenizer of the model that will read it.
+"""Token counters: an estimate that needs no tokenizer, and a counter made from a function.
 
-A tokenizer is a download of the model's maker; the default must work without one. The weights below were fitted to
+A tokenizer has to be downloaded for each model; the default must work without one. The weights below were fitted to
 the largest count that o200k, Qwen and DeepSeek give a text, so that a budget holds with each of them. ``bench tokens``
-measures how far off it is. Who knows the model passes its own counter.
+measures the error. A caller that knows the model can pass its own counter.
 """
 
 import math
@@ -35,11 +35,11 @@ COST: Final = {
 }
 SHORT_WORD: Final = 6
 COST_OF_A_LONG_WORD: Final = 0.8 / 6
-"""For each letter beyond a short word's."""
+"""For each letter beyond the length of a short word."""
 
 
-class EstimatedTokens:
-    """Counts by kind of character: a Chinese one, a Latin word and its length, a digit, a sign."""
+class TokenEstimator:
+    """Estimates by kind of character: Chinese characters, Latin words by length, digits, signs."""
 
     def count(self, text: str) -> int:
         cost = 0.0
@@ -51,8 +51,8 @@ class EstimatedTokens:
         return math.ceil(cost)
 
 
-class CountedBy:
-    """A counter from a function of the caller's, such as ``lambda text: len(encoding.encode(text))``."""
+class FunctionTokenCounter:
+    """Counts with a function of the caller, such as ``lambda text: len(encoding.encode(text))``."""
 
     def __init__(self, function: Callable[[str], int]) -> None:
         self._function = function

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from clearwell.caches import MIB, TextCache
 from clearwell.comparison import Kind, denies, features
-from clearwell.flow.context.fencing import harmless
+from clearwell.flow.context.fencing import escape_markup
 from clearwell.messages import catalogue
 from clearwell.ports import StatementComparison
 from clearwell.records import Relation, Section
@@ -93,12 +93,12 @@ def _id(fence: re.Match[str]) -> UUID | None:
 def _is(inside: str, memory: str) -> bool:
     """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
     plain = normalised(inside).rstrip("…")
-    for known in (memory, harmless(memory)):
+    for known in (memory, escape_markup(memory)):
         whole = normalised(known)
         if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
             return True
     quoted = _normal_sentences[inside.rstrip("… ")]
-    return bool(quoted) and quoted <= _normal_sentences[harmless(memory)]
+    return bool(quoted) and quoted <= _normal_sentences[escape_markup(memory)]
 
 
 @cache

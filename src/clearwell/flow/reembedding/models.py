@@ -140,7 +140,7 @@ class MultiModelSearch:
         own_scale, other_scale = self._scale_of(self._models.embedder), self._scale_of(other)
         fusion, shift = rescale_fusion(query.fusion, own_scale, other_scale)
         chunks = await self._longterm.search(replace(query, embedding=vector, model=other.model, fusion=fusion))
-        measure: Measure = "similarity" if query.asked is None else "relevance"
+        measure: Measure = "similarity" if query.terms is None else "relevance"
         return [
             replace(
                 chunk,

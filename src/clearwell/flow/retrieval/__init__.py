@@ -3,7 +3,8 @@
 In: a query, a group and options. Out: a ``Retrieval``: items in one order, each with source, score, relevance and
 label, and what was missing (``degraded``). Next: ``flow.context`` puts the items into a prompt.
 
-``options`` and ``metadata_filters`` read what the caller asks for. ``search`` asks long-term memory within a time
-limit, ``bm25`` makes the lexical side of the query, ``relevance`` calibrates scores, ``items`` makes the items, and
-``retriever`` brings both tiers together. Quarantine is never read here: an import contract forbids it.
+``retriever`` is the entry: it reads working memory while ``search`` asks long-term memory within a time limit, and
+merges both. ``options`` turns a caller's options into a plan, ``metadata_filters`` reads and matches conditions on
+metadata, ``bm25`` makes the lexical side of queries and memories, ``relevance`` calibrates scores, and ``ranking``
+makes the items and puts them into one order. Quarantine is never read here: an import contract forbids it.
 """

@@ -1,10 +1,10 @@
-"""BM25, in two halves: what is stored with a memory, and what is asked.
+"""BM25 in two halves: the weights that are stored with a memory, and the terms of a query.
 
 Stored is each term's saturated weight in the memory itself, plus its weight in the memory together with its two
-neighbours on each side in the session: one sparse vector, so that one inner product scores both. Asked are the terms
-of the query; how rare each is in the group is looked up by the statement that searches.
+neighbours on each side in the session: one sparse vector, so that one inner product scores both. A query has the
+weights of its terms; the SQL statement of the search looks up how rare each term is in the group.
 
-Lengths are measured against fixed ones and not against the group's mean: a stored weight then stays right as the group
+Lengths are compared with a fixed length instead of the group's mean, so that a stored weight stays valid as the group
 grows. With b = 0.2 and chunks of at most 500 characters the two differ by at most 0.004 in recall@5 and @10.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from clearwell.caches import MIB, TextCache
-from clearwell.ports import Asked
+from clearwell.ports import QueryTerms
 from clearwell.text.terms import PAIR, TOKENIZER_VERSION, dimension, terms, weights
 
 K1: Final = 0.9
@@ -24,7 +24,7 @@ B: Final = 0.2
 LENGTH: Final = 20
 LENGTH_WITH_NEIGHBOURS: Final = 90
 MOST: Final = 500
-"""Terms of one memory, its own first: so many fit in a row beside a vector of 1,024 dimensions."""
+"""The most terms of one memory, its own first: this many fit into a row next to a vector of 1,024 dimensions."""
 
 _AFTER_A_QUESTION: Final = " \t\r\n\"')]*_”’」』）"
 _LATIN: Final = re.compile(r"[^\W\u3400-\u9fff]+|[\u3400-\u9fff]")
@@ -36,14 +36,16 @@ class Bm25:
     version = TOKENIZER_VERSION
 
     def dimensions(self, text: str) -> frozenset[int]:
-        return frozenset(map(dimension, _terms[text]))
+        return frozenset(map(dimension, _term_counts[text]))
 
     def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
-        own = _terms[text]
+        own = _term_counts[text]
         together = Counter(own)
         for neighbour in near:
-            together.update({term: count for term, count in _terms[neighbour].items() if not term.startswith(PAIR)})
-        alone, summed = _saturated(own, LENGTH), _saturated(together, LENGTH_WITH_NEIGHBOURS)
+            together.update(
+                {term: count for term, count in _term_counts[neighbour].items() if not term.startswith(PAIR)}
+            )
+        alone, summed = _saturate(own, LENGTH), _saturate(together, LENGTH_WITH_NEIGHBOURS)
         stored: dict[int, float] = {}
         for term in list(together)[:MOST]:
             place = dimension(term)
@@ -51,60 +53,60 @@ class Bm25:
         return stored
 
     def name(self, name: str) -> str:
-        return spoken(name)
+        return spell_words(name)
 
 
-def asked(query: str, *, dates: float = 1.0) -> Asked:
-    """What the lexical side is asked for a query. ``dates`` is how much its dates count."""
-    wanted: dict[int, float] = {}
+def analyse_query(query: str, *, dates: float = 1.0) -> QueryTerms:
+    """The terms of a query with their weights. ``dates`` is the weight of dates."""
+    term_weights: dict[int, float] = {}
     for term, weight in weights(query, dates=dates).items():
-        wanted[dimension(term)] = wanted.get(dimension(term), 0.0) + weight
-    return Asked(weights=wanted, spoken=spoken(query))
+        term_weights[dimension(term)] = term_weights.get(dimension(term), 0.0) + weight
+    return QueryTerms(weights=term_weights, spoken=spell_words(query))
 
 
-def shares(asked: Asked, texts: Sequence[str]) -> list[float]:
-    """Of the query's words, how much each of a few texts has. How rare a word is, these texts say."""
-    if not asked.weights or not texts:
+def compute_shares(terms: QueryTerms, texts: Sequence[str]) -> list[float]:
+    """The share of the query's words that each of a few texts has. Rare words, among these texts, count more."""
+    if not terms.weights or not texts:
         return [0.0] * len(texts)
-    counts = [_by_place[text] for text in texts]
-    wanted = {}
-    for place, weight in asked.weights.items():
+    counts = [_term_weights[text] for text in texts]
+    rarities = {}
+    for place, weight in terms.weights.items():
         having = sum(place in count for count in counts)
-        wanted[place] = weight * math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-    most = sum(wanted.values())
-    return [sum(weight * count.get(place, 0.0) for place, weight in wanted.items()) / most for count in counts]
+        rarities[place] = weight * math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+    most = sum(rarities.values())
+    return [sum(weight * count.get(place, 0.0) for place, weight in rarities.items()) / most for count in counts]
 
 
 def count_unread(texts: Sequence[str]) -> int:
-    """Characters that ``shares`` would have to read: what it has read before is kept."""
-    return _by_place.missing_characters(texts)
+    """The characters that ``compute_shares`` would have to read: results are cached."""
+    return _term_weights.missing_characters(texts)
 
 
-def _read_by_place(text: str) -> Mapping[int, float]:
+def _weigh_terms(text: str) -> Mapping[int, float]:
     found: dict[int, float] = {}
-    for term, weight in _saturated(_terms[text], LENGTH).items():
+    for term, weight in _saturate(_term_counts[text], LENGTH).items():
         found[dimension(term)] = found.get(dimension(term), 0.0) + weight
     return found
 
 
-_by_place = TextCache(_read_by_place, max_bytes=16 * MIB, bytes_per_character=45)
+_term_weights = TextCache(_weigh_terms, max_bytes=16 * MIB, bytes_per_character=45)
 
 
-def asks(text: str) -> bool:
-    """Whether a text ends as a question. The database decides it alike, by ``memories.asks``."""
+def is_question(text: str) -> bool:
+    """Whether a text ends as a question. The column ``memories.asks`` decides it in the same way."""
     return text.rstrip(_AFTER_A_QUESTION).endswith(("?", "？"))
 
 
-def spoken(text: str) -> str:
+def spell_words(text: str) -> str:
     """The words with a space around each, so that a name is found as whole words: ' ann lee ', ' 小 王 '."""
-    # One by one: a single call that finds all words of a huge text would hold up the other threads.
+    # One by one: a single call that finds all words of a huge text would block the other threads.
     found = " ".join(word.group() for word in _LATIN.finditer(unicodedata.normalize("NFKC", text).casefold()))
     return f" {found} " if found else ""
 
 
-_terms = TextCache(terms, max_bytes=16 * MIB, bytes_per_character=66)
+_term_counts = TextCache(terms, max_bytes=16 * MIB, bytes_per_character=66)
 
 
-def _saturated(counts: Mapping[str, int], length: int) -> dict[str, float]:
+def _saturate(counts: Mapping[str, int], length: int) -> dict[str, float]:
     norm = K1 * (1 - B + B * sum(counts.values()) / length)
     return {term: count * (K1 + 1) / (count + norm) for term, count in counts.items()}

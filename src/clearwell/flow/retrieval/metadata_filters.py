@@ -1,12 +1,13 @@
-"""Conditions on metadata: read from what a caller wrote, and held against an entry.
+"""Metadata filters: read what a caller wrote into conditions, and match them against the metadata of an entry.
 
-Two forms say the same. An object names paths, with dots between the steps: a plain value means ``eq``, an object
-holds operators. A list of ``{"key", "op", "value"}`` is for keys that have dots themselves: there a key may be a list.
+There are two forms. An object names paths, with dots between the steps: a scalar value means ``eq``, an object holds
+operators. A list of ``{"key", "op", "value"}`` is for keys that contain dots: there a key may be a list.
 
     {"source": "minutes", "review.score": {"gte": 3, "lt": 5}, "tags": {"contains": "billing"}}
     [{"key": ["review", "score.v2"], "op": "exists", "value": true}]
 
-Comparing is by JSON type: 3 is not "3" and true is not 1. ``ne`` and ``nin`` also hold where the value is absent.
+Values are compared with their JSON type: 3 is not "3" and true is not 1. ``ne`` and ``nin`` also match if the value is
+absent.
 """
 
 import math
@@ -29,57 +30,59 @@ _ORDERS: Final = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE
 _ABSENT: Final = object()
 
 
-def read_filters(given: object, field: str = FIELD) -> tuple[Condition, ...]:
-    """The conditions as they are searched with. Raises InvalidInput for what is no filter."""
-    if given is None:
+def read_filters(filters: object, field: str = FIELD) -> tuple[Condition, ...]:
+    """Read filters in either form. Raises InvalidInput if they are not valid."""
+    if filters is None:
         return ()
-    require_unicode(given, field)
-    if isinstance(given, Mapping):
-        found = list(_of_object(given, field))
-    elif isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        found = [_of_row(row, f"{field}.{number}") for number, row in enumerate(given)]
+    require_unicode(filters, field)
+    if isinstance(filters, Mapping):
+        conditions = list(_read_object(filters, field))
+    elif isinstance(filters, Sequence) and not isinstance(filters, str | bytes):
+        conditions = [_read_row(row, f"{field}.{number}") for number, row in enumerate(filters)]
     else:
         raise InvalidInput("filters_form", field=field, example=EXAMPLE)
-    if len(found) > MOST_CONDITIONS:
-        raise InvalidInput("filters_many", field=field, limit=MOST_CONDITIONS, count=len(found))
-    return tuple(found)
+    if len(conditions) > MOST_CONDITIONS:
+        raise InvalidInput("filters_many", field=field, limit=MOST_CONDITIONS, count=len(conditions))
+    return tuple(conditions)
 
 
-def _of_object(given: Mapping[object, object], field: str) -> Iterator[Condition]:
-    for key, wanted in given.items():
+def _read_object(filters: Mapping[object, object], field: str) -> Iterator[Condition]:
+    for key, expected in filters.items():
         place = f"{field}.{key}"
-        path = _path(key, place)
-        if not isinstance(wanted, Mapping):
-            yield Condition(path, Operator.EQ, _value(Operator.EQ, wanted, place))
+        path = _read_path(key, place)
+        if not isinstance(expected, Mapping):
+            yield Condition(path, Operator.EQ, _read_value(Operator.EQ, expected, place))
             continue
-        if not wanted:
-            raise InvalidInput("filters_operator", field=place, limit=_operators(), operator="{}")
-        for name, value in wanted.items():
-            operator = _operator(name, place)
-            yield Condition(path, operator, _value(operator, value, f"{place}.{operator}"))
+        if not expected:
+            raise InvalidInput("filters_operator", field=place, limit=_list_operators(), operator="{}")
+        for name, value in expected.items():
+            operator = _read_operator(name, place)
+            yield Condition(path, operator, _read_value(operator, value, f"{place}.{operator}"))
 
 
-def _of_row(row: object, field: str) -> Condition:
+def _read_row(row: object, field: str) -> Condition:
     if not isinstance(row, Mapping) or not {"key"} <= set(row) <= {"key", "op", "value"}:
         raise InvalidInput("filters_form", field=field, example=ROW)
-    operator = _operator(row.get("op", Operator.EQ), field)
+    operator = _read_operator(row.get("op", Operator.EQ), field)
     if "value" not in row:
         raise InvalidInput("filters_form", field=f"{field}.value", example=ROW)
-    return Condition(_path(row["key"], f"{field}.key"), operator, _value(operator, row.get("value"), f"{field}.value"))
+    return Condition(
+        _read_path(row["key"], f"{field}.key"), operator, _read_value(operator, row.get("value"), f"{field}.value")
+    )
 
 
-def _operator(name: object, field: str) -> Operator:
+def _read_operator(name: object, field: str) -> Operator:
     try:
         return Operator(str(name))
     except ValueError:
-        raise InvalidInput("filters_operator", field=field, limit=_operators(), operator=str(name)[:40]) from None
+        raise InvalidInput("filters_operator", field=field, limit=_list_operators(), operator=str(name)[:40]) from None
 
 
-def _operators() -> str:
+def _list_operators() -> str:
     return ", ".join(Operator)
 
 
-def _path(key: object, field: str) -> tuple[str, ...]:
+def _read_path(key: object, field: str) -> tuple[str, ...]:
     steps = tuple(key.split(".")) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
     if not 1 <= len(steps) <= MOST_STEPS:
         raise InvalidInput("filters_key", field=field, limit=MOST_STEPS, longest=LONGEST_KEY)
@@ -90,23 +93,23 @@ def _path(key: object, field: str) -> tuple[str, ...]:
     return steps
 
 
-def _value(operator: Operator, value: object, field: str) -> Json:
-    """The value, where the operator can take it."""
+def _read_value(operator: Operator, value: object, field: str) -> Json:
+    """Read a value that the operator accepts. Raises InvalidInput."""
     if operator in (Operator.IN, Operator.NIN):
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_VALUES:
             raise InvalidInput("filters_list", field=field, limit=MOST_VALUES)
-        return [_plain(one, field) for one in value]
+        return [_read_scalar(element, field) for element in value]
     if operator is Operator.EXISTS:
         if not isinstance(value, bool):
             raise InvalidInput("filters_bool", field=field)
         return value
     if operator in _ORDERS and (isinstance(value, bool) or not isinstance(value, int | float | str)):
         raise InvalidInput("filters_order", field=field)
-    return _plain(value, field)
+    return _read_scalar(value, field)
 
 
-def _plain(value: object, field: str) -> Json:
-    """A value that is neither list nor object."""
+def _read_scalar(value: object, field: str) -> Json:
+    """Read a value that is neither a list nor an object. Raises InvalidInput."""
     if isinstance(value, str):
         require_storable(value, field)
         if len(value) > LONGEST_VALUE:
@@ -117,12 +120,14 @@ def _plain(value: object, field: str) -> Json:
     raise InvalidInput("filters_value", field=field, limit=LONGEST_VALUE)
 
 
-def meets(metadata: Metadata, conditions: Sequence[Condition]) -> bool:
-    """Whether all conditions hold, as the database decides it."""
-    return all(_holds(_at(metadata, one.path), one.operator, one.value) for one in conditions)
+def matches_all(metadata: Metadata, conditions: Sequence[Condition]) -> bool:
+    """Whether all conditions match, decided as the database does."""
+    return all(
+        _matches(_find_value(metadata, condition.path), condition.operator, condition.value) for condition in conditions
+    )
 
 
-def _at(found: object, path: Sequence[str]) -> object:
+def _find_value(found: object, path: Sequence[str]) -> object:
     for step in path:
         if isinstance(found, Mapping):
             found = found.get(step, _ABSENT)
@@ -137,28 +142,28 @@ def _is_index(step: str, length: int) -> bool:
     return step.isascii() and step.removeprefix("-").isdecimal() and -length <= int(step) < length
 
 
-def _holds(found: object, operator: Operator, wanted: Json) -> bool:
+def _matches(found: object, operator: Operator, expected: Json) -> bool:
     match operator:
         case Operator.EXISTS:
-            return (found is not _ABSENT) == wanted
+            return (found is not _ABSENT) == expected
         case Operator.EQ:
-            return _same(found, wanted)
+            return _is_equal(found, expected)
         case Operator.NE:
-            return not _same(found, wanted)
+            return not _is_equal(found, expected)
         case Operator.IN | Operator.NIN:
-            among = isinstance(wanted, list) and any(_same(found, one) for one in wanted)
+            among = isinstance(expected, list) and any(_is_equal(found, value) for value in expected)
             return among == (operator is Operator.IN)
         case Operator.CONTAINS:
-            return _contains(found, wanted)
+            return _contains(found, expected)
         case _:
-            return _ordered(found, operator, wanted)
+            return _compare(found, operator, expected)
 
 
-def _same(found: object, wanted: Json) -> bool:
-    return _kind(found) == _kind(wanted) and found == wanted
+def _is_equal(found: object, expected: Json) -> bool:
+    return _json_type(found) == _json_type(expected) and found == expected
 
 
-def _kind(value: object) -> str:
+def _json_type(value: object) -> str:
     match value:
         case bool():
             return "boolean"
@@ -172,17 +177,17 @@ def _kind(value: object) -> str:
             return "other"
 
 
-def _contains(found: object, wanted: Json) -> bool:
+def _contains(found: object, expected: Json) -> bool:
     if isinstance(found, str):
-        return isinstance(wanted, str) and wanted in found
-    return isinstance(found, list) and any(_same(one, wanted) for one in found)
+        return isinstance(expected, str) and expected in found
+    return isinstance(found, list) and any(_is_equal(element, expected) for element in found)
 
 
-def _ordered(found: object, operator: Operator, wanted: Json) -> bool:
-    if isinstance(found, str) and isinstance(wanted, str):
-        order = (found > wanted) - (found < wanted)
-    elif _kind(found) == _kind(wanted) == "number":
-        order = (found > wanted) - (found < wanted)  # type: ignore[operator]
+def _compare(found: object, operator: Operator, expected: Json) -> bool:
+    if isinstance(found, str) and isinstance(expected, str):
+        order = (found > expected) - (found < expected)
+    elif _json_type(found) == _json_type(expected) == "number":
+        order = (found > expected) - (found < expected)  # type: ignore[operator]
     else:
         return False
     return {

@@ -1,4 +1,4 @@
-"""What a caller may ask of retrieval, and what it comes to by the settings and the clock."""
+"""The options of a retrieval, and the plan that they make together with the settings and the time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ BOTH: Final = (Source.HOT, Source.COLD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveOptions:
-    """What to return. None: as the settings say.
+    """What to return. None means the value of the settings.
 
-    ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured;
-    ``time_range_days`` is a ``since`` counted back from now. ``as_of`` asks for what was verified then, and leaves
-    working memory out; a time that is not past means now, with everything. ``max_chars`` cuts each item at a sentence;
-    0 leaves it whole. ``filters`` are conditions on metadata (see ``retrieval.metadata_filters``).
-    ``scope`` is the group's memory alone, or the agent's own.
+    ``since`` (inclusive) and ``until`` (exclusive) limit the time at which something was said, else promoted or
+    captured; ``time_range_days`` is a ``since`` counted back from now. ``as_of`` asks for what was verified at that
+    time and leaves working memory out; a time that is not in the past means now. ``max_chars`` cuts each item at the
+    end of a sentence; 0 leaves it whole. ``filters`` are conditions on metadata (see ``retrieval.metadata_filters``).
+    ``scope`` limits the search to the group's memory, or to the agent's own.
     """
 
     max_results: int | None = None
@@ -50,8 +50,8 @@ class RetrieveOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Options with nothing left open."""
+class RetrievalPlan:
+    """Checked options in which every default is filled in."""
 
     max_results: int
     hot_limit: int
@@ -65,28 +65,28 @@ class Wanted:
     now: datetime
 
     @property
-    def hot(self) -> bool:
+    def reads_working(self) -> bool:
         return Source.HOT in self.sources and self.hot_limit > 0
 
     @property
-    def cold(self) -> bool:
+    def searches_longterm(self) -> bool:
         return Source.COLD in self.sources and self.cold_limit > 0
 
 
-def wanted(options: RetrieveOptions, settings: Settings, now: datetime) -> Wanted:
-    """The options as they hold. Raises InvalidInput for what cannot be asked."""
+def plan_retrieval(options: RetrieveOptions, settings: Settings, now: datetime) -> RetrievalPlan:
+    """Check the options and fill in the defaults. Raises InvalidInput."""
     as_of = require_moment(options.as_of, "as_of")
     if as_of is not None and as_of >= now:
         as_of = None
-    since, until = _range(options, now)
+    since, until = _resolve_time_range(options, now)
     threshold = options.relevance_threshold
-    return Wanted(
-        max_results=_count(options.max_results, settings.max_results, "max_results", least=1),
-        hot_limit=_count(options.hot_limit, settings.hot_limit, "hot_limit"),
-        cold_limit=_count(options.cold_limit, settings.cold_limit, "cold_limit"),
-        threshold=settings.relevance_threshold if threshold is None else _share(threshold),
+    return RetrievalPlan(
+        max_results=_resolve_count(options.max_results, settings.max_results, "max_results", least=1),
+        hot_limit=_resolve_count(options.hot_limit, settings.hot_limit, "hot_limit"),
+        cold_limit=_resolve_count(options.cold_limit, settings.cold_limit, "cold_limit"),
+        threshold=settings.relevance_threshold if threshold is None else _require_threshold(threshold),
         agent_id=options.agent_id,
-        sources=_sources(options.sources, as_of),
+        sources=_resolve_sources(options.sources, as_of),
         where=Where(
             since=since,
             until=until,
@@ -95,27 +95,27 @@ def wanted(options: RetrieveOptions, settings: Settings, now: datetime) -> Wante
             conditions=read_filters(options.filters),
             scope=options.scope,
         ),
-        max_chars=_count(options.max_chars, settings.max_chars, "max_chars", most=MOST_CHARS),
+        max_chars=_resolve_count(options.max_chars, settings.max_chars, "max_chars", most=MOST_CHARS),
         explain=options.explain,
         now=now,
     )
 
 
-def _count(given: int | None, usual: int, field: str, *, least: int = 0, most: int = MOST_RESULTS) -> int:
-    if given is None:
-        return usual
-    if not least <= given <= most:
-        raise InvalidInput("option_range", field=field, limit=f"{least}..{most}", value=given)
-    return given
+def _resolve_count(value: int | None, default: int, field: str, *, least: int = 0, most: int = MOST_RESULTS) -> int:
+    if value is None:
+        return default
+    if not least <= value <= most:
+        raise InvalidInput("option_range", field=field, limit=f"{least}..{most}", value=value)
+    return value
 
 
-def _share(given: float) -> float:
-    if not 0 <= given <= 1:
-        raise InvalidInput("option_range", field="relevance_threshold", limit="0..1", value=given)
-    return given
+def _require_threshold(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise InvalidInput("option_range", field="relevance_threshold", limit="0..1", value=value)
+    return value
 
 
-def _range(options: RetrieveOptions, now: datetime) -> tuple[datetime | None, datetime | None]:
+def _resolve_time_range(options: RetrieveOptions, now: datetime) -> tuple[datetime | None, datetime | None]:
     since, until = require_moment(options.since, "from"), require_moment(options.until, "to")
     days = options.time_range_days
     if days is not None:
@@ -129,16 +129,16 @@ def _range(options: RetrieveOptions, now: datetime) -> tuple[datetime | None, da
     return since, until
 
 
-def _sources(given: Sequence[Source | str] | None, as_of: datetime | None) -> tuple[Source, ...]:
-    """The tiers to ask. What was verified at another time is in long-term memory alone."""
-    if isinstance(given, str) or (given is not None and not given):
+def _resolve_sources(names: Sequence[Source | str] | None, as_of: datetime | None) -> tuple[Source, ...]:
+    """The tiers to search. What was verified in the past is only in long-term memory."""
+    if isinstance(names, str) or (names is not None and not names):
         raise InvalidInput("sources_form", field="sources", limit=", ".join(Source))
     try:
-        asked = BOTH if given is None else tuple(one for one in BOTH if one in {Source(each) for each in given})
+        sources = BOTH if names is None else tuple(source for source in BOTH if source in set(map(Source, names)))
     except ValueError:
         raise InvalidInput("sources_form", field="sources", limit=", ".join(Source)) from None
     if as_of is None:
-        return asked
-    if asked == (Source.HOT,):
+        return sources
+    if sources == (Source.HOT,):
         raise InvalidInput("as_of_hot", field="as_of")
     return (Source.COLD,)

@@ -1,11 +1,11 @@
-"""How relevant an item is, from its vector and its words: the chance, as far as both tell, that it answers the query.
+"""Relevance: the estimated probability, from the vector and the words of an item, that it answers the query.
 
-The embedder reads the cosine by its own curve. Words are read by one curve for all models: the share of the query's
-words that the item has. Either can be enough: a ticket number says nothing to a model, and a paraphrase has no word of
-the query. So words take away a part of what is missing to 1, the square of what they say by themselves, and never
-lower what the cosine gave: measured, that tells answers from the rest better than the larger of the two, and lets
-hardly more through at 0.7 than the cosine alone. ``bench/calibrate.py`` fits the curve, ``bench/results/retrieval.md``
-has the figures.
+Each embedder has a curve for the cosine. One curve for all models reads the share of the query's words that the item
+has. Either can be sufficient: a ticket number means nothing to an embedding model, and a paraphrase shares no word
+with the query. Words therefore reduce the distance to 1 by the square of their own relevance, and never lower the
+relevance by the cosine. In measurements this separates answers from other items better than the maximum of the two,
+and lets hardly more items pass a threshold of 0.7 than the cosine alone. ``bench/calibrate.py`` fits the curve;
+``bench/results/retrieval.md`` has the figures.
 """
 
 import tomllib
@@ -16,46 +16,51 @@ from typing import Final
 from clearwell.ports import Embedder
 from clearwell.records import Curve
 
-MEANT: Final = 0.5
-"""The relevance by its cosine alone that an unverified entry needs to go first."""
-SHORT_OF: Final = 0.01
+LEAST_BY_COSINE: Final = 0.5
+"""The relevance by its cosine alone that an unverified entry needs to be placed first."""
+MARGIN: Final = 0.01
 
 
-def relevance(embedder: Embedder, cosine: float | None, words: float) -> float | None:
-    """0 to 1, on the scale that thresholds are set on. None where nothing is known."""
+def compute_relevance(embedder: Embedder, cosine: float | None, words: float) -> float | None:
+    """Relevance of a verified item from 0 to 1, on the scale of the thresholds; None if nothing is known."""
     if cosine is None:
-        return of_words_alone(words) if words > 0 else None
-    return _together(embedder.relevance(cosine), words)
+        return read_words_alone(words) if words > 0 else None
+    return _combine(embedder.relevance(cosine), words)
 
 
-def unverified_relevance(embedder: Embedder, cosine: float | None, words: float, *, first: float) -> float | None:
-    """The same for what nobody has verified: words alone do not lift it to ``first``, from where it goes before what is
-    verified. Anybody can write a word down; that an entry means what was asked, the cosine has to say too."""
+def compute_unverified_relevance(
+    embedder: Embedder, cosine: float | None, words: float, *, first: float
+) -> float | None:
+    """Relevance of an unverified entry. Words alone do not raise it to ``first``, where it precedes verified items.
+
+    Anyone can write the words of an expected query into an output; the cosine has to confirm the meaning.
+    """
     if cosine is None:
-        found, by_vector = relevance(embedder, None, words), 0.0
+        combined, by_vector = compute_relevance(embedder, None, words), 0.0
     else:
         by_vector = embedder.relevance(cosine)
-        found = _together(by_vector, words)
-    if found is None or found < first or by_vector >= MEANT:
-        return found
-    return max(by_vector, min(found, first - SHORT_OF))
+        combined = _combine(by_vector, words)
+    if combined is None or combined < first or by_vector >= LEAST_BY_COSINE:
+        return combined
+    return max(by_vector, min(combined, first - MARGIN))
 
 
-def of_words_alone(share: float) -> float:
-    """Where no cosine tells noise from an answer, few words are little, and not nothing."""
-    return _curves()[1](share)
+def read_words_alone(share: float) -> float:
+    """Relevance by words if there is no cosine: a small share then counts a little instead of nothing."""
+    return _load_curves()[1](share)
 
 
-def of_words(share: float) -> float:
-    return _curves()[0](share)
+def read_words(share: float) -> float:
+    """Relevance by the share of the query's words."""
+    return _load_curves()[0](share)
 
 
-def _together(by_vector: float, words: float) -> float:
-    return by_vector + (1 - by_vector) * of_words(words) ** 2
+def _combine(by_vector: float, words: float) -> float:
+    return by_vector + (1 - by_vector) * read_words(words) ** 2
 
 
 @cache
-def _curves() -> tuple[Curve, Curve]:
+def _load_curves() -> tuple[Curve, Curve]:
     text = files("clearwell.flow.retrieval").joinpath("relevance.toml").read_text(encoding="utf-8")
     first, *others = ((place, value) for place, value in tomllib.loads(text)["words"])
     return Curve((first, *others)), Curve(((0.0, first[1]), *others))

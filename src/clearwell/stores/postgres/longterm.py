@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import ModelsMoved
-from clearwell.ports import Asked, Fusion, SearchQuery
+from clearwell.ports import Fusion, QueryTerms, SearchQuery
 from clearwell.records import Found, Memory, Parts, Where
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -18,7 +18,7 @@ from clearwell.stores.postgres.rows import memory_of, to_column
 
 SPARE_CHUNKS, GROWTH = 3, 4
 """How many more chunks than memories are read at first, and by which factor if those are of too few memories."""
-NO_WORDS = Asked(weights={}, spoken="")
+NO_WORDS = QueryTerms(weights={}, spoken="")
 BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
 
 
@@ -58,7 +58,7 @@ class PostgresLongTerm:
     def _statements(self, wanted: SearchQuery, params: dict[str, Any]) -> list[Statement]:
         """Return the planner settings and the search: exact, or by the group's own index where it has one."""
         indexed = None if self._indexed is None else self._indexed.find_dimensions(wanted, params["limit"])
-        if wanted.asked is None and wanted.where.everything:
+        if wanted.terms is None and wanted.where.everything:
             if indexed is not None:
                 return search_by_index("search_large", params, indexed)
             return [(query("last_move"), {}), (query("search"), params)]
@@ -76,7 +76,7 @@ class PostgresLongTerm:
 
 
 def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
-    asked, fusion = (NO_WORDS, BY_VECTOR) if wanted.asked is None else (wanted.asked, wanted.fusion)
+    asked, fusion = (NO_WORDS, BY_VECTOR) if wanted.terms is None else (wanted.terms, wanted.fusion)
     return {
         "by_words": wanted.embedding is None,
         "dimensions": list(asked.weights),
@@ -109,7 +109,7 @@ def filter_params(where: Where) -> dict[str, Any]:
 
 def found_of(row: DictRow, wanted: SearchQuery) -> Found:
     memory, similarity = memory_of(row), row["similarity"]
-    if wanted.asked is None:
+    if wanted.terms is None:
         return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
     fusion = wanted.fusion
     parts = Parts(

@@ -6,7 +6,7 @@ import pytest
 
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotAllowed, WorkingMemoryUnavailable
 from clearwell.flow.context.builder import ContextRequest
-from clearwell.flow.context.tokens import CountedBy
+from clearwell.flow.context.tokens import FunctionTokenCounter
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import (
     Admission,
@@ -114,7 +114,7 @@ async def test_a_query_of_its_own_decides_what_is_found() -> None:
 async def test_a_counter_of_the_caller_decides_what_fits() -> None:
     path = await filled()
     request = ContextRequest(proposal=PROPOSAL, options=OF_A1, max_tokens=600)
-    built = await path.memory.build_context("g", request, by=AGENT, counter=CountedBy(len))
+    built = await path.memory.build_context("g", request, by=AGENT, counter=FunctionTokenCounter(len))
     assert len(built.text) <= 600
     assert built.report.tokens <= 600
 

@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.retrieval.metadata_filters import MOST_CONDITIONS, MOST_STEPS, MOST_VALUES, read_filters
-from clearwell.flow.retrieval.options import RetrieveOptions, wanted
+from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
 from clearwell.records import NewMemory, Operator, Origin, Source
 from clearwell.settings import Settings
 from clearwell.text.sentences import cut_at_sentence
@@ -91,20 +91,20 @@ def test_both_forms_of_filters_say_the_same() -> None:
 @pytest.mark.parametrize(("code", "options"), BAD_OPTIONS)
 def test_what_cannot_be_asked_is_refused(code: str, options: RetrieveOptions) -> None:
     with pytest.raises(InvalidInput) as refused:
-        wanted(options, Settings(), NOW)
+        plan_retrieval(options, Settings(), NOW)
     assert refused.value.code == code
 
 
 def test_what_is_left_open_is_as_the_settings_say() -> None:
-    want = wanted(RetrieveOptions(), Settings(), NOW)
+    want = plan_retrieval(RetrieveOptions(), Settings(), NOW)
     assert (want.max_results, want.hot_limit, want.cold_limit, want.max_chars) == (15, 10, 5, 500)
     assert (want.threshold, want.sources, want.where.everything) == (None, (Source.HOT, Source.COLD), True)
-    assert wanted(RetrieveOptions(time_range_days=0.5), Settings(), NOW).where.since == NOW - DAY / 2
+    assert plan_retrieval(RetrieveOptions(time_range_days=0.5), Settings(), NOW).where.since == NOW - DAY / 2
 
 
 def test_what_was_verified_then_is_in_long_term_memory_alone() -> None:
-    assert wanted(RetrieveOptions(as_of=NOW - DAY), Settings(), NOW).sources == (Source.COLD,)
-    now = wanted(RetrieveOptions(as_of=NOW), Settings(), NOW)
+    assert plan_retrieval(RetrieveOptions(as_of=NOW - DAY), Settings(), NOW).sources == (Source.COLD,)
+    now = plan_retrieval(RetrieveOptions(as_of=NOW), Settings(), NOW)
     assert (now.sources, now.where.as_of) == ((Source.HOT, Source.COLD), None)
 
 

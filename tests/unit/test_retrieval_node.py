@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from clearwell.errors import InvalidInput, NotAllowed
-from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions, query_of
+from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions, extract_query
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import NodeEvent, NodeEventType, NodeRun, Retrieval
@@ -29,13 +29,13 @@ TOPIC = {"topic": "payment service moved to the new cluster", "kept": [1, {"a": 
     ],
 )
 def test_topic_else_content_else_document_is_the_query(state: Mapping[str, object], expected: tuple[str, str]) -> None:
-    assert query_of(state) == expected
+    assert extract_query(state) == expected
 
 
 @pytest.mark.parametrize("state", [{}, {"topic": ""}, {"topic": 5, "content": None, "document": []}, {"text": "a"}])
 async def test_without_text_to_ask_the_history_is_empty_and_an_event_says_why(state: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        query_of(state)
+        extract_query(state)
     run = await Path().memory.retrieval_node("g", by=AGENT, language="zh").run(state)
     assert run.output == {**state, "history_context": ""}
     (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
@@ -92,7 +92,7 @@ class Broken:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    async def look(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
+    async def retrieve(self, query: str, group_id: str, options: RetrieveOptions, *, record: bool = True) -> Retrieval:
         raise self._error
 
 

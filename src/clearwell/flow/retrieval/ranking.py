@@ -1,0 +1,131 @@
+"""Ranking: turns entries and memories into items with scores and labels, and puts both tiers into one order."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from clearwell.caches import MIB, TextCache
+from clearwell.flow.retrieval.options import RetrievalPlan
+from clearwell.flow.retrieval.relevance import compute_relevance, compute_unverified_relevance
+from clearwell.ports import Embedder
+from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source, Vector, WorkingEntry
+from clearwell.text.normalisation import normalised
+from clearwell.text.sentences import cut_at_sentence
+
+
+class ItemFactory:
+    """Makes items, with the relevance that this embedder's calibration gives them."""
+
+    def __init__(self, embedder: Embedder, *, hot_first: float) -> None:
+        self._embedder = embedder
+        self._hot_first = hot_first
+
+    def from_entry(self, entry: WorkingEntry, vector: Vector | None, share: float, plan: RetrievalPlan) -> ContextItem:
+        """Make an item of working memory. ``share`` is the share of the query's words that the entry has."""
+        cosine = None
+        if vector is not None and entry.embedding is not None and entry.embedding_model == self._embedder.model:
+            cosine = float(np.dot(vector, entry.embedding))
+        return ContextItem(
+            content=entry.content,
+            source=Source.HOT,
+            score=1.0,
+            id=entry.id,
+            group_id=entry.group_id,
+            layer=Layer.WORKING,
+            label=Label.EPHEMERAL,
+            verified=False,
+            relevance=compute_unverified_relevance(self._embedder, cosine, share, first=self._hot_first),
+            scope=Scope.GROUP,
+            session_id=entry.session_id,
+            agent_id=entry.agent_id,
+            author=entry.agent_id,
+            occurred_at=entry.occurred_at,
+            created_at=entry.created_at,
+            expires_at=entry.expires_at,
+            promoted_at=None,
+            chunk_no=None,
+            metadata=entry.metadata,
+            flags=entry.flags,
+            cut=entry.cut,
+            explanation=_explain_entry(entry, cosine, share, plan.now) if plan.explain else None,
+            node_type=entry.node_type,
+        )
+
+    def from_memory(self, found: Found, plan: RetrievalPlan) -> ContextItem:
+        """Make an item of long-term memory."""
+        memory, score = found.memory, found.words if found.similarity is None else found.similarity
+        return ContextItem(
+            content=memory.content,
+            source=Source.COLD,
+            score=min(1.0, max(0.0, score)),
+            id=memory.id,
+            group_id=memory.group_id,
+            layer=Layer.LONGTERM,
+            label=Label.VERIFIED,
+            verified=True,
+            relevance=compute_relevance(self._embedder, found.similarity, found.words),
+            scope=memory.scope,
+            session_id=memory.session_id,
+            agent_id=memory.agent_id,
+            author=memory.author,
+            occurred_at=memory.occurred_at,
+            created_at=memory.created_at,
+            expires_at=None,
+            promoted_at=memory.promoted_at,
+            chunk_no=memory.chunk_no,
+            metadata=memory.metadata,
+            explanation=_explain_memory(found) if plan.explain else None,
+            node_type=node_type if isinstance(node_type := memory.metadata.get("node_type"), str) else None,
+        )
+
+
+def _explain_entry(entry: WorkingEntry, cosine: float | None, share: float, now: datetime) -> Explanation:
+    return Explanation(cosine=cosine, words=share, age_seconds=(now - entry.created_at).total_seconds())
+
+
+def _explain_memory(found: Found) -> Explanation:
+    return Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
+
+
+_normal_forms = TextCache(normalised, max_bytes=8 * MIB, bytes_per_character=8)
+
+
+def filter_relevant(items: list[ContextItem], threshold: float | None) -> list[ContextItem]:
+    """The items whose relevance reaches the threshold; all if there is none."""
+    return items if threshold is None else [item for item in items if (item.relevance or 0.0) >= threshold]
+
+
+def drop_verified(hot: Sequence[ContextItem], cold: Sequence[ContextItem], found: Sequence[Found]) -> list[ContextItem]:
+    """The unverified items without those that are also among the verified ones.
+
+    These are entries that a verified memory was promoted from, or that have the same text.
+    """
+    returned = {item.id for item in cold}
+    origins = {chunk.origin_id for chunk in found if chunk.memory.id in returned}
+    verified_texts = {_normal_forms[item.content] for item in cold}
+    return [item for item in hot if item.id not in origins and _normal_forms[item.content] not in verified_texts]
+
+
+def count_unread(items: Iterable[ContextItem]) -> int:
+    """The characters that ``drop_verified`` would have to normalise: results are cached."""
+    return _normal_forms.missing_characters(item.content for item in items)
+
+
+def merge_tiers(
+    hot: Sequence[ContextItem], cold: Sequence[ContextItem], plan: RetrievalPlan, *, hot_first: float
+) -> list[ContextItem]:
+    """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones by age."""
+    first = [item for item in hot if (item.relevance or 0) >= hot_first]
+    first.sort(key=lambda item: -(item.relevance or 0))
+    first = first[: plan.hot_limit]
+    chosen = {item.id for item in first}
+    rest = [item for item in hot if item.id not in chosen][: plan.hot_limit - len(first)]
+    return [*first, *cold, *rest][: plan.max_results]
+
+
+def shorten(item: ContextItem, max_chars: int) -> ContextItem:
+    """Cut the content of an item at the end of a sentence, and mark the item as cut."""
+    content = cut_at_sentence(item.content, max_chars)
+    return item if content == item.content else replace(item, content=content, cut=True)
