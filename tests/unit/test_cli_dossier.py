@@ -44,7 +44,7 @@ async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.Captur
     show_dossier(found, Terminal("en"), {})
     shown = capsys.readouterr().out
     assert "could not be reached (refused)" in shown
-    assert "not judged" not in shown.partition("Sources:")[0]
+    assert "self-consistency not checked" not in shown.partition("Sources:")[0]
     answer = json.loads(json.dumps(answered(found, "en", {}), default=str))
     assert [note["code"] for note in answer["notes"]] == ["insight_quoted_instead"]
     assert answer["sentences"][0]["text"] == GATEWAY

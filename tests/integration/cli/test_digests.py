@@ -37,7 +37,7 @@ async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Cl
     assert title.startswith("Digest ")
     assert title.endswith(" of the group g: done")
     assert "Insights: 1, from outputs: 3" in note
-    assert "waits for a decision · quoted from its sources · agents: " in made.out
+    assert "pending · quoted from its sources · agents: " in made.out
     assert "Sources: " in made.out
     assert f"        {ids[0]}\n" in made.out
     assert "\u200b" not in made.out

@@ -26,7 +26,7 @@ async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwel
     assert f"    {insight}\n" in listed
     shown = program.good("review", "show", insight, "-g", "g").out
     assert f"Pending: insight {insight}, version 1" in shown
-    assert "! single author: Only one agent says this: nobody else has confirmed it." in shown
+    assert "! single author: Only one agent says this. No other agent has confirmed it." in shown
     assert "a1 · s1 · n1 (agent)" in shown
     assert "confidence 0.9 · admitted" in shown
     assert "1. would supersede" in shown

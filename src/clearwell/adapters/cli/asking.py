@@ -83,7 +83,7 @@ def show_items(found: Retrieval, group: str, terminal: Terminal) -> None:
         if part == "embedder":
             terminal.warn("cli_degraded_embedder")
         else:
-            terminal.warn("cli_degraded", part=terminal.name(f"cli_part_{part}", part))
+            terminal.warn("cli_degraded", part=terminal.name(f"part_{part}", part))
     if not found.items:
         terminal.tell("cli_query_empty", group=group)
     for number, item in enumerate(found.items, start=1):

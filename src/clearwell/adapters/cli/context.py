@@ -45,7 +45,7 @@ def context(
         terminal.json(_json(built, terminal))
         return
     for part in built.degraded:
-        terminal.warn("cli_degraded", part=terminal.name(f"cli_part_{part}", part))
+        terminal.warn("cli_degraded", part=terminal.name(f"part_{part}", part))
     if report:
         _show_report(built, terminal)
     else:

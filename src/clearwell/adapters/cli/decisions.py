@@ -45,7 +45,7 @@ def show_decisions(found: Sequence[Decision], terminal: Terminal) -> None:
 
 
 def _row(one: Decision, terminal: Terminal) -> list[str]:
-    action = terminal.words(f"cli_action_{one.action}")
+    action = terminal.words(f"action_{one.action}")
     return [
         str(one.id),
         terminal.moment(one.at),

@@ -77,7 +77,7 @@ def show_all(
 
 
 def _row(one: Digest, terminal: Terminal) -> list[str]:
-    status = terminal.words(f"cli_digest_{one.status}", percent=round(100 * one.progress))
+    status = terminal.words(f"digest_status_{one.status}", percent=round(100 * one.progress))
     note = escaped(one.explanation(terminal.language) or "–")
     return [str(one.id), status, terminal.moment(one.created_at), escaped(one.requested_by), note]
 

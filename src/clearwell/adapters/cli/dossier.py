@@ -28,7 +28,9 @@ MARKS = {"equal": ("", ""), "insert": ("{+", "+}"), "delete": ("[-", "-]")}
 def show_insights(found: Sequence[Insight], terminal: Terminal) -> None:
     for number, one in enumerate(found, start=1):
         facts = _facts(one, terminal)
-        terminal.line(f"{number:>2}. {terminal.words(f'cli_state_{one.state}')}  {facts}", f"bold {COLORS[one.state]}")
+        terminal.line(
+            f"{number:>2}. {terminal.words(f'state_{one.state}').capitalize()}  {facts}", f"bold {COLORS[one.state]}"
+        )
         terminal.line(f"    {one.id}")
         if one.flags:
             terminal.line(f"    ! {flag_names(one.flags, terminal)}", "yellow")
@@ -43,7 +45,7 @@ def _facts(one: Insight, terminal: Terminal) -> str:
         sessions=one.support.sessions,
         days=one.support.days,
     )
-    parts = [support, terminal.words(f"cli_written_{one.written_by}"), terminal.age(one.created_at)]
+    parts = [support, terminal.words(f"written_{one.written_by}"), terminal.age(one.created_at)]
     if len(one.sources) > one.support.rows:
         parts.insert(1, terminal.words("cli_review_against", count=len(one.sources) - one.support.rows))
     if one.snoozed_until is not None:
@@ -56,7 +58,7 @@ def _facts(one: Insight, terminal: Terminal) -> str:
 def show_dossier(one: Dossier, terminal: Terminal, names: Mapping[str, str]) -> None:
     insight = one.insight
     title = terminal.words("cli_review_title", id=insight.id, version=insight.version)
-    state = terminal.words(f"cli_state_{insight.state}")
+    state = terminal.words(f"state_{insight.state}").capitalize()
     terminal.line(terminal.named(state, title), f"bold {COLORS[insight.state]}")
     terminal.line(f"  {_facts(insight, terminal)}")
     if one.promotion is not None:
@@ -68,7 +70,7 @@ def show_dossier(one: Dossier, terminal: Terminal, names: Mapping[str, str]) -> 
     terminal.block(escaped(insight.summary[:SHOWN_CHARS]), indent=4)
     show_citations(insight, terminal)
     for part in one.degraded:
-        terminal.warn("cli_degraded", part=terminal.name(f"cli_part_{part}", part))
+        terminal.warn("cli_degraded", part=terminal.name(f"part_{part}", part))
     _show_warnings(one, terminal)
     _show_sources(one, terminal)
     _show_beside(one, terminal)
@@ -115,7 +117,7 @@ def _source_facts(source: InsightSource, terminal: Terminal) -> str:
             escaped(f"{source.node_id or '–'} ({source.node_type})"),
             terminal.moment(source.occurred_at),
             terminal.words("cli_review_confidence", value=stated),
-            terminal.words(f"cli_admission_{source.admission}"),
+            terminal.words(f"admission_{source.admission}"),
         ]
     )
 
@@ -126,7 +128,7 @@ def _show_beside(one: Dossier, terminal: Terminal) -> None:
     terminal.line()
     terminal.tell("cli_review_beside", count=len(one.nearby), style="bold")
     for number, each in enumerate(one.nearby, start=1):
-        name = terminal.words(f"cli_relation_{each.relation}")
+        name = terminal.words(f"relation_{each.relation}")
         terminal.line(f"{number:>4}. {name} · {each.similarity:.2f} · {each.memory.id}", "bold")
         if each.relation == "near":
             terminal.block(shortened(escaped(each.memory.content), LINE_WIDTH * 2), indent=6)
@@ -155,7 +157,7 @@ def _show_decisions(one: Dossier, terminal: Terminal, names: Mapping[str, str]) 
         [
             [
                 terminal.moment(each.at),
-                terminal.words(f"cli_action_{each.action}"),
+                terminal.words(f"action_{each.action}"),
                 escaped(names.get(each.by, each.by)),
                 escaped(each.reason or "–"),
             ]

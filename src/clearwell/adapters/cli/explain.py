@@ -40,7 +40,7 @@ def _show(fate: Fate, settings: Settings, terminal: Terminal) -> None:
     title = terminal.words(f"cli_explain_{row.admission}", id=capture.id, group=capture.group_id)
     terminal.line(title, f"bold {COLORS[row.admission]}")
     named = [*_standing(fate, settings, terminal), *_origin(fate, terminal)]
-    terminal.pairs([(terminal.words(code), value) for code, value in named])
+    terminal.pairs([(terminal.words(code).capitalize(), value) for code, value in named])
     terminal.line()
     terminal.tell("cli_explain_text", style="bold")
     terminal.block(escaped(capture.content[:SHOWN_CHARS]), indent=4)
@@ -59,7 +59,7 @@ def _standing(fate: Fate, settings: Settings, terminal: Terminal) -> list[tuple[
     rows = [("cli_explain_settled", terminal.words("cli_explain_tries", when=settled, tries=row.attempts))]
     if row.next_try_at is not None:
         rows.append(("cli_explain_next_try", _next_try(row.next_try_at, terminal)))
-    rows.append(("cli_tier_2", _place(fate, settings, terminal)))
+    rows.append(("layer_working", _place(fate, settings, terminal)))
     if row.removed_at is not None:
         rows.append(("cli_explain_removed", _when(row.removed_at, terminal)))
     if row.sighting_of is not None:

@@ -178,7 +178,7 @@ def _show_counts(found: Sequence[IngressCount], terminal: Terminal) -> None:
         name = terminal.words("cli_no_agent") if agent is None else escaped(agent)
         ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
         rows.append([name, check_name(of, terminal), *ended])
-    terminal.table(["cli_head_agent", "cli_head_check", *(f"cli_outcome_{outcome}" for outcome in outcomes)], rows)
+    terminal.table(["cli_head_agent", "cli_head_check", *(f"outcome_{outcome}" for outcome in outcomes)], rows)
 
 
 def _place(pair: tuple[str | None, str]) -> tuple[str, int, str]:

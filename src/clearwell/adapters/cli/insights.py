@@ -12,7 +12,7 @@ CITED_WIDTH = 60
 
 
 def show_digest(digest: Digest, terminal: Terminal) -> None:
-    status = terminal.words(f"cli_digest_{digest.status}", percent=round(100 * digest.progress))
+    status = terminal.words(f"digest_status_{digest.status}", percent=round(100 * digest.progress))
     terminal.tell("cli_digest_title", id=digest.id, group=escaped(digest.group_id), status=status, style="bold")
     note = digest.explanation(terminal.language)
     if note is not None:
@@ -27,8 +27,8 @@ def show_insight(number: int, insight: Insight, terminal: Terminal) -> None:
     terminal.tell(
         "cli_insight_title",
         number=number,
-        state=terminal.words(f"cli_insight_{insight.state}"),
-        writer=terminal.words(f"cli_written_{insight.written_by}"),
+        state=terminal.words(f"state_{insight.state}"),
+        writer=terminal.words(f"written_{insight.written_by}"),
         agents=support.agents,
         sessions=support.sessions,
         days=support.days,
@@ -65,7 +65,7 @@ def show_statement(source: InsightSource, terminal: Terminal, *, indent: int) ->
 
 
 def _show_contradiction(one: Contradiction, terminal: Terminal) -> None:
-    where = terminal.words(f"cli_layer_{one.layer}")
+    where = terminal.words(f"layer_{one.layer}")
     why = escaped(one.explanation(terminal.language))
     terminal.line(f"    ✗ {terminal.words('cli_contradiction', of=one.of, against=one.against, where=where)}", "red")
     terminal.block(why, indent=6)
@@ -78,7 +78,7 @@ def _show_sources(insight: Insight, terminal: Terminal) -> None:
             escaped(source.agent_id or "–"),
             escaped(source.session_id or "–"),
             terminal.moment(source.occurred_at),
-            terminal.words(f"cli_admission_{source.admission}"),
+            terminal.words(f"admission_{source.admission}"),
         ]
         if source.confidence is not None:
             facts.append(terminal.words("cli_source_confidence", value=f"{source.confidence:g}"))

@@ -249,7 +249,7 @@ def _tell(wanted: DecisionRequest, result: DecisionResult | ClearwellError, term
     if result.insight is not None and result.insight.snoozed_until is not None:
         until = terminal.moment(result.insight.snoozed_until)
     version = "–" if result.insight is None else result.insight.version
-    undone = "–" if result.undone is None else terminal.words(f"cli_action_{result.undone}")
+    undone = "–" if result.undone is None else terminal.words(f"action_{result.undone}")
     code = f"cli_decided_{result.status}_already" if result.already else f"cli_decided_{result.status}"
     if wanted.action is Action.UNDO and result.insight is None:
         code = "cli_decided_undone_decision"

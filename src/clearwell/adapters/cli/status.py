@@ -32,11 +32,11 @@ def status(as_json: AsJson = False) -> None:
     if isinstance(seen.working, WorkingSeen):
         groups = seen.working.facts.groups
         counted = terminal.words("cli_status_working", groups=len(groups), entries=sum(groups.values()))
-        rows.append((terminal.words("cli_tier_2"), counted))
+        rows.append((terminal.words("layer_working").capitalize(), counted))
     if isinstance(seen.database, DatabaseSeen) and seen.database.counts is not None:
         counts = seen.database.counts
         counted = terminal.words("cli_status_memories", memories=counts.memories, chunks=counts.chunks)
-        rows.append((terminal.words("cli_tier_3"), counted))
+        rows.append((terminal.words("layer_longterm").capitalize(), counted))
     terminal.pairs(rows)
 
 
@@ -77,10 +77,10 @@ def _database_rows(seen: DatabaseSeen, terminal: Terminal) -> list[tuple[str, st
             ("cli_status_keys", terminal.words("cli_status_key_counts", valid=keys.valid, revoked=keys.revoked))
         )
     if seen.counts is not None:
-        rows.append(("cli_tier_1", _admissions(seen, terminal)))
+        rows.append(("layer_quarantine", _admissions(seen, terminal)))
     elif facts.schema == facts.newest_schema:
-        rows.append(("cli_tier_1", terminal.words("cli_status_hidden")))
-    return [(terminal.words(code), value) for code, value in rows]
+        rows.append(("layer_quarantine", terminal.words("cli_status_hidden")))
+    return [(terminal.words(code).capitalize(), value) for code, value in rows]
 
 
 def _schema(seen: DatabaseSeen, terminal: Terminal) -> str:

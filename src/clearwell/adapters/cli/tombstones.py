@@ -68,7 +68,7 @@ def lift(
 def _row(one: Tombstone, terminal: Terminal, names: Mapping[str, str]) -> list[str]:
     return [
         str(one.id),
-        terminal.words(f"cli_kind_{one.kind}"),
+        terminal.words(f"tombstone_kind_{one.kind}"),
         escaped(one.reason),
         escaped(names.get(one.made_by, one.made_by)),
         terminal.moment(one.made_at),

@@ -31,7 +31,7 @@ def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal, *, measured: 
 
 
 def outcome(verdict: Verdict, terminal: Terminal) -> str:
-    return f"{OUTCOME_MARKS[verdict.outcome]} {terminal.words(f'cli_outcome_{verdict.outcome}')}"
+    return f"{OUTCOME_MARKS[verdict.outcome]} {terminal.words(f'outcome_{verdict.outcome}')}"
 
 
 def check_name(check: str, terminal: Terminal) -> str:
@@ -75,7 +75,7 @@ def show_flags(flags: Sequence[str], terminal: Terminal) -> None:
 
 
 def flag_name(flag: str, terminal: Terminal) -> str:
-    return terminal.name(f"cli_flag_{flag}", flag)
+    return terminal.name(f"flag_{flag}_name", flag)
 
 
 def flag_names(flags: Sequence[str], terminal: Terminal) -> str:

@@ -86,7 +86,7 @@ def format_label(item: ContextItem, language: Language) -> str:
     if item.relevance is not None:
         relevance = f"{item.relevance:.2f}"
         parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
-    parts += [say(f"history_{flag}", language) for flag in SHOWN_FLAGS if flag in item.flags]
+    parts += [say(f"flag_{flag}_name", language) for flag in SHOWN_FLAGS if flag in item.flags]
     if strip_hidden(item.content) != item.content:
         parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)

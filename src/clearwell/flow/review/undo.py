@@ -66,7 +66,7 @@ class DecisionUndo:
         if decision is None:
             raise NotFound("decision_not_found", id=decision_id, group=group_id)
         if only not in (None, decision.action):
-            raise Conflict("undo_of_another_kind", id=decision_id, was=Word(f"cli_action_{decision.action}"))
+            raise Conflict("undo_of_another_kind", id=decision_id, was=Word(f"action_{decision.action}"))
         if decision.action is Action.UNDO:
             raise Conflict("undo_of_undo", id=decision_id)
         if await transaction.is_undone(decision_id):
