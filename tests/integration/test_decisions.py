@@ -87,7 +87,7 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
         )
         shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
-        assert "The embedding model did not answer" in str(shown["promotion"])
+        assert "The embedding model did not respond" in str(shown["promotion"])
         await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=insight), by=PERSON)
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")

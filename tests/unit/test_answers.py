@@ -45,8 +45,8 @@ def test_json_in_prose_does_not_count_where_the_text_holds_it() -> None:
 @pytest.mark.parametrize("answer", ["NO", "否", "NO.", json.dumps(TORN | {"contradiction_quote": "", "reason": ""})])
 def test_a_fault_without_words_is_told_in_a_whole_sentence(answer: str) -> None:
     verdict = check_self_consistency(read_answer(answer, content=CONTENT), Settings())
-    assert verdict.explanation("en").endswith("and did not say where.")
-    assert verdict.explanation("zh").endswith("没有说明何处。")
+    assert verdict.explanation("en").endswith("but did not say where.")
+    assert verdict.explanation("zh").endswith("但未指出位置。")
 
 
 def test_a_sound_text_has_nothing_to_quote() -> None:

@@ -51,7 +51,7 @@ def fitted(what: Material, max_tokens: int = 4000, language: Language = "en") ->
 
 def test_the_sections_come_in_the_protocols_order() -> None:
     text = fitted(material(), language="zh").text
-    places = [text.index(f"## {name}\n") for name in ("群组定位", "角色人设", "群组记忆", "角色经验", "当前提案")]
+    places = [text.index(f"## {name}\n") for name in ("群组定位", "角色人设", "群组记忆", "自身经验", "当前提案")]
     assert places == sorted(places)
     assert set(fates(fitted(material())).values()) == {Fate.INCLUDED}
 

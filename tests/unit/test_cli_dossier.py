@@ -54,7 +54,7 @@ async def test_chinese_pages_are_set_in_chinese(capsys: pytest.CaptureFixture[st
     found = await first(Path(writer=ScriptedWriter(["支付网关必须扩容。"])))
     show_dossier(found, Terminal("zh"), {})
     shown = capsys.readouterr().out
-    assert f"待定：洞察 {found.insight.id}，版本 1" in shown
+    assert f"待审核：洞察 {found.insight.id}，版本 1" in shown
     assert ": " not in shown
 
 
@@ -91,4 +91,4 @@ async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pyte
     show_insights([replace(found.insight, support=support)], Terminal("en"))
     shown = capsys.readouterr().out
     assert f"outputs: {support.rows}, agents: " in shown
-    assert " · against it: 1 · " in shown
+    assert " · opposed: 1 · " in shown

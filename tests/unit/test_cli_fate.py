@@ -91,7 +91,7 @@ def test_reasons_name_checks_in_the_language_and_show_what_is_hidden() -> None:
     after = Verdict(
         check="echo", outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": "self_consistency"}
     )
-    assert reason(after, Terminal("en")) == "Not checked: after self-consistency."
+    assert reason(after, Terminal("en")) == "Not checked, because an earlier check failed: self-consistency."
     assert "自洽性" in reason(after, Terminal("zh"))
     stated = Verdict(check="confidence", outcome=Outcome.FAIL, reason="verdict_confidence_no_number", value="a\u200bb")
     assert "a⟦U+200B⟧b" in reason(stated, Terminal("zh"))

@@ -38,7 +38,7 @@ def test_two_that_bind_at_once_find_out_when_they_listen() -> None:
     first, second = take_port(wanted), take_port(wanted)
     try:
         listen(first, wanted)
-        with pytest.raises(ConfigurationError, match="is taken"):
+        with pytest.raises(ConfigurationError, match="is in use"):
             listen(second, wanted)
         found = holder(wanted.port)
         assert found is not None

@@ -56,6 +56,6 @@ def test_findings_bring_their_advice_and_decide_on_health() -> None:
     findings.mind("persistence", "doctor_not_append_only", name="Redis")
     assert findings.healthy
     assert findings.found[0].advice is None
-    assert findings.found[1].advice == "Set it in the server: appendonly yes"
+    assert findings.found[1].advice == "Set in the server: appendonly yes"
     findings.error("schema", SchemaError("schema_missing"))
     assert not findings.healthy

@@ -40,22 +40,25 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["keys", "create", "--group", "g"], "缺少 --scope"),
         (["keys", "create", "--scope", "write", "--group", "g"], "capture、read、review、admin"),
         (["keys", "create", "--scope", "read"], "--all-groups"),
-        (["keys", "create", "--scope", "read", "--group", "g", "--all-groups"], "只能给出一个"),
+        (["keys", "create", "--scope", "read", "--group", "g", "--all-groups"], "只能使用一个"),
         (["capture", "text"], "缺少 --group"),
-        (["query", "x", "-g", "g", "--max-chars", "-1"], "--max-chars 无效：必须不小于 0"),
+        (["query", "x", "-g", "g", "--max-chars", "-1"], "--max-chars 无效：不能小于 0"),
         (["capture", "-g", "g", "--metadata", "[", "text"], "--metadata 不是有效的 JSON"),
-        (["capture", "-g", "g", "--metadata", "[]", "text"], "--metadata 不是对象"),
+        (["capture", "-g", "g", "--metadata", "[]", "text"], "--metadata 必须是 JSON 对象"),
         (["capture", "-g", "g", "--occurred-at", "now", "text"], "--occurred-at 不是有效的时间"),
         (["ingest", "-g", "g", "--file", "missing.txt"], "无法读取文件 missing.txt"),
-        (["ingest", "-g", "g", "--file", "missing.txt", "text"], "只能给出一个"),
+        (["ingest", "-g", "g", "--file", "missing.txt", "text"], "只能使用一个"),
         (["query", "-g", "g", "--colour", "text"], "没有选项 --colour"),
         (["explain", "1"], "缺少 --group"),
-        (["review", "merge", "-g", "g", "01234567-89ab-7cde-8f01-23456789abcd"], "ID 请给出两个或更多洞察"),
-        (["review", "snooze", "x", "-g", "g", "--days", "2", "--until", "2027-01-01"], "--until 与 --days 都说明了"),
-        (["retract", "-g", "g"], "--source, --session, --agent 中恰好一个"),
-        (["retract", "-g", "g", "--agent", "a", "--session", "s"], "--source, --session, --agent 中恰好一个"),
+        (["review", "merge", "-g", "g", "01234567-89ab-7cde-8f01-23456789abcd"], "ID 需要两条或更多洞察"),
+        (
+            ["review", "snooze", "x", "-g", "g", "--days", "2", "--until", "2027-01-01"],
+            "--until 与 --days 不能同时使用",
+        ),
+        (["retract", "-g", "g"], "--source, --session, --agent 中指定且仅指定一项"),
+        (["retract", "-g", "g", "--agent", "a", "--session", "s"], "--source, --session, --agent 中指定且仅指定一项"),
         (["tombstone", "add", "-g", "g", "text"], "缺少 --reason"),
-        (["check", "-g", "g", "--metadata", "[]", "text"], "--metadata 不是对象"),
+        (["check", "-g", "g", "--metadata", "[]", "text"], "--metadata 必须是 JSON 对象"),
         (["serve", "--port", "70000"], "--port"),
         (["nonsense"], "nonsense"),
     ],
@@ -72,32 +75,38 @@ def test_a_command_that_was_not_called_right_ends_with_2(call: Call, words: list
     [
         ({"CLEARWELL_PORT": "many"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
         ({"CLEARWELL_CONFIDENCE_THRESHOLD": "2"}, "CLEARWELL_CONFIDENCE_THRESHOLD is not valid: it must be at most 1"),
-        ({"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_LANGUAGE 无效：只能是 'auto'"),
-        ({"CLEARWELL_CHUNK_SEPARATORS": "x"}, "CLEARWELL_CHUNK_SEPARATORS is not valid: a list or a table of values"),
+        ({"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_LANGUAGE 无效：必须是 'auto'"),
+        (
+            {"CLEARWELL_CHUNK_SEPARATORS": "x"},
+            "CLEARWELL_CHUNK_SEPARATORS is not valid: a list or an object must be written as JSON",
+        ),
         (
             {"CLEARWELL_CHUNK_SEPARATORS": "x", "LC_ALL": "zh_CN.UTF-8"},
-            "CLEARWELL_CHUNK_SEPARATORS 无效：列表或表须写成",
+            "CLEARWELL_CHUNK_SEPARATORS 无效：列表或对象必须写成",
         ),
         ({"CLEARWELL_CHUNK_OVERLAP": "500", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_CHUNK_OVERLAP 无效：必须小于"),
         (
             {"CLEARWELL_DIGEST_CRON": "daily", "LC_ALL": "zh_CN.UTF-8"},
-            "CLEARWELL_DIGEST_CRON 无效：须为 cron 的五个字段",
+            "CLEARWELL_DIGEST_CRON 无效：必须是五字段的 cron 表达式",
         ),
-        ({"CLEARWELL_DIGEST_ZONE": "Mars", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_DIGEST_ZONE 无效：须为时区名"),
-        ({"CLEARWELL_FILTER_CHECKS": '["taste"]', "LC_ALL": "zh_CN.UTF-8"}, "每项检查至多一次，可用的有：confidence"),
-        ({"CLEARWELL_FILTER_CHECKS": '["echo", "length"]'}, "confidence and length come first"),
+        ({"CLEARWELL_DIGEST_ZONE": "Mars", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_DIGEST_ZONE 无效：必须是时区名称"),
+        (
+            {"CLEARWELL_FILTER_CHECKS": '["taste"]', "LC_ALL": "zh_CN.UTF-8"},
+            "必须是不重复的检查项列表，可用的有：confidence",
+        ),
+        ({"CLEARWELL_FILTER_CHECKS": '["echo", "length"]'}, "confidence and length must come first"),
         (
             {"CLEARWELL_NODE_POLICIES": '{"x": {"admitt": true}}'},
             "NODE_POLICIES.x.admitt is not valid: there is no such",
         ),
         (
             {"CLEARWELL_NODE_POLICIES": '{"x": 1}', "LC_ALL": "zh_CN.UTF-8"},
-            "CLEARWELL_NODE_POLICIES.x 无效：列表或表须",
+            "CLEARWELL_NODE_POLICIES.x 无效：列表或对象必须",
         ),
         ({"CLEARWELL_PORT": "1.5"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
         ({"CLEARWELL_SWEEP_SECONDS": "nan", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_SWEEP_SECONDS 无效：必须"),
-        ({"DATABASE_URL": "mysql://joe:hush@host/db"}, "DATABASE_URL is not an address"),
-        ({"DATABASE_URL": "postgresql://joe:hush@127.0.0.1:1/db"}, "PostgreSQL does not answer"),
+        ({"DATABASE_URL": "mysql://joe:hush@host/db"}, "DATABASE_URL is not a PostgreSQL address"),
+        ({"DATABASE_URL": "postgresql://joe:hush@127.0.0.1:1/db"}, "PostgreSQL does not respond"),
         ({"CLEARWELL_DATA_DIR": "/dev/null/data", "LC_ALL": "zh_CN.UTF-8"}, "请移走该文件，或用 CLEARWELL_DATA_DIR"),
     ],
 )
@@ -111,8 +120,8 @@ def test_what_is_set_wrong_is_named_without_its_secret(call: Call, variables: di
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["explain"], "群组 g 中没有条目 x1"),
-        (["requeue"], "群组 g 中没有被拒绝或待定的条目 x1"),
+        (["explain"], "群组 g 中没有产出 x1"),
+        (["requeue"], "群组 g 中没有未准入或待处理的产出 x1"),
         (["tombstone", "lift"], "没有可解除的墓碑 x1"),
         (["working", "remove"], "工作记忆中没有条目 x1"),
     ],
@@ -127,12 +136,12 @@ def test_an_address_of_redis_that_is_none_is_named(call: Call) -> None:
     both = {"DATABASE_URL": "postgresql://127.0.0.1:1/db", "REDIS_URL": "host:6379", "LC_ALL": "zh_CN.UTF-8"}
     code, error = call("query", "-g", "g", "text", **both)
     assert code == 1
-    assert "REDIS_URL 不是 Redis 或 Valkey 的地址" in error
+    assert "REDIS_URL 不是 Redis 或 Valkey 地址" in error
 
 
 def test_a_settings_file_that_is_wrong_is_named(call: Call, tmp_path: Path) -> None:
     (tmp_path / "clearwell.toml").write_text("prot = 1\n")
-    assert "the setting prot, which does not exist" in call("keys", "list")[1]
+    assert "the unknown setting prot" in call("keys", "list")[1]
     (tmp_path / "clearwell.toml").write_text("port = \n")
     assert "clearwell.toml is not valid TOML at line 1, column 8" in call("keys", "list")[1]
     (tmp_path / "clearwell.toml").write_text("host = 1\nworking_size = 1.5\n")
@@ -152,5 +161,5 @@ def test_an_empty_answer_and_a_missing_part_are_said(capsys: pytest.CaptureFixtu
     show_items(Retrieval(items=(), degraded=("working_memory", "embedder")), "nowhere", Terminal("en"))
     said = capsys.readouterr()
     assert "Nothing was found in the group nowhere" in said.out
-    assert "Working memory did not answer" in said.err
-    assert "The embedding model did not answer" in said.err
+    assert "Working memory did not respond" in said.err
+    assert "The embedding model did not respond" in said.err

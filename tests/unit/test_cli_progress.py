@@ -9,8 +9,8 @@ from rich.progress import Progress
 from clearwell.adapters.cli.digests import bar_columns, beside_bar
 
 NOTES = (
-    "Embedding outputs that have no vector yet: 37 of 100.",
-    "正在为尚无向量的输出计算向量：37 / 100。",
+    "Computing missing vectors: 37 of 100 outputs.",
+    "正在为缺少向量的产出计算向量：37 / 100 条。",
     "[red]x[/red]",
 )
 

@@ -49,17 +49,17 @@ def ended(
 
 def test_what_is_looked_at_for_the_last_time_is_not_called_a_candidate() -> None:
     first = str(ended(looked_at(0, 0)).explanation("en"))
-    assert first.endswith("2 of them stay candidates for the next digests.")
-    assert "not looked at again" not in first
+    assert first.endswith("2 of them remain candidates for the next digests.")
+    assert "not considered again" not in first
     last = str(ended(looked_at(3, 3, 0)).explanation("en"))
-    assert "1 of them stay candidates" in last
-    assert "2 of them have been looked at 4 times and are not looked at again" in last
-    assert "stay candidates" not in str(ended(looked_at(3)).explanation("en"))
-    assert "不再查看" in str(ended(looked_at(3)).explanation("zh"))
+    assert "1 of them remain candidates" in last
+    assert "2 of them have been considered 4 times and are not considered again" in last
+    assert "remain candidates" not in str(ended(looked_at(3)).explanation("en"))
+    assert "不再参与" in str(ended(looked_at(3)).explanation("zh"))
 
 
 def test_a_group_in_which_nothing_was_captured_is_told_from_one_with_nothing_new() -> None:
-    assert "Nothing was ever captured in the group g." in str(ended([], empty=True).explanation("en"))
+    assert "Nothing has been captured in the group g." in str(ended([], empty=True).explanation("en"))
     assert "nothing new" in str(ended([]).explanation("en"))
 
 
@@ -70,9 +70,9 @@ async def test_a_digest_says_whose_insights_were_left_out() -> None:
     few = ended(looked_at(0), insights, capped={"agent star": 9, "unknown": 1, **{f"agent {n}": 2 for n in range(6)}})
     told = str(few.explanation("en"))
     assert "not enough material" not in told
-    assert told.endswith("so many each: star (9), 0 (2), 1 (2), 2 (2), 3 (2) ….")
-    assert "任何智能体都不能占满" in str(few.explanation("zh"))
-    assert "No agent fills" not in str(ended(looked_at(0), insights).explanation("en"))
+    assert told.endswith("Omitted insights by agent: star (9), 0 (2), 1 (2), 2 (2), 3 (2) ….")
+    assert "每个智能体的洞察数量有上限" in str(few.explanation("zh"))
+    assert "is limited" not in str(ended(looked_at(0), insights).explanation("en"))
 
 
 @pytest.mark.parametrize("agents", [1, 4])
@@ -85,6 +85,6 @@ async def test_a_digest_without_insights_says_why(agents: int) -> None:
     await keep(path, *rows)
     digest = await made(path)
     assert (digest.insights, digest.note) == ((), "digest_no_insight")
-    assert "repeat one form with other values, as a log does" in str(digest.explanation("en"))
+    assert "repeat one sentence with other values, as a log does" in str(digest.explanation("en"))
     asked = await path.memory.digest(digest.id, by=PERSON)
     assert "candidates for the next digests" in str(asked.explanation("en"))

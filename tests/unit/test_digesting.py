@@ -179,7 +179,7 @@ async def test_a_failing_model_is_replaced_by_quotation_with_the_reason() -> Non
     assert (insight.written_by, insight.notes[0].code) == (Writer.EXTRACTIVE, "insight_quoted_instead")
     assert "could not be reached (refused)" in insight.notes[0].text("en")
     assert (digest.status, digest.note) == (DigestStatus.DONE, "digest_done_quoted")
-    assert "无法连接对话接口 api" in str(digest.explanation("zh"))
+    assert "无法连接对话 API api" in str(digest.explanation("zh"))
 
 
 async def test_a_model_that_is_down_is_not_asked_for_every_insight_and_one_bad_answer_changes_nothing() -> None:
@@ -225,7 +225,7 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     assert await path.runner.run("g", asked) == now + timedelta(seconds=10)
     waiting = await path.memory.digest(asked, by=PERSON)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
-    assert "Try 1 of 3 failed" in str(waiting.explanation("en"))
+    assert "Attempt 1 of 3 failed" in str(waiting.explanation("en"))
     assert await path.runner.run("g", asked) == now + timedelta(seconds=20)
     assert await path.runner.run("g", asked) is None
     done = await path.memory.digest(asked, by=PERSON)
@@ -241,7 +241,7 @@ async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to
     embedder.down = True
     failed = await made(path)
     assert (failed.status, failed.note) == (DigestStatus.FAILED, "digest_failed")
-    assert "ask for a digest again" in str(failed.explanation("en"))
+    assert "Request a digest again" in str(failed.explanation("en"))
     assert [event.action for event in path.digest_store.events] == ["request digest", "give up digest"]
 
 

@@ -184,7 +184,7 @@ def test_the_history_has_the_form_of_the_design() -> None:
         f'2. [✅ Verified · 2026-10-02 · relevance 0.84] <memory id="{OTHER}">支付网关的超时阈值是三十秒。</memory>'
     )
     assert format_history([HOT, COLD], "zh").splitlines()[1:] == [
-        "1. [⚡️ 临时上下文 · 2026-11-14 · 角色 risk-auditor · 0.91] "
+        "1. [⚡️ 临时上下文 · 2026-11-14 · 智能体 risk-auditor · 0.91] "
         f'<memory id="{ID}">The gateway times out above five hundred requests.</memory>',
         f'2. [✅ 已验证 · 2026-10-02 · 相关度 0.84] <memory id="{OTHER}">支付网关的超时阈值是三十秒。</memory>',
     ]

@@ -84,7 +84,7 @@ def test_checks_that_were_not_reached_say_after_which() -> None:
     verdicts = checks.completed([failed], SETTINGS)
     assert [one.check for one in verdicts] == list(SETTINGS.filter_checks)
     assert {one.outcome for one in verdicts[1:]} == {Outcome.NOT_CHECKED}
-    assert verdicts[1].explanation("en") == "Not checked: after confidence."
+    assert verdicts[1].explanation("en") == "Not checked, because an earlier check failed: confidence."
 
 
 SAID = "The nightly backup of the billing database takes eleven minutes and runs at two in the morning."

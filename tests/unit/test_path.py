@@ -132,7 +132,7 @@ async def test_only_a_reviewer_promotes() -> None:
     assert [event.actor for event in path.decisions.events] == ["r"]
     assert [(event.action, event.subject) for event in path.audit.events] == [("refused", "promote")] * 5
     bound = Principal(name="b", rights=frozenset(Right), agent_id="a1")
-    with pytest.raises(NotAllowed, match="only people decide"):
+    with pytest.raises(NotAllowed, match="only people may decide"):
         await path.memory.promote("g", OTHER, by=bound)
 
 

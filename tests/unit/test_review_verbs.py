@@ -45,9 +45,9 @@ async def test_insights_are_merged_snoozed_and_rejected() -> None:
 async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit() -> None:
     path = Path()
     review, one = path.memory.review, await offered(path, LONG)
-    with pytest.raises(InvalidInput, match="until and days both say until when"):
+    with pytest.raises(InvalidInput, match="until and days cannot be combined"):
         await review.snooze("g", one, by=PERSON, days=3, until=path.clock.now() + timedelta(days=2))
-    with pytest.raises(InvalidInput, match="Say it in fewer words"):
+    with pytest.raises(InvalidInput, match="Shorten it"):
         await review.reject("g", one, by=PERSON, reason="x" * 5000)
 
 

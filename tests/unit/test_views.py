@@ -150,7 +150,10 @@ def test_labels_reasons_and_problems_are_in_the_readers_language() -> None:
     reasons = [CaptureView.from_record(RECEIPT, language).verdicts[0].reason for language in ("en", "zh")]
     assert reasons == [VERDICT.explanation("en"), VERDICT.explanation("zh")]
     problems = [ProblemView.from_error(InvalidInput("text_blank", field="content"), one) for one in ("en", "zh")]
-    assert [problem.detail for problem in problems] == ["content is empty or blank.", "content 为空或只有空白。"]
+    assert [problem.detail for problem in problems] == [
+        "content is empty or contains only white space.",
+        "content 为空或只有空白字符。",
+    ]
     assert problems[0].type == problems[1].type == "urn:clearwell:problem:text_blank"
 
 

@@ -22,7 +22,7 @@ import clearwell.errors
 
 FOREIGN = ("CLEARWELL_", "DATABASE_URL", "REDIS_URL", "LC_", "LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 SOURCE = Path(clearwell.errors.__file__).parents[1]
-READY = ("Ctrl-C stops", "按 Ctrl-C 停止")
+READY = ("Press Ctrl-C to stop", "按 Ctrl-C 停止")
 
 
 @dataclass(frozen=True)

@@ -88,5 +88,5 @@ def test_what_only_people_do_is_refused(program: Program) -> None:
     for command, refused in zip(REFUSED, answers, strict=True):
         assert refused.code == 1, (command, refused)
         assert refused.out == "", command
-        assert "/agent may not do this" in refused.err, (command, refused)
+        assert "/agent lacks the scope" in refused.err, (command, refused)
     assert program.good("keys", "list", "--json").json == {"keys": []}

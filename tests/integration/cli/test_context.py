@@ -18,14 +18,14 @@ def test_a_context_is_shown_to_people_and_programs(program: Program) -> None:
     assert "## 群组记忆\n1. [✅ 已验证 · " in chinese
     report = program.chinese().good("context", "-g", "g", "-p", PROPOSAL, "--report").out
     assert "/ 4000 词元" in report
-    assert "已收入" in report
+    assert "已包含" in report
     built = program.good("context", "-g", "g", "-p", PROPOSAL, "--json").json
     assert [one["role"] for one in built["messages"]] == ["system", "user"]
 
 
 def test_a_cut_is_said_on_stderr_and_a_wrong_budget_refused(program: Program) -> None:
     cut = program.good("context", "-g", "g", "-p", f"{PROPOSAL} " * 100, "--max-tokens", "200")
-    assert "characters are left out here]" in cut.out
+    assert "characters omitted here]" in cut.out
     assert "Shortened to fit" in cut.err
     refused = program.run("context", "-g", "g", "-p", PROPOSAL, "--max-tokens", "5")
     assert (refused.code, "200..2000000" in refused.err) == (1, True)

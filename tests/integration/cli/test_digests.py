@@ -36,7 +36,7 @@ async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Cl
     title, note, *_ = made.out.splitlines()
     assert title.startswith("Digest ")
     assert title.endswith(" of the group g: done")
-    assert "Insights: 1, from outputs: 3" in note
+    assert "Insights: 1. Outputs considered: 3." in note
     assert "pending · quoted from its sources · agents: " in made.out
     assert "Sources: " in made.out
     assert f"        {ids[0]}\n" in made.out
@@ -68,7 +68,7 @@ def test_what_is_not_there_is_told(program: Program) -> None:
         assert f"There is no digest {wanted}" in ran.err
     assert "没有简报" in program.chinese().run("digest", "show", "nothing").err
     empty = program.chinese().good("digest", "run", "-g", "nobody").out
-    assert "群组 nobody 中从未捕获过任何输出" in empty
+    assert "群组 nobody 中没有任何产出" in empty
 
 
 async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clearwell: Clearwell) -> None:
@@ -76,7 +76,7 @@ async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clear
     screen = on_a_terminal(program, ["digest", "run", "-g", "g"])
     assert "━" in screen
     assert "%" in screen
-    assert "from outputs: 3" in screen
+    assert "Outputs considered: 3" in screen
 
 
 def test_a_worker_runs_until_it_is_asked_to_stop(program: Program) -> None:
@@ -84,7 +84,7 @@ def test_a_worker_runs_until_it_is_asked_to_stop(program: Program) -> None:
         program.command("worker"), env=program._environment(), cwd=program.folder, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "The worker runs. Ctrl-C stops it.\n"
+        assert process.stdout.readline() == "The worker is running. Press Ctrl-C to stop it.\n"
         process.terminate()
         assert process.wait(30) == 0
         assert process.stdout.read() == "The worker has stopped.\n"

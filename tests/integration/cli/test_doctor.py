@@ -21,7 +21,7 @@ def test_a_sound_installation_has_no_problem(program: Program) -> None:
     port = str(free_port())
     told = program.but(CLEARWELL_PORT=port).good("doctor")
     assert "✗" not in told.out
-    assert "No problem was found" in told.out
+    assert "No problems found" in told.out
     assert "use-multilingual-v3 embeds: 512 dimensions" in told.out
     assert "The schema is up to date" in told.out
     assert f"Port {port} is free" in told.out
@@ -45,21 +45,21 @@ def test_it_explains_refusals_an_empty_group_and_a_backlog(program: Program, dat
         connection.execute("UPDATE quarantine_logs SET created_at = created_at - interval '1 hour'")
         connection.execute("UPDATE admissions SET state = 'pending', settled_at = NULL")
     told = program.good("doctor", "-g", "harbor").out
-    assert "The group harbor has nothing in working memory (key wm:harbor) and no long-term memory" in told
-    assert "Similar names: harbour" in told
-    assert "Captures that wait for admission: 1, the oldest 1 h ago" in told
+    assert "The group harbor has no entries in working memory (key wm:harbor) and no long-term memories" in told
+    assert "Groups with similar names: harbour" in told
+    assert "Outputs waiting for admission: 1. The oldest was captured 1 h ago" in told
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE admissions SET state = 'refused', settled_at = now()")
     told = program.chinese().good("doctor").out
-    assert "拒绝 1 条（长度 1），通过 0 条。最常见的原因：文本宽度不足 50 列" in told
+    assert "准入 0 条，拒绝 1 条（长度 1）。最常见的原因：文本宽度不足 50 列" in told
     assert "CLEARWELL_MIN_WIDTH" in told
-    assert "1 个群组既无有效的工作记忆条目也无长期记忆，检索结果为空（harbour）" in told
+    assert "1 个群组既没有工作记忆条目，也没有长期记忆，查询结果为空（harbour）" in told
 
 
 def test_it_names_promotions_that_are_not_carried_out(program: Program, database_url: str) -> None:
     made = program.good("ingest", "-g", "harbour", "The crane is painted green.", "--json").json
     waits = "INSERT INTO promotion_work (group_id, promotion_id, next_try_at, problem) SELECT group_id, id, now(), %s"
-    for problem, told in (("embedder_unreachable", "wait for the embedding model: 1"), (TOMBSTONED, "held back")):
+    for problem, told in (("embedder_unreachable", "waiting for the embedding model: 1"), (TOMBSTONED, "on hold")):
         with psycopg.connect(database_url) as connection:
             connection.execute("DELETE FROM promotion_work")
             connection.execute(waits + " FROM promotions", (problem,))

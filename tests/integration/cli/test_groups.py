@@ -4,7 +4,7 @@ from tests.integration.cli.program import Program
 
 
 def test_a_group_and_its_agent_are_set_and_shown(program: Program) -> None:
-    assert "No group has been described" in program.good("group", "list").out
+    assert "No group has settings of its own" in program.good("group", "list").out
     told = program.good("group", "set", "支付组", "--prompt", "结论须有依据。", "--digest-zone", "Asia/Shanghai").out
     assert "支付组" in told
     assert "结论须有依据。" in told

@@ -5,7 +5,7 @@ from tests.integration.cli.program import Program
 
 def test_a_group_that_is_large_is_indexed_once(program: Program) -> None:
     program = program.but(CLEARWELL_EXACT_SCAN_ROWS="2")
-    assert "Nothing to do" in program.good("index").out
+    assert "There is nothing to do" in program.good("index").out
     for number in range(3):
         program.good("ingest", "-g", "board", f"Invoices above {number} thousand are signed by two people.")
     assert program.good("index", "--json").json == {"built": ["board"], "dropped": [], "failed": [], "not_owner": False}

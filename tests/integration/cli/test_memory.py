@@ -13,7 +13,7 @@ def test_a_capture_is_admitted_refused_and_found_again(program: Program) -> None
     assert admitted.out.startswith("⚡️ Admitted")
     assert "non-duplicate" in admitted.out
     refused = program.chinese().good("capture", "-g", "city", "--confidence", "0.5", "-", stdin=SAID)
-    assert refused.out.startswith("已拒绝：给出的置信度 0.5 低于 0.8。")
+    assert refused.out.startswith("未准入：置信度 0.5 低于阈值 0.8。")
     found = program.good("query", "-g", "city", "--json", "--max-results", "1", "When is the tram closed?").json
     (item,) = found["results"]
     assert item["content"] == SAID
@@ -65,12 +65,12 @@ def test_a_query_takes_every_option_and_explains(program: Program) -> None:
     ]
     found = program.good("query", "-g", "board", *options, "--explain", "Who signs invoices?")
     assert "rank 0." in found.out or "rank 1." in found.out
-    assert "--max-chars 0 shows all" in found.out
+    assert "--max-chars 0 shows the full text" in found.out
     answer = program.good("query", "-g", "board", *options, "--explain", "--json", "Who signs invoices?").json
     (item,) = answer["results"]
     assert (item["cut"], answer["sources"]) == (True, ["cold"])
     assert sum(item["explanation"]["parts"].values()) > 0
     then = program.good("query", "-g", "board", "--as-of", "2020-01-01T00:00:00Z", "Who signs invoices?")
-    assert "What was verified then; working memory is left out." in then.out
+    assert "Showing what was verified at that time, without working memory." in then.out
     wrong = program.run("query", "-g", "board", "--filters", "{", "x")
     assert (wrong.code, "--filters is not valid JSON" in wrong.err) == (2, True)

@@ -17,7 +17,7 @@ def test_migrate_says_what_it_did(program: Program, empty_database_url: str) -> 
     assert "clearwell migrate" in missing.err
     first = program.good("migrate", "--json").json
     assert first["applied"][0] == "0001_roles"
-    assert f"Nothing to do: the schema is at version {first['schema']}" in program.good("migrate").out
+    assert f"There is nothing to do: the schema is at version {first['schema']}" in program.good("migrate").out
 
 
 def test_the_life_of_keys(program: Program) -> None:
@@ -25,7 +25,7 @@ def test_the_life_of_keys(program: Program) -> None:
     assert first.json["key"].startswith("cw_")
     assert first.json["scopes"] == ["capture", "read"]
     assert first.json["groups"] == ["a b"]
-    assert "Local mode is closed now" in first.err
+    assert "Local mode is now permanently off" in first.err
     assert "keys create --scope read,review --group 'a b'" in first.err
     second = program.good("keys", "create", "--scope", "review,read", "--all-groups", "--name", "Li Wei")
     assert second.err == ""
@@ -80,7 +80,7 @@ def test_counts_that_are_hidden_are_not_said_to_be_zero(program: Program, plain_
     program.good("capture", "-g", "g", "--confidence", "0.1", "A text that a login without rights may not count.")
     assert program.good("status", "--json").json["counts"]["quarantine"]["refused"] == 1
     hidden = program.but(DATABASE_URL=plain_login)
-    assert "counts are not available" in hidden.good("status").out
+    assert "hides the counts from this login" in hidden.good("status").out
     told = hidden.good("doctor", "--group", "g").out
     assert "Counts over all groups are not available" in told
     assert "1 refused (confidence 1)" in told

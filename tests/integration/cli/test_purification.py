@@ -44,20 +44,20 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
 
     told = program.good("explain", first, "-g", "g").out
     assert told.startswith(f"Admitted: {first} in the group g\n")
-    assert "Working memory  live now, 23 h left" in told
+    assert "Working memory  present, 23 h left" in told
     assert "Node            n1 (agent)" in told
-    assert "confidence         ✓ passed        0.9        0.8         The stated confidence 0.9 reaches 0.8." in told
-    assert "Said again: 1, by other agents: 1" in told
+    assert "confidence         ✓ passed        0.9     0.8         The confidence 0.9 reaches 0.8." in told
+    assert "Sightings: 1, from other agents: 1" in told
     assert f"{repeat}   a2      s2" in told
-    assert "another agent: corroboration" in told
+    assert "from another agent: corroboration" in told
 
     found = program.chinese().good("explain", repeat, "-g", "g", "--json").json
     assert (found["admission"], found["sighting_of"], found["working"]["state"]) == ("refused", first, "refused")
-    assert "记为再次出现" in next(one["reason"] for one in found["verdicts"] if one["outcome"] == "fail")
+    assert "再次出现" in next(one["reason"] for one in found["verdicts"] if one["outcome"] == "fail")
 
     listed = program.chinese().good("working", "list", "-g", "g").out
     assert "群组 g 的工作记忆：2 条，最多 50 条" in listed
-    assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符、类似指令、自称权威" in listed
+    assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符、疑似指令、自称权威" in listed
     assert "已验证⟦U+200B⟧，" in listed
     assert "\u200b" not in listed
 
@@ -82,14 +82,14 @@ async def test_a_rejected_value_is_refused_until_it_is_lifted(program: Program, 
     added = program.good("tombstone", "add", "-g", "g", "--reason", "it was\u200b a rumour", "--json", stdin=REJECTED)
     made = added.json["id"]
     told = program.chinese().good("check", "-g", "g", "--confidence", "0.9", REJECTED.upper()).out
-    assert told.startswith("该文本会被拒绝：该内容已被人工拒绝：it was⟦U+200B⟧ a rumour（墓碑")
+    assert told.startswith("该文本不会准入：该内容已被人工驳回：it was⟦U+200B⟧ a rumour（墓碑")
     assert "试运行：未存储任何内容" in told
     assert "墓碑     ✗ 未通过" in told
-    assert "未检查：在 墓碑 之后。" in told
+    assert "未检查：之前的检查未通过（墓碑）。" in told
     assert await clearwell.memory.quarantine_rows("g", by=PERSON) == []
     listed = program.chinese().good("tombstone", "list", "-g", "g").out
-    assert f"{made}   已拒绝   it was⟦U+200B⟧ a rumour   local:" in listed
-    assert "lifted: the value may come again" in program.good("tombstone", "lift", made, "-g", "g").out
+    assert f"{made}   已驳回   it was⟦U+200B⟧ a rumour   local:" in listed
+    assert "this text can be captured and promoted again" in program.good("tombstone", "lift", made, "-g", "g").out
     (one,) = program.good("tombstone", "list", "-g", "g", "--json").json["tombstones"]
     assert (one["id"], one["kind"]) == (made, "rejected")
     assert one["lifted_by"].startswith("local:")
@@ -109,7 +109,7 @@ async def test_a_refused_output_is_put_through_the_filter_again(program: Program
     async with opened(strict, clearwell.embedder) as other:
         refused = str((await other.memory.capture(said(), by=PERSON, wait=True)).id)
     told = program.chinese().good("requeue", refused, "-g", "g").out
-    assert told.startswith(f"⚡️ 已进入工作记忆：群组 g，条目 {refused}")
+    assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused}")
 
 
 async def test_a_command_with_other_settings_than_the_server_leaves_the_decision_to_it(
@@ -128,7 +128,7 @@ async def test_a_command_with_other_settings_than_the_server_leaves_the_decision
             told = await to_thread(program.good, "requeue", refused, "-g", "g")
             kept = await to_thread(program.good, "capture", "-g", "g", "--confidence", "0.9", "--json", OTHER)
     assert "contradicts itself: the total is 5" in told.out
-    assert "a running server has other settings" in told.err.lower()
+    assert "a running server has different settings" in told.err.lower()
     assert kept.json["admission"] == "refused"
 
 
@@ -161,10 +161,10 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
     asked = program.chinese().but(CLEARWELL_JUDGE_BASE_URL=judging.base_url, CLEARWELL_JUDGE_MODEL="m").run("doctor")
     assert asked.code == 1
     assert "（500）" in asked.out
-    assert "服务器的原话：oops" in asked.out
-    assert "拒绝 1 条（自洽性 1），通过 0 条。最常见的原因：评审模型没有答复" in asked.out
-    assert "因评审模型未答复而等待的产出：1 条" in asked.out
-    assert "过去一周因评审模型未答复而被拒绝的产出：1 条" in asked.out
+    assert "服务器返回：oops" in asked.out
+    assert "准入 0 条，拒绝 1 条（自洽性 1）。最常见的原因：评审模型没有答复" in asked.out
+    assert "等待评审模型答复的产出：1 条" in asked.out
+    assert "过去一周因评审模型未答复而未准入的产出：1 条" in asked.out
     assert "requeue --refused-by judge_gave_up --group 'a b'" in asked.out
     since = datetime.now(UTC) - timedelta(days=1)
     async with overview_of(clearwell.settings, database_url) as overview:
@@ -182,7 +182,7 @@ async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, j
     judging.script.extend([says(TORN), hang])
     assert await found_of(judged) == (Mark.MIND, "The judge m answers")
     assert await found_of(judged) == (Mark.BAD, "The judge's chat")
-    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "There is an address")
+    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "has an address but no model")
 
 
 async def test_doctor_says_what_no_judge_means(settings: Settings) -> None:
@@ -202,7 +202,7 @@ async def found_of(settings: Settings) -> tuple[Mark, str]:
 STARTS = (
     "The judge m answers",
     "The judge's chat",
-    "There is an address",
+    "has an address but no model",
     "No judge is configured",
     "A judge is required",
 )

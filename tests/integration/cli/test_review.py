@@ -35,11 +35,11 @@ async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwel
     promoted = program.good("review", "promote", insight, "-g", "g", "--json").json["results"][0]
     assert promoted["status"] == "promoted"
     assert "已晋升" in program.chinese().good("review", "list", "-g", "g", "--state", "promoted").out
-    assert "It was knowledge before" in program.good("review", "promote", insight, "-g", "g").out
-    assert "Undo that first" in bad(program, "review", "reject", insight, "-g", "g", "--reason", "no").err
+    assert "Already promoted" in program.good("review", "promote", insight, "-g", "g").out
+    assert "Undo that decision first" in bad(program, "review", "reject", insight, "-g", "g", "--reason", "no").err
     assert "Undone (promote)" in program.good("review", "undo", insight, "-g", "g").out
     assert "Snoozed until" in program.good("review", "snooze", insight, "-g", "g", "--days", "2").out
-    assert "No insights in the group g" in program.good("review", "list", "-g", "g").out
+    assert "The group g has no insights in this state" in program.good("review", "list", "-g", "g").out
     assert "Rejected" in program.good("review", "reject", insight, "-g", "g", "--reason", "not so").out
     decided = program.good("review", "show", insight, "-g", "g").out
     assert "local:" in decided
@@ -49,7 +49,7 @@ async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwel
 async def test_several_are_decided_on_at_once_and_one_problem_is_told(program: Program, clearwell: Clearwell) -> None:
     one = str(await put_insight(clearwell, "g", LONG, [said(LONG)]))
     two = str(await put_insight(clearwell, "g", OTHER, [said(OTHER)]))
-    assert "has all sources now" in program.good("review", "merge", one, two, "-g", "g").out
+    assert "now has all sources" in program.good("review", "merge", one, two, "-g", "g").out
     result = bad(program, "review", "promote", one, two, "-g", "g")
     assert "Promoted" in result.out
     assert "Merged" not in result.out
@@ -64,14 +64,14 @@ async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(pr
         for text in (LONG, OTHER)
     ]
     told = bad(program, "review", "promote", first, "-g", "g").err
-    assert f"{first} is no insight but an output of the group g." in told
+    assert f"{first} is not an insight but an output of the group g." in told
     assert "--from quarantine" in told
     versioned = bad(program, "review", "promote", first, "-g", "g", "--from", "working", "--version", "1")
-    assert "no versions" in versioned.err
+    assert "An output has no version" in versioned.err
     assert "Promoted" in program.good("review", "promote", first, "-g", "g", "--from", "working").out
-    assert "was knowledge before" in program.good("review", "promote", first, "-g", "g", "--from", "quarantine").out
+    assert "Already promoted" in program.good("review", "promote", first, "-g", "g", "--from", "quarantine").out
     many = program.run("review", "promote", first, second, "x", "-g", "g", "--from", "quarantine", "--json")
-    assert "no row x" in many.err
+    assert "no output x" in many.err
     both = program.good("review", "promote", first, second, "-g", "g", "--from", "quarantine", "--json").json
     assert [(one["status"], one["already"]) for one in both["results"]] == [("promoted", True), ("promoted", False)]
     assert both["results"][1]["decision_id"] is not None
@@ -83,11 +83,11 @@ async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(pr
     assert f"memory {both['results'][1]['id']}" in shown
     undone = program.good("review", "undo", listed[0]["id"], "-g", "g", "--reason", "too early").out
     assert f"Undone (promote): the decision {listed[0]['id']}." in undone
-    assert "neither an insight nor a decision" in bad(program, "review", "undo", first, "-g", "g").err
-    assert "既没有洞察也没有决定" in bad(program.chinese(), "review", "undo", "nonsense", "-g", "g").err
+    assert "no insight or decision" in bad(program, "review", "undo", first, "-g", "g").err
+    assert "没有洞察或决定" in bad(program.chinese(), "review", "undo", "nonsense", "-g", "g").err
     found = program.good("query", "-g", "g", "backups", "--source", "cold", "--json").json["results"]
     assert [one["content"] for one in found] == [LONG]
-    assert "Nothing was decided" in program.good("review", "decisions", "-g", "other").out
+    assert "There are no decisions" in program.good("review", "decisions", "-g", "other").out
 
 
 async def test_hostile_text_is_shown_escaped(program: Program, clearwell: Clearwell) -> None:
@@ -114,20 +114,20 @@ async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
     program.good("review", "promote", insight, "-g", "g")
     typed = program.good("ingest", "-g", "g", OTHER, "--json").json
     refused = bad(program, "retract", "-g", "g", "--undo", decision_on(await rows(clearwell, DECISIONS, typed["id"])))
-    assert "no retraction but: promote" in refused.err
+    assert "not a retraction (it is: promote)" in refused.err
     listed = program.good("retract", "-g", "g", "--agent", "a1")
-    assert "Memories that rest on this: 1" in listed.out
+    assert "Memories that are based on this: 1" in listed.out
     token = listed.out.rpartition("--token ")[2].strip()
     done = program.good("retract", "-g", "g", "--agent", "a1", "--token", token).out
     assert "Withdrawn: 1" in done
-    assert "No memory rests on this" in program.good("retract", "-g", "g", "--agent", "a1").out
+    assert "No memory is based on this" in program.good("retract", "-g", "g", "--agent", "a1").out
     assert (
         program.good("query", "-g", "g", "payment service", "--hot-limit", "0", "--json").json["results"][0]["content"]
         == OTHER
     )
     back = program.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
-    assert "Brought back: 1" in back.out
-    assert "Memories that rest on this: 1" in program.good("retract", "-g", "g", "--agent", "a1").out
+    assert "Restored: 1" in back.out
+    assert "Memories that are based on this: 1" in program.good("retract", "-g", "g", "--agent", "a1").out
 
 
 async def test_an_agent_at_the_shell_decides_nothing(program: Program, clearwell: Clearwell) -> None:
@@ -141,7 +141,7 @@ async def test_an_agent_at_the_shell_decides_nothing(program: Program, clearwell
         ("ingest", OTHER),
         ("retract", "--agent", "a1", "--token", "x"),
     ):
-        assert "may not do this" in bad(agent, *command, "-g", "g").err
+        assert "lacks the scope" in bad(agent, *command, "-g", "g").err
     refused = await rows(clearwell, "SELECT actor, subject FROM audit_events WHERE action = 'refused'")
     assert len(refused) == 6
     assert all(str(actor).endswith("/agent") for actor, _ in refused)

@@ -37,7 +37,7 @@ def test_it_says_what_it_started_and_where_the_data_is(serving: Serving, own_fol
 def test_it_says_what_local_mode_means(serving: Serving) -> None:
     assert "Local mode is on" in serving.text
     assert "every program on this machine can read, capture and promote" in serving.text
-    assert "--all-groups` closes that" in serving.text
+    assert "Turn it off with: " in serving.text
 
 
 def test_the_printed_addresses_answer(serving: Serving) -> None:
@@ -51,7 +51,7 @@ def test_the_three_printed_commands_show_the_protocol(bundled: Program, serving:
     assert admitted["admission"] == "admitted"
     (refused,) = answers_of(bundled, second)
     assert refused["admission"] == "refused"
-    assert refused["verdicts"][0]["reason"] == "The stated confidence 0.35 is below 0.8."
+    assert refused["verdicts"][0]["reason"] == "The confidence 0.35 is below 0.8."
     ingested, found = answers_of(bundled, third)
     assert ingested["status"] == "ingested"
     assert found["results"][0]["label_text"] == "✅ Verified"
@@ -61,7 +61,7 @@ def test_the_three_printed_commands_show_the_protocol(bundled: Program, serving:
 
 def test_a_second_one_attaches_and_leaves_the_servers_to_the_first(bundled: Program, serving: Serving) -> None:
     with bundled.serving() as second:
-        assert second.text.count("attached to the one that runs") == 2
+        assert second.text.count("already running, connected") == 2
         assert second.stop(signal.SIGTERM) == 0
     assert httpx.get(f"{serving.url}/readyz", trust_env=False).json()["status"] == "ready"
 
@@ -87,7 +87,7 @@ def test_a_taken_port_is_said_with_its_holder_before_anything_starts(tmp_path: P
         port = holder.getsockname()[1]
         ran = Program(tmp_path, {"CLEARWELL_DATA_DIR": str(data)}).run("serve", "--port", str(port))
     assert ran.code == 1
-    assert f"Port {port} is taken by" in ran.err
+    assert f"Port {port} is in use by" in ran.err
     assert f"(process {os.getpid()})" in ran.err
     assert "CLEARWELL_PORT=" in ran.err
     assert "--port" in ran.err
@@ -124,7 +124,7 @@ def check_chinese_commands(program: Program, serving: Serving) -> None:
     first, second, third = serving.commands
     assert answers_of(program, first)[0]["admission"] == "admitted"
     (refused,) = answers_of(program, second)
-    assert refused["verdicts"][0]["reason"] == "给出的置信度 0.35 低于 0.8。"
+    assert refused["verdicts"][0]["reason"] == "置信度 0.35 低于阈值 0.8。"
     _, found = answers_of(program, third)
     assert found["results"][0]["label_text"] == "✅ 已验证"
     assert "值班工程师" in found["results"][0]["content"]
@@ -157,7 +157,7 @@ def test_with_keys_it_says_so_and_the_printed_commands_work_with_one(program: Pr
 def test_it_refuses_to_listen_beyond_this_machine_without_a_key(program: Program) -> None:
     ran = program.run("serve", "--host", "0.0.0.0", "--port", str(free_port()))  # noqa: S104
     assert ran.code == 1
-    assert "no key was ever made" in ran.err
+    assert "no key has ever been created" in ran.err
     ran = program.but(CLEARWELL_HOST="no.such.host.invalid").run("serve")
     assert ran.code == 1
     assert "no.such.host.invalid" in ran.err

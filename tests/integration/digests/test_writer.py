@@ -98,7 +98,7 @@ async def test_only_sentences_that_cite_what_was_shown_are_kept(api: ChatApi, wr
     assert written.statements == {UUID(int=1): "times out"}
     (found,) = written.contradictions
     assert (found.of, found.against, found.layer) == (UUID(int=1), UUID(int=2), Layer.QUARANTINE)
-    assert found.explanation("en") == "The language model sees a contradiction: five or six"
+    assert found.explanation("en") == "The language model found a contradiction: five or six"
     assert "five or six" in found.explanation("zh")
 
 

@@ -117,7 +117,7 @@ async def test_a_key_of_an_agent_can_name_no_other(module_api: Api) -> None:
 
 async def test_a_key_of_an_agent_can_never_decide(module_api: Api) -> None:
     for right in (Right.REVIEW, Right.ADMIN):
-        with pytest.raises(InvalidInput, match="agents never promote"):
+        with pytest.raises(InvalidInput, match="agents may not promote"):
             await module_api.key(Right.READ, right, agent_id="own")
 
 

@@ -41,14 +41,14 @@ async def test_waiting_answers_with_the_verdicts(http: httpx.AsyncClient) -> Non
         "self_consistency",
     ]
     assert set(answer["verdicts"][0]) == {"check", "outcome", "value", "threshold", "reason", "params"}
-    assert answer["verdicts"][0]["reason"] == "The stated confidence 0.9 reaches 0.8."
+    assert answer["verdicts"][0]["reason"] == "The confidence 0.9 reaches 0.8."
 
 
 async def test_reasons_are_said_in_chinese_to_who_prefers_it(http: httpx.AsyncClient) -> None:
     body = {"group_id": new_group(), "content": LONG, "metadata": {"confidence": 0.5}}
     response = await http.post(f"{CAPTURES}?wait=true", json=body, headers={"Accept-Language": "zh-CN,zh;q=0.9"})
     assert response.json()["admission"] == "refused"
-    assert response.json()["verdicts"][0]["reason"] == "给出的置信度 0.5 低于 0.8。"
+    assert response.json()["verdicts"][0]["reason"] == "置信度 0.5 低于阈值 0.8。"
 
 
 @pytest.mark.parametrize(

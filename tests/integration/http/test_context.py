@@ -88,7 +88,7 @@ async def test_a_cut_and_what_is_left_out_are_told_in_the_callers_language(http:
     sections = {one["section"]: one for one in built["report"]["sections"]}
     assert (sections["proposal"]["fate"], sections["proposal"]["reason_text"]) == ("cut", "超出 max_tokens 预算")
     assert sections["group_memory"]["fate"] == "left_out"
-    assert "略去" in built["text"]
+    assert "省略" in built["text"]
 
 
 async def test_the_node_adds_the_history_and_tells_what_happened(http: httpx.AsyncClient) -> None:
@@ -110,7 +110,7 @@ async def test_a_state_without_text_is_answered_with_an_empty_history(http: http
     assert answer.status_code == 200
     assert answer.json()["output"] == {"topic": 5, "history_context": ""}
     (error,) = [one for one in answer.json()["events"] if one["type"] == "memory_retrieval_error"]
-    assert error["data"]["error"].startswith("没有可检索的内容")
+    assert error["data"]["error"].startswith("没有查询内容")
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,9 @@ async def test_a_digest_right_after_the_captures_shows_what_they_say_together(ht
 async def test_nothing_to_show_is_done_and_says_why(http: httpx.AsyncClient) -> None:
     found = await digest_of(http, new_group())
     assert (found["status"], found["insights"]) == ("done", [])
-    assert found["note"].startswith("Nothing was ever captured in the group grp-")
+    assert found["note"].startswith("Nothing has been captured in the group grp-")
     chinese = await http.get(f"/api/v1/digests/{found['id']}", headers={"Accept-Language": "zh"})
-    assert "中从未捕获过任何输出" in chinese.json()["note"]
+    assert "中没有任何产出" in chinese.json()["note"]
 
 
 async def test_a_repeated_request_is_answered_and_not_done_again(http: httpx.AsyncClient) -> None:

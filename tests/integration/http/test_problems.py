@@ -18,9 +18,9 @@ async def test_a_problem_has_its_type_field_and_limit(http: httpx.AsyncClient) -
     response = await http.post(CAPTURES, json={"group_id": "x" * 201, "content": LONG})
     assert require_problem(response, 422) == {
         "type": "urn:clearwell:problem:id_long",
-        "title": "A value is not acceptable",
+        "title": "Invalid value",
         "status": 422,
-        "detail": "group_id has 201 characters, the limit is 200.",
+        "detail": "group_id has 201 characters; the limit is 200. Shorten it.",
         "field": "group_id",
         "limit": 200,
     }
@@ -29,11 +29,11 @@ async def test_a_problem_has_its_type_field_and_limit(http: httpx.AsyncClient) -
 @pytest.mark.parametrize(
     ("accepted", "detail"),
     [
-        ("zh-CN,zh;q=0.9,en;q=0.8", "content 为空或只有空白。"),
-        ("zh", "content 为空或只有空白。"),
-        ("en-GB,en;q=0.9,zh;q=0.5", "content is empty or blank."),
-        ("de, *;q=0.5", "content is empty or blank."),
-        ("", "content is empty or blank."),
+        ("zh-CN,zh;q=0.9,en;q=0.8", "content 为空或只有空白字符。"),
+        ("zh", "content 为空或只有空白字符。"),
+        ("en-GB,en;q=0.9,zh;q=0.5", "content is empty or contains only white space."),
+        ("de, *;q=0.5", "content is empty or contains only white space."),
+        ("", "content is empty or contains only white space."),
     ],
 )
 async def test_the_detail_is_in_the_callers_language_and_the_type_in_none(
@@ -51,7 +51,7 @@ async def test_structural_errors_are_said_in_both_languages(http: httpx.AsyncCli
         require_problem(await http.post(QUERY, json={"query": 7}, headers={"Accept-Language": language}), 422)
         for language in ("en", "zh")
     ]
-    assert [one["errors"][0]["detail"] for one in said] == ["query must be text.", "query 必须是文本。"]
+    assert [one["errors"][0]["detail"] for one in said] == ["query must be a text.", "query 必须是文本。"]
     assert said[0]["type"] == said[1]["type"]
 
 
@@ -148,7 +148,7 @@ async def test_what_nobody_foresaw_is_a_plain_500(settings: Settings, capsys: py
         async def failing() -> None:
             raise RuntimeError("the inside of the machine")
 
-        for language, title in (("en", "Clearwell failed"), ("zh", "Clearwell 内部出错")):
+        for language, title in (("en", "Internal error"), ("zh", "内部错误")):
             response = await client.get("/failing", headers={"Accept-Language": language})
             assert require_problem(response, 500, "http_failed")["title"] == title
             assert "machine" not in response.text

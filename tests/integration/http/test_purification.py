@@ -21,7 +21,7 @@ async def test_a_dry_run_tells_verdicts_and_flags_in_the_callers_language(http: 
     assert answer["admission"] == "admitted"
     assert [one["check"] for one in answer["verdicts"]] == CHECKS
     assert {"flag": "instruction_like", "text": "疑似对智能体或审核者下达的指令。"} in answer["flags"]
-    assert answer["verdicts"][-1]["reason"] == "未检查：未配置评审模型。"
+    assert answer["verdicts"][-1]["reason"] == "未检查：没有配置评审模型。"
     rows = (await http.get(QUARANTINE, params={"group_id": group})).json()["rows"]
     assert rows == []
 

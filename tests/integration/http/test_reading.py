@@ -31,7 +31,7 @@ async def test_a_row_tells_its_whole_fate(http: httpx.AsyncClient) -> None:
         "outcome": "fail",
         "value": 0.1,
         "threshold": 0.8,
-        "reason": "The stated confidence 0.1 is below 0.8.",
+        "reason": "The confidence 0.1 is below 0.8.",
         "params": {},
     }
     assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 5

@@ -111,7 +111,7 @@ async def test_what_is_rejected_does_not_come_back_until_that_is_undone(
     assert (done["status"], done["insight"]["state"]) == ("rejected", "rejected")
     assert await marks(module_api, group) == [insight]
     problem = require_problem(await http.post(f"/api/v1/insights/{insight}/promote", json={}), 409, "insight_decided")
-    assert "Undo that first" in problem["detail"]
+    assert "Undo that decision first" in problem["detail"]
     typed = {"group_id": group, "content": MOVED.upper()}
     assert (
         "not so"

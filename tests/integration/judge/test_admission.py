@@ -71,7 +71,7 @@ async def test_trouble_keeps_the_row_pending_with_its_reason(
     receipt = await judged.memory.capture(said(), by=AGENT, wait=True)
     assert (receipt.admission, last(receipt).outcome) == (Admission.PENDING, Outcome.PENDING)
     assert last(receipt).value == 1
-    assert "try 1 of 3" in last(receipt).explanation("en")
+    assert "attempt 1 of 3" in last(receipt).explanation("en")
     assert await judged.memory.working_memory("g", by=AGENT) == []
     async with worker(judged):
         await until(lambda: judged.memory.working_memory("g", by=AGENT))
@@ -91,7 +91,7 @@ async def test_after_the_last_try_it_is_refused_and_can_be_put_back(judged: Clea
     assert row.verdicts[-1].outcome is Outcome.FAIL
     assert row.attempts == 3
     assert row.next_try_at is None
-    assert any("did not answer in 3 tries" in one.explanation("en") for one in row.verdicts)
+    assert any("did not answer in 3 attempts" in one.explanation("en") for one in row.verdicts)
     await judged.memory.requeue("g", receipt.id, by=PERSON)
     await judged.queue.drained()
     assert len(await judged.memory.working_memory("g", by=AGENT)) == 1
@@ -136,6 +136,6 @@ async def test_a_spent_budget_is_no_try_and_says_so(
         receipt = await judged.memory.capture(said(OTHER), by=AGENT, wait=True)
         row = await judged.memory.quarantine_row("g", receipt.id, by=PERSON)
     assert last(receipt).explanation("en").startswith("The judge has not been asked yet: ")
-    assert "try 0" not in last(receipt).explanation("en")
+    assert "attempt 0" not in last(receipt).explanation("en")
     assert row.attempts == 0
     assert row.next_try_at is not None

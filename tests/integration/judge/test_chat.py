@@ -127,7 +127,7 @@ async def test_a_wait_that_is_cut_short_is_said(api: ChatApi, judge: LLMJudge) -
     error = await failure(judge)
     assert error.code == "judge_asks_to_wait"
     assert "86400 s" in error.text("en")
-    assert "900 秒后再次询问" in error.text("zh")
+    assert "900 秒后再次调用" in error.text("zh")
 
 
 async def test_the_servers_words_are_cut_and_the_key_taken_out(api: ChatApi, judge: LLMJudge) -> None:

@@ -46,7 +46,10 @@ async def test_two_new_databases_of_one_server_migrate_at_once(empty_database_ur
 
 
 async def test_an_older_schema_is_told_with_the_way_out(empty_database_url: str) -> None:
-    with pytest.raises(SchemaError, match=f"lacks {len(migrations())} migrations, the first is 0001_roles"):
+    with pytest.raises(
+        SchemaError,
+        match=f"{len(migrations())} migrations have not been applied to the database; the first is 0001_roles",
+    ):
         await require_schema(empty_database_url)
     await migrate(empty_database_url, up_to=2)
     with pytest.raises(SchemaError, match=r"first is 0003_longterm\. Run: clearwell migrate"):
@@ -104,7 +107,7 @@ async def test_a_login_that_only_enters_clearwell_app_can_check_the_schema(datab
 
 
 async def test_a_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseUnavailable, match="PostgreSQL does not answer"):
+    with pytest.raises(DatabaseUnavailable, match="PostgreSQL does not respond"):
         await open_database(
             f"postgresql:///clearwell?host={tmp_path}",
             pool_min=1,
