@@ -189,6 +189,9 @@ class Settings(BaseSettings):
     admission_attempts: Count = Field(
         10, description="attempts at an admission that fails by itself before the output is refused"
     )
+    admission_lease_seconds: Annotated[float, Field(ge=1)] = Field(
+        30.0, description="an admission whose process shows no sign of life for so long is taken over by another"
+    )
     admission_batch: Count = Field(32, description="captures of one group that are admitted together")
 
     # embedding

@@ -22,16 +22,16 @@ SCHEDULE_SECONDS = 60.0
 
 
 async def sweep(clearwell: Clearwell) -> int:
-    """Offer the admissions that are due to the queue and return how many there were.
+    """Offer the admissions that are due and nobody works on to the queue; how many were new to it.
 
     A queue that is full gets no more: what it holds is done first.
     """
-    if clearwell.queue.length >= SWEEP_LIMIT:
+    before = clearwell.queue.length
+    if before >= SWEEP_LIMIT:
         return 0
-    due = await clearwell.stores.admissions.pending(limit=SWEEP_LIMIT)
-    for one in due:
-        clearwell.queue.offer(one.group_id, one.log_id)
-    return len(due)
+    for due in await clearwell.stores.admissions.pending(limit=SWEEP_LIMIT):
+        clearwell.queue.offer(due.group_id, due.log_id)
+    return clearwell.queue.length - before
 
 
 async def tidy(clearwell: Clearwell) -> None:

@@ -17,6 +17,7 @@ from clearwell.ports import (
     GroupStore,
     IdempotencyStore,
     KeyStore,
+    Lease,
     LongTermSearch,
     MoveStore,
     QuarantineStore,
@@ -42,6 +43,8 @@ from clearwell.records import (
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+LEASE = Lease(holder=UUID(int=9001), lasts=timedelta(seconds=30))
+OTHER_LEASE = Lease(holder=UUID(int=9002), lasts=timedelta(seconds=30))
 
 
 @dataclass(frozen=True)

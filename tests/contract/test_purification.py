@@ -9,7 +9,7 @@ import pytest
 from clearwell.ports import Claim
 from clearwell.records import Admission, Outcome, Tombstone, TombstoneKind, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import START, Stores, capture, entry, event, promotion, request, settled, unit
+from tests.contract.ports import LEASE, START, Stores, capture, entry, event, promotion, request, settled, unit
 
 
 def tombstone(number: int, kind: TombstoneKind = TombstoneKind.REJECTED, group_id: str = "g") -> Tombstone:
@@ -98,7 +98,8 @@ PENDING = Verdict(
 async def test_a_row_that_waits_for_the_judge_says_why_and_comes_back(stores: Stores, clock: ManualClock) -> None:
     await stores.captures.add([capture(1)])
     assert await stores.admissions.judge_tries("g", UUID(int=1)) == 0
-    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=1, wait=timedelta(minutes=10))
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    await stores.admissions.hold("g", UUID(int=1), PENDING, lease=LEASE, tries=1, wait=timedelta(minutes=10))
     assert await stores.admissions.judge_tries("g", UUID(int=1)) == 1
     assert (await stores.admissions.receipts("g", [UUID(int=1)]))[UUID(int=1)] == (Admission.PENDING, (PENDING,))
     clock.forward(timedelta(minutes=9))
@@ -113,7 +114,8 @@ async def test_the_judge_is_waited_for_longer_each_time_and_its_tries_are_counte
     await stores.captures.add([capture(1)])
     waits = []
     for tries in (0, 1, 2, 3, 12):
-        await stores.admissions.hold("g", UUID(int=1), replace(PENDING, at=clock.now()), tries=tries)
+        await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+        await stores.admissions.hold("g", UUID(int=1), replace(PENDING, at=clock.now()), lease=LEASE, tries=tries)
         row = await stores.quarantine.get("g", UUID(int=1))
         assert row is not None
         assert row.next_try_at is not None
@@ -124,7 +126,8 @@ async def test_the_judge_is_waited_for_longer_each_time_and_its_tries_are_counte
 
 async def test_a_pending_row_can_be_made_due_without_losing_its_tries(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
-    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=2, wait=timedelta(hours=1))
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    await stores.admissions.hold("g", UUID(int=1), PENDING, lease=LEASE, tries=2, wait=timedelta(hours=1))
     assert await stores.admissions.requeue("g", UUID(int=1), event=event(1)) is Admission.PENDING
     assert len(await stores.admissions.pending(limit=10)) == 1
     assert await stores.admissions.judge_tries("g", UUID(int=1)) == 2
@@ -145,7 +148,8 @@ async def test_what_a_check_refused_is_found_by_the_check_or_the_reason(stores: 
 
 async def test_only_the_latest_verdicts_are_told(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
-    await stores.admissions.hold("g", UUID(int=1), PENDING, tries=1)
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    await stores.admissions.hold("g", UUID(int=1), PENDING, lease=LEASE, tries=1)
     async with stores.admissions.open("g", [UUID(int=1)]) as batch:
         await batch.settle([settled(1)])
     row = await stores.quarantine.get("g", UUID(int=1))

@@ -12,7 +12,7 @@ from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import Pending, QuarantineFilter
 from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import START, Stores, capture, event, request, settled, unit
+from tests.contract.ports import LEASE, OTHER_LEASE, START, Stores, capture, event, request, settled, unit
 
 
 async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:
@@ -29,7 +29,7 @@ async def test_a_row_is_not_found_in_another_group(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     assert await stores.quarantine.get("other", UUID(int=1)) is None
     assert await stores.quarantine.page("other", where=QuarantineFilter()) == []
-    assert await stores.admissions.load("other", [UUID(int=1)]) == []
+    assert await stores.admissions.claim("other", [UUID(int=1)], LEASE) == []
     assert await stores.admissions.receipts("other", [UUID(int=1)]) == {}
 
 
@@ -105,7 +105,8 @@ async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: M
     clock.forward(timedelta(minutes=1))
     waits = []
     for _ in range(7):
-        await stores.admissions.postpone("g", [UUID(int=1)])
+        await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+        await stores.admissions.postpone("g", [UUID(int=1)], LEASE)
         seconds = 0
         while not await stores.admissions.pending(limit=1):
             clock.forward(timedelta(seconds=1))
@@ -115,20 +116,65 @@ async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: M
 
 
 async def test_failures_of_a_row_are_counted_apart_from_outages(stores: Stores, clock: ManualClock) -> None:
+    async def fail() -> int:
+        await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+        return await stores.admissions.fail("g", UUID(int=1), LEASE)
+
     await stores.captures.add([capture(1)])
     clock.forward(timedelta(minutes=1))
-    await stores.admissions.postpone("g", [UUID(int=1)])
-    assert await stores.admissions.fail("g", UUID(int=1)) == 1
-    assert await stores.admissions.fail("g", UUID(int=1)) == 2
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    await stores.admissions.postpone("g", [UUID(int=1)], LEASE)
+    assert [await fail(), await fail()] == [1, 2]
     assert await stores.admissions.pending(limit=1) == [], "a failure postpones the row"
     row = await stores.quarantine.get("g", UUID(int=1))
     assert row is not None
     assert row.attempts == 3
     async with stores.admissions.open("g", [UUID(int=1)]) as batch:
         await batch.settle([settled(1, Admission.REFUSED)])
-    assert await stores.admissions.fail("g", UUID(int=1)) == 0, "only pending rows fail"
+    assert await fail() == 0, "only pending rows fail"
     await stores.admissions.requeue("g", UUID(int=1), event=event(1))
-    assert await stores.admissions.fail("g", UUID(int=1)) == 1
+    assert await fail() == 1
+
+
+async def test_a_leased_row_is_left_to_its_holder(stores: Stores, clock: ManualClock) -> None:
+    rows = [UUID(int=1), UUID(int=2)]
+    await stores.captures.add([capture(1), capture(2)])
+    clock.forward(timedelta(minutes=1))
+    assert [one.id for one in await stores.admissions.claim("g", rows[:1], LEASE)] == rows[:1]
+    assert [one.log_id for one in await stores.admissions.pending(limit=10)] == rows[1:]
+    assert [one.id for one in await stores.admissions.claim("g", rows, OTHER_LEASE)] == rows[1:]
+    assert [one.id for one in await stores.admissions.claim("g", rows, LEASE)] == rows[:1], "the holder may go on"
+    await stores.admissions.release("g", rows, LEASE)
+    assert [one.log_id for one in await stores.admissions.pending(limit=10)] == rows[:1]
+
+
+async def test_a_lease_ends_unless_it_is_renewed(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1)])
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    for _ in range(3):
+        clock.forward(timedelta(seconds=20))
+        await stores.admissions.renew("g", [UUID(int=1)], LEASE)
+        assert await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE) == []
+    clock.forward(timedelta(seconds=30))
+    assert len(await stores.admissions.pending(limit=10)) == 1
+    assert len(await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE)) == 1
+    await stores.admissions.renew("g", [UUID(int=1)], LEASE)
+    assert await stores.admissions.claim("g", [UUID(int=1)], LEASE) == [], "who lost a lease cannot renew it"
+
+
+async def test_only_the_holder_of_a_lease_postpones(stores: Stores, clock: ManualClock) -> None:
+    await stores.captures.add([capture(1)])
+    clock.forward(timedelta(minutes=1))
+    await stores.admissions.claim("g", [UUID(int=1)], LEASE)
+    waits = Verdict(check="self_consistency", outcome=Outcome.PENDING, reason="verdict_judge_pending", at=START)
+    await stores.admissions.postpone("g", [UUID(int=1)], OTHER_LEASE)
+    assert await stores.admissions.fail("g", UUID(int=1), OTHER_LEASE) == 0
+    await stores.admissions.hold("g", UUID(int=1), waits, tries=1, lease=OTHER_LEASE)
+    await stores.admissions.release("g", [UUID(int=1)], OTHER_LEASE)
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert (row.attempts, row.verdicts) == (0, ())
+    assert await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE) == []
 
 
 async def test_what_is_settled_stays_settled(stores: Stores) -> None:
@@ -142,7 +188,7 @@ async def test_what_is_settled_stays_settled(stores: Stores) -> None:
     assert row is not None
     assert (row.admission, row.flags, row.attempts) == (Admission.ADMITTED, ("self_consistency_not_checked",), 1)
     assert row.verdicts == tuple(settled(1).verdicts)
-    assert await stores.admissions.load("g", [UUID(int=1)]) == []
+    assert await stores.admissions.claim("g", [UUID(int=1)], LEASE) == []
     receipts = await stores.admissions.receipts("g", [UUID(int=1)])
     assert receipts == {UUID(int=1): (Admission.ADMITTED, row.verdicts)}
 
@@ -153,7 +199,7 @@ async def test_a_failure_before_the_end_settles_nothing(stores: Stores) -> None:
         async with stores.admissions.open("g", [UUID(int=1)]) as batch:
             await batch.settle([settled(1)])
             raise RuntimeError
-    assert [one.id for one in await stores.admissions.load("g", [UUID(int=1)])] == [UUID(int=1)]
+    assert [one.id for one in await stores.admissions.claim("g", [UUID(int=1)], LEASE)] == [UUID(int=1)]
 
 
 async def test_one_admission_at_a_time_in_a_group(stores: Stores) -> None:

@@ -1,18 +1,23 @@
 """Admission on real servers: rows that fail, small pools, several programs."""
 
+import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from clearwell.app import Clearwell
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Admission, CaptureReceipt
 from clearwell.settings import Settings
-from clearwell.worker import worker
+from clearwell.worker import sweep, worker
 from tests.conftest import opened
+from tests.integration.cli.program import Program
 from tests.path import AGENT, LONG, OTHER, PERSON, said
-from tests.servers.chat_api import ChatApi
+from tests.servers.chat_api import ChatApi, Crowd
 from tests.servers.embedding_api import EmbeddingApi, good
-from tests.servers.scripted import Reply, Request, reply
+from tests.servers.scripted import Reply, Request, hang, reply
 from tests.waiting import until
 
 POISON = "poison"
@@ -87,3 +92,108 @@ async def test_a_judge_that_gives_up_on_many_rows_exhausts_no_pool(
             receipts = await clearwell.memory.capture_many(news, by=AGENT, wait=True)
     verdicts = [receipt.verdicts[-1] for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert [verdict.reason for verdict in verdicts] == ["verdict_judge_gave_up"] * 30
+
+
+def by_judge(settings: Settings, judge: ChatApi, **more: object) -> Settings:
+    asked = {"judge_base_url": judge.base_url, "judge_model": "m", "judge_concurrency": 10}
+    return settings.model_copy(update={**asked, "judge_timeout_seconds": 60.0, **more})
+
+
+REPORTS = [said(f"{text} This is the report of {day}.") for text in (LONG, OTHER) for day in ("Monday", "Friday")]
+
+
+async def test_two_programs_ask_the_judge_once_about_each_row(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    with ChatApi() as judge:
+        judged = by_judge(settings, judge, duplicate_similarity=1.0)
+        async with opened(judged, offline_embedder) as first, opened(judged, offline_embedder) as second:
+            for report in REPORTS:
+                await first.memory.log_quarantine("s", "n", report.content, by=AGENT, group_id="g")
+            async with worker(first), worker(second):
+                await until(lambda: _settled(first))
+        assert len(judge.requests) == len(REPORTS)
+
+
+async def _settled(clearwell: Clearwell) -> bool:
+    rows = await clearwell.memory.quarantine_rows("g", by=PERSON)
+    return all(row.admission is not Admission.PENDING for row in rows)
+
+
+async def test_a_row_that_waits_for_the_judge_is_not_swept_by_another_program(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    with ChatApi() as judge:
+        judge.usually = crowd = Crowd(lambda: None)
+        judged = by_judge(settings, judge, admission_lease_seconds=1.0)
+        async with opened(judged, offline_embedder) as first, opened(judged, offline_embedder) as second:
+            receipt = await first.memory.capture(said(), by=AGENT)
+
+            async def is_due_and_judged() -> bool:
+                row = await first.memory.quarantine_row("g", receipt.id, by=PERSON)
+                lease_ends = row.capture.created_at + timedelta(seconds=3)
+                return bool(judge.requests) and datetime.now(UTC) > lease_ends
+
+            await until(is_due_and_judged)
+            swept = await sweep(second)
+            waiting = asyncio.create_task(second.memory.update_working_memory("g", by=AGENT, log_id=receipt.id))
+            crowd.let_go(10)
+            assert swept == 0, "the lease is renewed while the judge thinks"
+            assert (await waiting).admission is Admission.ADMITTED, "who waits elsewhere gets the same answer"
+        assert len(judge.requests) == 1
+
+
+async def test_the_rows_of_a_killed_program_are_taken_over(
+    settings: Settings, offline_embedder: OfflineEmbedder, tmp_path: Path
+) -> None:
+    with ChatApi() as judge:
+        judge.script.append(hang)
+        assert settings.database_url is not None
+        assert settings.redis_url is not None
+        program = Program(
+            tmp_path,
+            {
+                "DATABASE_URL": settings.database_url.get_secret_value(),
+                "REDIS_URL": settings.redis_url.get_secret_value(),
+                "CLEARWELL_JUDGE_BASE_URL": judge.base_url,
+                "CLEARWELL_JUDGE_MODEL": "m",
+                "CLEARWELL_JUDGE_TIMEOUT_SECONDS": "60",
+                "CLEARWELL_ADMISSION_LEASE_SECONDS": "1",
+            },
+        )
+        async with opened(by_judge(settings, judge), offline_embedder) as clearwell:
+            log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
+            process = await asyncio.create_subprocess_exec(
+                *program.command("worker"), env=program._environment(), cwd=tmp_path
+            )
+
+            async def asked() -> bool:
+                return bool(judge.requests)
+
+            try:
+                await until(asked, seconds=60)
+            finally:
+                process.kill()
+                await process.wait()
+            async with worker(clearwell):
+                await until(lambda: clearwell.memory.working_memory("g", by=AGENT))
+            row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
+        assert row.admission is Admission.ADMITTED
+        assert len(judge.requests) == 2
+
+
+async def test_a_program_that_stops_leaves_its_rows_to_others_at_once(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    with ChatApi() as judge:
+        judge.script.append(hang)
+        judged = by_judge(settings, judge, admission_lease_seconds=3600.0)
+        async with opened(judged, offline_embedder) as first:
+            await first.memory.capture(said(), by=AGENT)
+
+            async def asked() -> bool:
+                return bool(judge.requests)
+
+            await until(asked)
+        async with opened(judged, offline_embedder) as second, worker(second):
+            await until(lambda: second.memory.working_memory("g", by=AGENT))

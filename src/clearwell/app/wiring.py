@@ -44,7 +44,7 @@ from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog, UsageRecorder
-from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, StatementComparison, Stores
+from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, Lease, StatementComparison, Stores
 from clearwell.records import ModelChoice
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -139,8 +139,9 @@ def build(
     comparison = RuleComparison(
         duplicate_similarity=settings.duplicate_similarity, conflict_similarity=settings.conflict_similarity
     )
+    lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
     admitter = Admitter(
-        stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings
+        stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings, lease
     )
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.working, knowledge, clock, settings)

@@ -39,6 +39,14 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who works on a row, and for how long without a renewal. Nobody else takes the row before the lease ends."""
+
+    holder: UUID
+    lasts: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackOff:
     """How long to wait for a judge that does not answer: ``first``, then twice as long each time, up to ``longest``."""
 
@@ -133,23 +141,31 @@ class AdmissionStore(Protocol):
     """The worker's side of quarantine: find pending rows, read them, settle them."""
 
     async def pending(self, *, limit: int) -> list[Pending]:
-        """Rows of any group that are due, oldest first."""
+        """Rows of any group that are due and that nobody has leased, oldest first."""
         ...
 
-    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
-        """The rows among these that are still pending."""
+    async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
+        """Lease the rows among these that are pending and that nobody else has leased, and read them."""
+        ...
+
+    async def renew(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        """Let the holder's leases on these rows last from now."""
+        ...
+
+    async def release(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        """End the holder's leases on these rows."""
         ...
 
     def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager["AdmissionBatch"]:
         """Be alone in this group's admission until the block ends. What was settled is committed at its end."""
         ...
 
-    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """Count a failed try and set when to try again, later each time."""
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        """End the holder's leases on these rows, count a failed try and set when to try again, later each time."""
         ...
 
-    async def fail(self, group_id: str, log_id: UUID) -> int:
-        """Postpone a pending row whose admission failed by itself; how often it has failed, 0 where none is pending."""
+    async def fail(self, group_id: str, log_id: UUID, lease: Lease) -> int:
+        """Postpone a row whose admission failed by itself; how often it has failed, 0 where the holder has no lease."""
         ...
 
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
@@ -157,9 +173,12 @@ class AdmissionStore(Protocol):
         ...
 
     async def hold(
-        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, lease: Lease, wait: timedelta | None = None
     ) -> None:
-        """Keep a row pending for the judge: record why, and try again after ``wait`` or later each time."""
+        """Keep a row pending for the judge: end the lease, record why, and try again after ``wait`` or later each time.
+
+        Without a lease of the holder nothing changes.
+        """
         ...
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:

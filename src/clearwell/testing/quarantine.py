@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, QuarantineFilter, Settled, Stored
+from clearwell.ports import AdmissionBatch, BackOff, Clock, Lease, Pending, QuarantineFilter, Settled, Stored
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -45,6 +45,8 @@ class Row:
     sighting: Sighting | None = None
     judge_tries: int = 0
     failures: int = 0
+    leased_by: UUID | None = None
+    leased_until: datetime | None = None
     removed_at: datetime | None = None
 
 
@@ -131,15 +133,39 @@ class MemoryQuarantine:
             row
             for rows in self._rows.values()
             for row in rows.values()
-            if row.state is Admission.PENDING and row.next_try_at is not None and row.next_try_at <= now
+            if row.state is Admission.PENDING
+            and row.next_try_at is not None
+            and row.next_try_at <= now
+            and (row.leased_until is None or row.leased_until <= now)
         ]
         due.sort(key=lambda row: row.next_try_at or now)
         return [Pending(group_id=row.capture.group_id, log_id=row.capture.id) for row in due[:limit]]
 
-    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
-        rows = [self._rows[group_id][one] for one in log_ids if one in self._rows[group_id]]
-        still = [row.capture for row in rows if row.state is Admission.PENDING]
-        return sorted(still, key=lambda capture: capture.id)
+    async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
+        now = self._clock.now()
+        free = [
+            row
+            for row in self._pending_among(group_id, log_ids)
+            if row.leased_until is None or row.leased_until <= now or row.leased_by == lease.holder
+        ]
+        for row in free:
+            row.leased_by, row.leased_until = lease.holder, now + lease.lasts
+        return sorted((row.capture for row in free), key=lambda capture: capture.id)
+
+    async def renew(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        for row in self._leased_among(group_id, log_ids, lease):
+            row.leased_until = self._clock.now() + lease.lasts
+
+    async def release(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        for row in self._leased_among(group_id, log_ids, lease):
+            row.leased_by = row.leased_until = None
+
+    def _pending_among(self, group_id: str, log_ids: Sequence[UUID]) -> list[Row]:
+        rows = [self._rows[group_id][log_id] for log_id in log_ids if log_id in self._rows[group_id]]
+        return [row for row in rows if row.state is Admission.PENDING]
+
+    def _leased_among(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Row]:
+        return [row for row in self._pending_among(group_id, log_ids) if row.leased_by == lease.holder]
 
     def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager[AdmissionBatch]:
         return self._open(group_id, log_ids)
@@ -147,7 +173,7 @@ class MemoryQuarantine:
     @asynccontextmanager
     async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
         async with self._locks[group_id]:
-            pending = frozenset(capture.id for capture in await self.load(group_id, log_ids))
+            pending = frozenset(row.capture.id for row in self._pending_among(group_id, log_ids))
             batch = _Batch(pending, self._tombstones)
             yield batch
             for one in batch.settled:
@@ -161,34 +187,34 @@ class MemoryQuarantine:
         row.verdicts, row.vector, row.model = list(one.verdicts), one.embedding, one.embedding_model
         row.sighting = one.sighting
         row.attempts += 1
+        row.leased_by = row.leased_until = None
         self._counts.update((group_id, one.agent_id or "", given.check, given.outcome) for given in one.verdicts)
 
-    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        for log_id in log_ids:
-            row = self._rows[group_id].get(log_id)
-            if row is not None and row.state is Admission.PENDING:
-                row.next_try_at = self._clock.now() + _pause(row.attempts)
-                row.attempts += 1
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        for row in self._leased_among(group_id, log_ids, lease):
+            row.next_try_at = self._clock.now() + _pause(row.attempts)
+            row.attempts += 1
+            row.leased_by = row.leased_until = None
 
-    async def fail(self, group_id: str, log_id: UUID) -> int:
-        row = self._rows[group_id].get(log_id)
-        if row is None or row.state is not Admission.PENDING:
-            return 0
-        await self.postpone(group_id, [log_id])
-        row.failures += 1
-        return row.failures
+    async def fail(self, group_id: str, log_id: UUID, lease: Lease) -> int:
+        for row in self._leased_among(group_id, [log_id], lease):
+            await self.postpone(group_id, [log_id], lease)
+            row.failures += 1
+            return row.failures
+        return 0
 
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
         row = self._rows[group_id].get(log_id)
         return 0 if row is None else row.judge_tries
 
     async def hold(
-        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, lease: Lease, wait: timedelta | None = None
     ) -> None:
-        row = self._rows[group_id][log_id]
-        row.attempts += tries > row.judge_tries
-        row.judge_tries, row.verdicts = tries, [verdict]
-        row.next_try_at = self._clock.now() + (self._judge_back_off.after(tries) if wait is None else wait)
+        for row in self._leased_among(group_id, [log_id], lease):
+            row.attempts += tries > row.judge_tries
+            row.judge_tries, row.verdicts = tries, [verdict]
+            row.next_try_at = self._clock.now() + (self._judge_back_off.after(tries) if wait is None else wait)
+            row.leased_by = row.leased_until = None
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         row = self._rows[group_id].get(log_id)

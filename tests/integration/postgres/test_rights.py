@@ -107,6 +107,30 @@ def fill(database_url: str) -> None:
         owner.execute(MEMORY)
 
 
+PENDING: LiteralString = """
+    INSERT INTO admissions (group_id, log_id, state, next_try_at) VALUES ('g', gen_random_uuid(), 'pending', now())"""
+LEASED: LiteralString = """
+    INSERT INTO admissions (group_id, log_id, state, next_try_at, leased_by, leased_until)
+    VALUES ('g', gen_random_uuid(), 'pending', now(), gen_random_uuid(), now() + interval '1 day')"""
+
+
+def test_only_the_worker_leases_admissions(connection: psycopg.Connection) -> None:
+    lease: LiteralString = "UPDATE admissions SET leased_by = gen_random_uuid(), leased_until = now()"
+    with pytest.raises(InsufficientPrivilege, match="row-level security"), connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(LEASED)
+    with connection.transaction():
+        enter(connection, "clearwell_agent")
+        connection.execute(PENDING)
+    for role in ("clearwell_agent", "clearwell_reviewer", "clearwell_operator"):
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, role)
+            connection.execute(lease)
+    with connection.transaction():
+        enter(connection, "clearwell_worker")
+        assert connection.execute(lease).rowcount == 1
+
+
 def test_an_agent_cannot_promote(connection: psycopg.Connection) -> None:
     for statement in (PROMOTION, MEMORY):
         with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():

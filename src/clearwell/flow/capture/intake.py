@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -22,6 +23,9 @@ from clearwell.records import (
     Right,
 )
 from clearwell.settings import Settings
+
+LOOK_AGAIN_SECONDS = 0.1
+"""How often a caller that waits looks whether another process has admitted its row."""
 
 
 class Intake:
@@ -101,8 +105,21 @@ class Intake:
         return [replace(receipts.get(one.id, pending), id=one.id, replayed=one.replayed) for one in stored]
 
     async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        waits = [self._queue.offer(group_id, log_id) for log_id in log_ids]
-        await asyncio.wait(waits, timeout=self._settings.wait_seconds)
+        """Wait for the admission of these rows, no longer than ``wait_seconds``."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.wait_seconds):
+                # ASYNC110: what is waited for happens in another process.
+                while log_ids := await self._admit_here(group_id, log_ids):  # noqa: ASYNC110
+                    await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+    async def _admit_here(self, group_id: str, log_ids: Sequence[UUID]) -> Sequence[UUID]:
+        """Admit these rows in this process; those that another process works on."""
+        offered = {log_id: self._queue.offer(group_id, log_id) for log_id in log_ids}
+        await asyncio.wait(offered.values())
+        if not (elsewhere := [log_id for log_id, future in offered.items() if not future.result()]):
+            return []
+        receipts = await self._receipts_if_known(group_id, elsewhere)
+        return [log_id for log_id, receipt in receipts.items() if receipt.admission is Admission.PENDING]
 
     async def _receipts_if_known(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
         """What was committed is committed: where the rows stand is a second question, and may go unanswered."""

@@ -16,7 +16,7 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
-from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Settled, StatementComparison, WorkingStore
+from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Lease, Settled, StatementComparison, WorkingStore
 from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 
@@ -26,14 +26,13 @@ PROBE = "Is the embedder available?"
 
 JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
-Receipts: TypeAlias = Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """Where rows stand, and which of them wait for the judge."""
+    """Which rows this process had to admit, and which of them wait for the judge."""
 
-    receipts: Receipts
+    claimed: frozenset[UUID]
     to_judge: Sequence[Capture] = ()
 
 
@@ -60,7 +59,9 @@ class Admitter:
         counters: Counters,
         clock: Clock,
         settings: Settings,
+        lease: Lease,
     ) -> None:
+        self.lease = lease
         self._admissions = admissions
         self._working = working
         self._knowledge = knowledge
@@ -74,11 +75,11 @@ class Admitter:
     async def admit(
         self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer] | None = None
     ) -> Admitted:
-        """Settle what is pending among these rows; where each of them stands now.
+        """Lease the pending rows among these and settle them, but for those that a judge must see first.
 
         ``answers`` has what the judge said of rows that came before as ``to_judge``.
         """
-        rows = await self._admissions.load(group_id, log_ids)
+        rows = await self._admissions.claim(group_id, log_ids, self.lease)
         looked_at = [await self._filter.look(row) for row in rows]
         refused = [one for one in looked_at if one.failed]
         passing = [one for one in looked_at if not one.failed]
@@ -88,7 +89,7 @@ class Admitter:
         if passing:
             answered = [_with_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
             to_judge = await self._admit(group_id, await self._filter.embed(answered))
-        return Admitted(receipts=await self._admissions.receipts(group_id, log_ids), to_judge=to_judge)
+        return Admitted(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
 
     async def dry_run(self, capture: Capture) -> DryRun:
         """The same filter on a text that is stored nowhere. A judge is not asked: it costs money."""
@@ -117,7 +118,16 @@ class Admitter:
             return await self._judge_failed(capture, error)
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        await self._admissions.postpone(group_id, log_ids)
+        """End the leases on these rows and try them again later."""
+        await self._admissions.postpone(group_id, log_ids, self.lease)
+
+    async def renew(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        """Renew the leases on these rows."""
+        await self._admissions.renew(group_id, log_ids, self.lease)
+
+    async def release(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        """End the leases on these rows, so that another process can take them at once."""
+        await self._admissions.release(group_id, log_ids, self.lease)
 
     async def record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
         """Record that the admission of one row failed by itself, and refuse the row after the last attempt.
@@ -125,14 +135,11 @@ class Admitter:
         An embedder that refuses every text says nothing about the row, which is only postponed.
         """
         if isinstance(error, Unavailable) and not await self._embedder_answers():
-            await self._admissions.postpone(group_id, [log_id])
+            await self._admissions.postpone(group_id, [log_id], self.lease)
             return
-        failures = await self._admissions.fail(group_id, log_id)
+        failures = await self._admissions.fail(group_id, log_id, self.lease)
         if failures >= self._settings.admission_attempts:
             await self._give_up(group_id, log_id, failures, error)
-
-    async def receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Receipts:
-        return await self._admissions.receipts(group_id, log_ids)
 
     async def _embedder_answers(self) -> bool:
         try:
@@ -175,7 +182,7 @@ class Admitter:
         if last:
             return verdict
         wait = timedelta(seconds=error.retry_after) if error.retry_after else None
-        await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait)
+        await self._admissions.hold(capture.group_id, capture.id, verdict, tries=tries, wait=wait, lease=self.lease)
         return None
 
     async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:

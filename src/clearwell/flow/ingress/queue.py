@@ -1,4 +1,4 @@
-"""Admissions that this process is about to do, off the caller's path."""
+"""Admissions that this process works on, off the caller's path."""
 
 import asyncio
 from collections import defaultdict
@@ -10,18 +10,19 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.ingress.admission import ABOUT_ONE_TEXT, Admitted, Admitter, JudgeAnswer, describe
-from clearwell.records import Admission, Capture, Verdict
+from clearwell.records import Capture
 
 log = structlog.get_logger(__name__)
-Standing: TypeAlias = tuple[Admission, tuple[Verdict, ...]]
-Waiting: TypeAlias = "asyncio.Future[Standing | None]"
+Waiting: TypeAlias = "asyncio.Future[bool]"
+RENEWALS_PER_LEASE = 3
 
 
 class AdmissionQueue:
-    """One admission at a time in a group, in batches. Rows that wait for the judge let the others pass.
+    """Admits rows in batches, one batch of a group at a time. Rows that wait for the judge let the others pass.
 
     A batch that fails for another reason than an outage is tried again row by row, so that one row does not hold up
-    the others.
+    the others. The rows that this process works on are leased to it, and the leases are renewed until they end: other
+    processes leave these rows alone, and take them over when a crash ends the renewals.
     """
 
     def __init__(self, admitter: Admitter, *, batch: int, groups_at_once: int = 4) -> None:
@@ -30,13 +31,19 @@ class AdmissionQueue:
         self._slots = asyncio.Semaphore(groups_at_once)
         self._waiting: defaultdict[str, dict[UUID, Waiting]] = defaultdict(dict)
         self._draining: dict[str, asyncio.Task[None]] = {}
-        self._judging: dict[UUID, tuple[asyncio.Task[None], Waiting]] = {}
+        self._admitting: dict[str, Sequence[UUID]] = {}
+        self._judging: dict[UUID, tuple[asyncio.Task[None], Capture, Waiting]] = {}
         self._answers: dict[UUID, JudgeAnswer] = {}
+        self._renewing: asyncio.Task[None] | None = None
 
     def offer(self, group_id: str, log_id: UUID) -> Waiting:
-        """Admit this row soon. The future ends with where it stands, or None where it stays pending."""
+        """Admit this row soon.
+
+        The future ends with True when this process has done what it can, and with False where the row was not
+        pending, or another process works on it.
+        """
         if log_id in self._judging:
-            return self._judging[log_id][1]
+            return self._judging[log_id][2]
         return self._put(group_id, log_id, asyncio.get_running_loop().create_future())
 
     @property
@@ -46,18 +53,32 @@ class AdmissionQueue:
 
     async def drained(self) -> None:
         """Wait until nothing is under way."""
-        while tasks := [*self._draining.values(), *(task for task, _ in self._judging.values())]:
+        while tasks := self._tasks():
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
-        for task in [*self._draining.values(), *(task for task, _ in self._judging.values())]:
-            task.cancel()
-        await self.drained()
+        """Stop, and leave the rows under way to other processes."""
+        leased = self._leased_rows()
+        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
+        while tasks := [task for task in (*self._tasks(), self._renewing) if task is not None and not task.done()]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=0.1)
+        for group_id, log_ids in leased.items():
+            try:
+                await self._admitter.release(group_id, log_ids)
+            except Unavailable as error:
+                log.warning("leases not released", rows=len(log_ids), reason=error.code)
+
+    def _tasks(self) -> list["asyncio.Task[None]"]:
+        return [*self._draining.values(), *(task for task, _, _ in self._judging.values())]
 
     def _put(self, group_id: str, log_id: UUID, future: Waiting) -> Waiting:
         kept = self._waiting[group_id].setdefault(log_id, future)
         if group_id not in self._draining:
             self._draining[group_id] = asyncio.create_task(self._drain(group_id), name="admission")
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._renew_leases(), name="admission leases")
         return kept
 
     async def _drain(self, group_id: str) -> None:
@@ -68,20 +89,22 @@ class AdmissionQueue:
                     await self._admit_batch(group_id, list(waiting)[: self._batch])
         finally:
             for future in waiting.values():
-                _end(future, None)
+                _end(future, here=True)
             del self._waiting[group_id], self._draining[group_id]
 
     async def _admit_batch(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        admitted = Admitted(receipts={})
+        admitted = Admitted(claimed=frozenset(log_ids))
         answers = {log_id: self._answers.pop(log_id) for log_id in log_ids if log_id in self._answers}
+        self._admitting[group_id] = log_ids
         try:
             admitted = await self._admit(group_id, log_ids, answers)
         finally:
+            del self._admitting[group_id]
             futures = {log_id: self._waiting[group_id].pop(log_id) for log_id in log_ids}
             for capture in admitted.to_judge:
                 self._start_judging(capture, futures.pop(capture.id))
             for log_id, future in futures.items():
-                _end(future, admitted.receipts.get(log_id))
+                _end(future, here=log_id in admitted.claimed)
 
     async def _admit(self, group_id: str, log_ids: Sequence[UUID], answers: Mapping[UUID, JudgeAnswer]) -> Admitted:
         try:
@@ -89,14 +112,14 @@ class AdmissionQueue:
         except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
             if isinstance(error, Unavailable) and error.code not in ABOUT_ONE_TEXT:
                 await self._postpone(group_id, log_ids, error)
-                return Admitted(receipts={})
+                return Admitted(claimed=frozenset(log_ids))
             if len(log_ids) == 1:
                 await self._record_failure(group_id, log_ids[0], error)
-                return Admitted(receipts={})
+                return Admitted(claimed=frozenset(log_ids))
             log.warning("admission retried row by row", rows=len(log_ids), reason=describe(error))
         rows = [await self._admit(group_id, [log_id], answers) for log_id in log_ids]
         return Admitted(
-            receipts={log_id: receipt for row in rows for log_id, receipt in row.receipts.items()},
+            claimed=frozenset(log_id for row in rows for log_id in row.claimed),
             to_judge=[capture for row in rows for capture in row.to_judge],
         )
 
@@ -105,7 +128,7 @@ class AdmissionQueue:
         try:
             await self._admitter.postpone(group_id, log_ids)
         except Unavailable as problem:
-            # The rows stay pending and due: the sweep finds them when the database is back.
+            # The rows stay pending: the sweep finds them when the database is back and their leases have ended.
             log.warning("admission left to the sweep", rows=len(log_ids), reason=problem.code)
 
     async def _record_failure(self, group_id: str, log_id: UUID, error: Exception) -> None:
@@ -117,34 +140,47 @@ class AdmissionQueue:
 
     def _start_judging(self, capture: Capture, future: Waiting) -> None:
         task = asyncio.create_task(self._judge(capture, future), name="judge")
-        self._judging[capture.id] = (task, future)
+        self._judging[capture.id] = (task, capture, future)
 
     async def _judge(self, capture: Capture, future: Waiting) -> None:
         answer: JudgeAnswer | None = None
         try:
             answer = await self._admitter.judge(capture)
         except Unavailable as error:
-            log.warning("judgement left to the sweep", reason=error.code)
+            log.warning("judgement left to the sweep", rows=1, reason=error.code)
         except Exception as error:  # noqa: BLE001 - the worker's loop: one row must not stop the others
             await self._record_failure(capture.group_id, capture.id, error)
         finally:
             del self._judging[capture.id]
             if answer is None:
-                await self._end_unjudged(capture, future)
+                _end(future, here=True)
             else:
                 self._answers[capture.id] = answer
                 self._put(capture.group_id, capture.id, future)
 
-    async def _end_unjudged(self, capture: Capture, future: Waiting) -> None:
-        standing: Standing | None = None
-        try:
-            standing = (await self._admitter.receipts(capture.group_id, [capture.id])).get(capture.id)
-        except Unavailable as error:
-            log.warning("where a row stands is not known", log_id=str(capture.id), reason=error.code)
-        finally:
-            _end(future, standing)
+    async def _renew_leases(self) -> None:
+        seconds = self._admitter.lease.lasts.total_seconds() / RENEWALS_PER_LEASE
+        while self.length:
+            await asyncio.sleep(seconds)
+            for group_id, log_ids in self._leased_rows().items():
+                try:
+                    await self._admitter.renew(group_id, log_ids)
+                except Exception as error:  # noqa: BLE001 - the worker's loop: the next renewal may succeed
+                    log.warning("leases not renewed", rows=len(log_ids), reason=describe(error))
+
+    def _leased_rows(self) -> dict[str, list[UUID]]:
+        """The rows that this process may have leased, by group."""
+        leased: defaultdict[str, list[UUID]] = defaultdict(list)
+        for group_id, log_ids in self._admitting.items():
+            leased[group_id] += log_ids
+        for _, capture, _ in self._judging.values():
+            leased[capture.group_id].append(capture.id)
+        for group_id, waiting in self._waiting.items():
+            if answered := [log_id for log_id in waiting if log_id in self._answers]:
+                leased[group_id] += answered
+        return leased
 
 
-def _end(future: Waiting, standing: Standing | None) -> None:
+def _end(future: Waiting, *, here: bool) -> None:
     if not future.done():
-        future.set_result(standing)
+        future.set_result(here)

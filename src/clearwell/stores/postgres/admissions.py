@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import AdmissionBatch, BackOff, Clock, Pending, Settled
+from clearwell.ports import AdmissionBatch, BackOff, Clock, Lease, Pending, Settled
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -44,10 +44,26 @@ class PostgresAdmissions:
         rows = await self._database.run(Role.WORKER, None, query("pending"), params)
         return [Pending(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
 
-    async def load(self, group_id: str, log_ids: Sequence[UUID]) -> list[Capture]:
-        params = {"group_id": group_id, "ids": list(log_ids)}
-        rows = await self._database.run(Role.WORKER, group_id, query("load_pending"), params)
+    async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
+        rows = await self._run_leased("claim_rows", group_id, log_ids, lease)
         return [capture_of(row) for row in rows]
+
+    async def renew(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        await self._run_leased("renew_leases", group_id, log_ids, lease)
+
+    async def release(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        await self._run_leased("release_leases", group_id, log_ids, lease)
+
+    async def _run_leased(self, name: str, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[DictRow]:
+        now = self._clock.now()
+        params = {
+            "group_id": group_id,
+            "ids": list(log_ids),
+            "holder": lease.holder,
+            "now": now,
+            "until": now + lease.lasts,
+        }
+        return await self._database.run(Role.WORKER, group_id, query(name), params)
 
     def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager[AdmissionBatch]:
         return self._open(group_id, log_ids)
@@ -60,14 +76,14 @@ class PostgresAdmissions:
             _, rows = await transaction.run([lock, look])
             yield PostgresAdmissionBatch(transaction, group_id, frozenset(row["log_id"] for row in rows))
 
-    async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        await self._postpone(group_id, log_ids, failures=0)
+    async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
+        await self._postpone(group_id, log_ids, lease, failures=0)
 
-    async def fail(self, group_id: str, log_id: UUID) -> int:
-        rows = await self._postpone(group_id, [log_id], failures=1)
+    async def fail(self, group_id: str, log_id: UUID, lease: Lease) -> int:
+        rows = await self._postpone(group_id, [log_id], lease, failures=1)
         return int(rows[0]["failures"]) if rows else 0
 
-    async def _postpone(self, group_id: str, log_ids: Sequence[UUID], *, failures: int) -> list[DictRow]:
+    async def _postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease, *, failures: int) -> list[DictRow]:
         params = {
             "group_id": group_id,
             "ids": list(log_ids),
@@ -75,6 +91,7 @@ class PostgresAdmissions:
             "first": FIRST_RETRY,
             "longest": LONGEST_RETRY,
             "failures": failures,
+            "holder": lease.holder,
         }
         return await self._database.run(Role.WORKER, group_id, query("postpone"), params)
 
@@ -84,7 +101,7 @@ class PostgresAdmissions:
         return int(rows[0]["judge_tries"]) if rows else 0
 
     async def hold(
-        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, wait: timedelta | None = None
+        self, group_id: str, log_id: UUID, verdict: Verdict, *, tries: int, lease: Lease, wait: timedelta | None = None
     ) -> None:
         held = {
             "group_id": group_id,
@@ -92,9 +109,12 @@ class PostgresAdmissions:
             "tries": tries,
             "now": self._clock.now(),
             "wait": self._judge_back_off.after(tries) if wait is None else wait,
+            "holder": lease.holder,
         }
-        statements = [(query("hold"), held), (query("add_verdict"), verdict_params(group_id, log_id, verdict, 0))]
-        await self._database.run_all(Role.WORKER, group_id, statements)
+        async with self._database.transaction(Role.WORKER, group_id) as transaction:
+            (changed,) = await transaction.run([(query("hold"), held)])
+            if changed[0]["rowcount"]:
+                await transaction.run([(query("add_verdict"), verdict_params(group_id, log_id, verdict, 0))])
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}

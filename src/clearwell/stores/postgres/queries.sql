@@ -44,17 +44,35 @@ SELECT group_id, id, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s::js
 FROM quarantine_logs WHERE group_id = %(group_id)s AND id = %(log_id)s
 
 -- name: pending
--- Due work of all groups, oldest first. Only ids are visible here.
+-- Due work of all groups that nobody has leased, oldest first. Only ids are visible here.
 SELECT group_id, log_id FROM admissions
-WHERE state = 'pending' AND next_try_at <= %(now)s
+WHERE state = 'pending' AND next_try_at <= %(now)s AND (leased_until IS NULL OR leased_until <= %(now)s)
 ORDER BY next_try_at LIMIT %(limit)s
 
--- name: load_pending
+-- name: claim_rows
+-- Lease pending rows that nobody else has leased, and read them. A row that another transaction changes is left out.
+WITH free AS (
+    SELECT log_id FROM admissions
+    WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
+        AND (leased_until IS NULL OR leased_until <= %(now)s OR leased_by = %(holder)s)
+    ORDER BY log_id FOR UPDATE SKIP LOCKED
+), claimed AS (
+    UPDATE admissions a SET leased_by = %(holder)s, leased_until = %(until)s
+    FROM free WHERE a.group_id = %(group_id)s AND a.log_id = free.log_id
+    RETURNING a.log_id
+)
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
-    q.occurred_at, q.created_at, q.captured_by, a.attempts
-FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
-WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state = 'pending'
+    q.occurred_at, q.created_at, q.captured_by
+FROM claimed c JOIN quarantine_logs q ON q.group_id = %(group_id)s AND q.id = c.log_id
 ORDER BY q.id
+
+-- name: renew_leases
+UPDATE admissions SET leased_until = %(until)s
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending' AND leased_by = %(holder)s
+
+-- name: release_leases
+UPDATE admissions SET leased_by = NULL, leased_until = NULL
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending' AND leased_by = %(holder)s
 
 -- name: alone_in_group
 -- One admission at a time in a group, over all processes.
@@ -65,7 +83,8 @@ SELECT log_id FROM admissions
 WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
 
 -- name: settle
-UPDATE admissions SET state = %(state)s, settled_at = %(at)s, flags = %(flags)s, attempts = attempts + 1
+UPDATE admissions SET state = %(state)s, settled_at = %(at)s, flags = %(flags)s, attempts = attempts + 1,
+    leased_by = NULL, leased_until = NULL
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
 
 -- name: add_quarantine_vector
@@ -82,8 +101,9 @@ ON CONFLICT DO NOTHING
 -- name: postpone
 -- Twice as long after each attempt, up to a limit. An outage counts as an attempt and not as a failure of the row.
 UPDATE admissions SET attempts = attempts + 1, failures = failures + %(failures)s,
-    next_try_at = %(now)s::timestamptz + least(%(longest)s::interval, %(first)s::interval * 2 ^ least(attempts, 10))
-WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
+    next_try_at = %(now)s::timestamptz + least(%(longest)s::interval, %(first)s::interval * 2 ^ least(attempts, 10)),
+    leased_by = NULL, leased_until = NULL
+WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending' AND leased_by = %(holder)s
 RETURNING log_id, failures
 
 -- name: judge_tries
@@ -92,8 +112,8 @@ SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(
 -- name: hold
 -- A spent budget is no try.
 UPDATE admissions SET judge_tries = %(tries)s, attempts = attempts + (%(tries)s > judge_tries)::int,
-    next_try_at = %(now)s::timestamptz + %(wait)s::interval
-WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
+    next_try_at = %(now)s::timestamptz + %(wait)s::interval, leased_by = NULL, leased_until = NULL
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending' AND leased_by = %(holder)s
 
 -- name: requeue
 UPDATE admissions SET state = 'pending', settled_at = NULL, attempts = 0, judge_tries = 0, failures = 0,

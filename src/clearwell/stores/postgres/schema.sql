@@ -680,7 +680,10 @@ CREATE TABLE public.admissions (
     removed_by text,
     judge_tries integer DEFAULT 0 NOT NULL,
     failures integer DEFAULT 0 NOT NULL,
+    leased_by uuid,
+    leased_until timestamp with time zone,
     CONSTRAINT admissions_check CHECK (((state = 'pending'::text) = (settled_at IS NULL))),
+    CONSTRAINT admissions_check1 CHECK (((leased_by IS NULL) = (leased_until IS NULL))),
     CONSTRAINT admissions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text])))
 );
 ALTER TABLE ONLY public.admissions FORCE ROW LEVEL SECURITY;
@@ -1110,6 +1113,7 @@ ALTER TABLE ONLY public.sightings
 ALTER TABLE public.admissions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK (((state = 'pending'::text) OR (group_id = 'unassigned'::text)));
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
+CREATE POLICY agent_leases_nothing ON public.admissions AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((leased_by IS NULL));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.decisions ENABLE ROW LEVEL SECURITY;
@@ -1292,6 +1296,8 @@ GRANT UPDATE(removed_at) ON TABLE public.admissions TO clearwell_reviewer;
 GRANT UPDATE(removed_by) ON TABLE public.admissions TO clearwell_reviewer;
 GRANT UPDATE(judge_tries) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(failures) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(leased_by) ON TABLE public.admissions TO clearwell_worker;
+GRANT UPDATE(leased_until) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
