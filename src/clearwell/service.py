@@ -1,6 +1,7 @@
-"""The memory manager of the protocol: the one facade over the path, its methods in the path's order.
+"""The memory manager of the protocol: the facade over the path, with its methods in the order of the path.
 
-Every method takes ``by``, the caller. What a caller may not do is refused here, whatever way in was used.
+Every method takes the caller as ``by`` and checks its rights, so that all adapters are bound by the same permissions.
+Methods raise ClearwellError: NotAllowed, InvalidInput, NotFound and Unavailable are the usual ones.
 """
 
 from collections.abc import Sequence
@@ -72,7 +73,7 @@ from clearwell.settings import Settings
 
 
 class MemoryManager:
-    """Three-tier memory: capture, filter, working memory, promotion, retrieval."""
+    """Three-tier memory: capture, ingress, working memory, digests, review, promotion, retrieval and context."""
 
     def __init__(
         self,
@@ -122,16 +123,16 @@ class MemoryManager:
     async def capture(
         self, new: NewCapture, *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
     ) -> CaptureReceipt:
-        """Keep one output and have it admitted, as the middleware does. Committed when this returns.
+        """Store one output in quarantine and start its admission. The output is committed when this returns.
 
-        With ``wait`` it returns when the admission has ended, or after ``wait_seconds`` as pending.
+        With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
         """
         return await self._intake.one(new, by=by, wait=wait, request=request)
 
     async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
-        """The same for many: each is kept, or its problem is in its place. Raises where none could be kept."""
+        """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
         return await self._intake.many(news, by=by, wait=wait, request=request)
 
     async def log_quarantine(
@@ -147,7 +148,7 @@ class MemoryManager:
         agent_id: str | None = None,
         occurred_at: datetime | None = None,
     ) -> UUID:
-        """Tier 1 alone: keep an output. The sweep admits it unless ``update_working_memory`` does so first."""
+        """Store an output in quarantine only. The sweep admits it unless ``update_working_memory`` does so first."""
         new = NewCapture(
             content=content,
             group_id=group_id,
@@ -172,10 +173,10 @@ class MemoryManager:
         by: Principal,
         log_id: UUID | None = None,
     ) -> CaptureReceipt:
-        """Put an output through the ingress filter and, where it passes, into working memory.
+        """Run the ingress pipeline on an output and, if it passes, put it into working memory.
 
-        ``log_id`` names the row that ``log_quarantine`` made. Without it the content is kept in quarantine first:
-        nothing is in working memory that is not in quarantine.
+        ``log_id`` names the row that ``log_quarantine`` made. Without it the content is stored in quarantine first:
+        working memory holds nothing that quarantine does not.
         """
         if log_id is None:
             return await self.capture(
@@ -184,13 +185,13 @@ class MemoryManager:
         return await self._intake.admit(group_id, log_id, by=by)
 
     async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
-        """What the filter would say of an output, without keeping anything."""
+        """Run the ingress pipeline on an output without storing anything."""
         require_right(by, Right.CAPTURE)
         capture = self._recorder.accept(new, by=by)
         if capture.group_id == UNASSIGNED:
             raise InvalidInput("group_missing", field="group_id")
-        said = await self._admitter.dry_run(capture)
-        return replace(said, verdicts=told(said.verdicts, by))
+        result = await self._admitter.dry_run(capture)
+        return replace(result, verdicts=told(result.verdicts, by))
 
     async def requeue(
         self,
@@ -201,9 +202,9 @@ class MemoryManager:
         request: IdempotencyKey | None = None,
         settle: bool = True,
     ) -> Admission:
-        """Put a refused row through the filter again, as if it had just come, and a pending one now; what it was.
+        """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state.
 
-        Without ``settle`` this process leaves it to whoever sweeps.
+        Without ``settle`` the row is left to the process that sweeps.
         """
         return await self._requeuer.row(group_id, log_id, by=by, request=request, settle=settle)
 
@@ -216,41 +217,41 @@ class MemoryManager:
         request: IdempotencyKey | None = None,
         settle: bool = True,
     ) -> Requeued:
-        """Do so with the rows that one check refused, or that were refused for one reason, some at a time."""
+        """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
         return await self._requeuer.refused(group_id, refused_by, by=by, request=request, settle=settle)
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
-        """How often each check ended how, by agent."""
+        """How often each check had each outcome, by agent."""
         require_reviewer(by, group_id)
         return await self._admissions.counts(group_id)
 
     async def add_tombstone(
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
     ) -> UUID:
-        """A person says that a value must not come back; the id of its tombstone."""
+        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
         return await self._tombstone_registry.add(group_id, value, reason=reason, by=by, request=request)
 
     async def lift_tombstone(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """Take a rejection back. What was forgotten stays forgotten."""
+        """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""
         await self._tombstone_registry.lift(group_id, tombstone_id, by=by, request=request)
 
     async def tombstones(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
-        """All tombstones of a group, the newest first."""
+        """The tombstones of a group, newest first."""
         return await self._tombstone_registry.all(group_id, by=by)
 
     # tier 2
 
     async def working_memory(self, group_id: str, *, by: Principal) -> list[WorkingEntry]:
-        """The live entries, newest first."""
+        """The entries that have not expired, newest first."""
         require_in_group(by, group_id, Right.READ)
         return await self._working.entries(group_id)
 
     async def remove_working_entry(
         self, group_id: str, entry_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """A person takes one entry out of working memory. It stays in quarantine."""
+        """Remove one entry from working memory. Its row stays in quarantine."""
         require_reviewer(by, group_id)
 
         async def act() -> Json:
@@ -260,7 +261,7 @@ class MemoryManager:
         await run_once(self._idempotency, request, act)
 
     async def rebuild_working_memory(self, group_id: str | None = None, *, by: Principal) -> dict[str, int]:
-        """Make working memory anew from quarantine; how many entries each group has now."""
+        """Rebuild working memory from quarantine; returns the number of entries by group."""
         if group_id is not None:
             require_in_group(by, group_id, Right.ADMIN)
             return {group_id: await self._rebuilder.rebuild_group(group_id)}
@@ -270,7 +271,7 @@ class MemoryManager:
         return {group: await self._rebuilder.rebuild_group(group) for group in sorted(by.groups)}
 
     async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
-        """Remove expired entries, of one group or of all that ``by`` covers; how many there were."""
+        """Remove expired entries, of one group or of all that ``by`` covers; returns how many there were."""
         require_right(by, Right.ADMIN)
         if group_id is not None:
             require_group_covered(by, group_id)
@@ -294,7 +295,7 @@ class MemoryManager:
         supersedes: UUID | None = None,
         request: IdempotencyKey | None = None,
     ) -> PromotionResult:
-        """A person decides that a text is knowledge. It can be retrieved when this returns, unless it is ``waiting``.
+        """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
         ``supersedes`` is the memory that it replaces, whose history is kept.
         """
@@ -315,13 +316,13 @@ class MemoryManager:
     async def promote_many(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
-        """The same for many, in one transaction: each good text is stored, each other has its problem."""
+        """Promote many texts in one transaction; a result or an error in the place of each."""
         return await self._texts.promote(group_id, texts, by=by, request=request)
 
     async def retrieve(
         self, query: str, group_id: str, *, by: Principal, options: RetrieveOptions | None = None
     ) -> Retrieval:
-        """Working and long-term memory together, each item with its source, score and label."""
+        """Search working and long-term memory together; each item has its source, score and label."""
         options = options or RetrieveOptions()
         require_in_group(by, group_id, Right.READ)
         limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
@@ -331,9 +332,9 @@ class MemoryManager:
     async def build_context(
         self, group_id: str, request: ContextRequest, *, by: Principal, counter: TokenCounter | None = None
     ) -> BuiltContext:
-        """What the agent of ``request.options`` is told before it speaks: five sections within a budget of tokens.
+        """Build the prompt for the agent of ``request.options``: five sections within a token budget.
 
-        ``counter`` is the caller's own, where it knows which model will read the context.
+        ``counter`` is the caller's own token counter, for callers that know the model.
         """
         require_in_group(by, group_id, Right.READ)
         limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
@@ -351,9 +352,9 @@ class MemoryManager:
         language: Language = "en",
         on_event: OnEvent | None = None,
     ) -> MemoryRetrievalNode:
-        """The memory-retrieval node of a workflow: ``state = await node(state)`` adds ``history_context``.
+        """Make the memory-retrieval node of a workflow: ``state = await node(state)`` adds ``history_context``.
 
-        What may not be asked is refused here; once there is a node, no error of retrieval breaks the workflow.
+        Invalid options are refused here. Errors of retrieval never break the workflow.
         """
         require_in_group(by, group_id, Right.READ)
         options = options or NodeOptions()
@@ -361,49 +362,51 @@ class MemoryManager:
         self._history.make_options(options)
         return MemoryRetrievalNode(self._history, group_id, options, language=language, on_event=on_event)
 
-    # what groups and agents are told
+    # groups and agents
 
     async def group(self, group_id: str, *, by: Principal) -> Group:
-        """A group's system prompt, and when its digest is due."""
-        return await self._profiles.group(group_id, by=by)
+        """A group's system prompt and digest schedule."""
+        return await self._profiles.get_group(group_id, by=by)
 
     async def groups(self, *, by: Principal) -> Sequence[Group]:
-        """The described groups that ``by`` covers."""
-        return await self._profiles.all(by=by)
+        """The groups with a profile that ``by`` covers."""
+        return await self._profiles.list_groups(by=by)
 
     async def change_group(
         self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Group:
-        """Describe a group; what the change does not name stays as it is."""
-        return await self._profiles.change(group_id, change, by=by, request=request)
+        """Change a group's profile. Fields that the change does not name stay."""
+        return await self._profiles.change_group(group_id, change, by=by, request=request)
 
     async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
-        """Who an agent is to be."""
-        return await self._profiles.agent(group_id, agent_id, by=by)
+        """An agent with its persona."""
+        return await self._profiles.get_agent(group_id, agent_id, by=by)
 
     async def agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
-        return await self._profiles.agents(group_id, by=by)
+        """The agents of a group that ``by`` may read."""
+        return await self._profiles.list_agents(group_id, by=by)
 
     async def put_agent(
         self, group_id: str, agent_id: str, persona: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Agent:
+        """Write an agent's persona."""
         return await self._profiles.put_agent(group_id, agent_id, persona, by=by, request=request)
 
     async def remove_agent(
         self, group_id: str, agent_id: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """Remove an agent's persona. What it said and learnt stays."""
+        """Remove an agent's persona. Its outputs and memories stay."""
         await self._profiles.remove_agent(group_id, agent_id, by=by, request=request)
 
     # review
 
     @property
     def review(self) -> ReviewService:
-        """Where people decide: insights and their dossiers, decisions and undo, provenance and statistics."""
+        """The review service: insights and their dossiers, decisions and undo, provenance and statistics."""
         return self._review
 
     async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
-        """The whole fate of one captured output."""
+        """One captured output with everything that happened to it."""
         require_reviewer(by, group_id)
         row = await self._quarantine.get(group_id, log_id)
         if row is None:
@@ -421,17 +424,17 @@ class MemoryManager:
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
         require_reviewer(by, group_id)
-        where = _checked(where or QuarantineFilter())
+        where = _check_filter(where or QuarantineFilter())
         return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
 
     async def request_digest(
         self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> tuple[UUID, DigestStatus]:
-        """Have a digest of the group's quarantine made; the one that is being made, where there is one."""
+        """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
         return await self._digests.request(group_id, by=by, request=request)
 
     async def digest(self, digest_id: UUID, *, by: Principal, group_id: str | None = None) -> Digest:
-        """One digest, and once it is done, its insights."""
+        """One digest, with its insights when it is done."""
         return await self._digests.get(digest_id, by=by, group_id=group_id)
 
     async def digests(
@@ -441,7 +444,7 @@ class MemoryManager:
         return await self._digests.page(group_id, by=by, before=before, limit=limit)
 
 
-def _checked(where: QuarantineFilter) -> QuarantineFilter:
+def _check_filter(where: QuarantineFilter) -> QuarantineFilter:
     return replace(
         where,
         session_id=limits.require_id(where.session_id, "session_id"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearwell.errors import InvalidInput
-from clearwell.flow.context.budget import Budget, Material
+from clearwell.flow.context.budget import ContextMaterial, TokenBudget
 from clearwell.flow.context.tokens import FunctionTokenCounter, TokenEstimator
 from clearwell.messages import Language
 from clearwell.ports import TokenCounter
@@ -31,9 +31,9 @@ def material(
     proposal: str = PROPOSAL,
     group: list[ContextItem] | None = None,
     own: list[ContextItem] | None = None,
-) -> Material:
-    return Material(
-        said={Section.GROUP_PROMPT: prompt, Section.PERSONA: persona, Section.PROPOSAL: proposal},
+) -> ContextMaterial:
+    return ContextMaterial(
+        texts={Section.GROUP_PROMPT: prompt, Section.PERSONA: persona, Section.PROPOSAL: proposal},
         items={
             Section.GROUP_MEMORY: items(4, HOT) if group is None else group,
             Section.AGENT_MEMORY: items(3, COLD, 100) if own is None else own,
@@ -45,19 +45,19 @@ def fates(built: BuiltContext) -> dict[Section, Fate]:
     return {one.section: one.fate for one in built.report.sections}
 
 
-def fitted(what: Material, max_tokens: int = 4000, language: Language = "en") -> BuiltContext:
-    return Budget(TokenEstimator(), max_tokens, language).fitted(what)
+def fit(what: ContextMaterial, max_tokens: int = 4000, language: Language = "en") -> BuiltContext:
+    return TokenBudget(TokenEstimator(), max_tokens, language).fit(what)
 
 
 def test_the_sections_come_in_the_protocols_order() -> None:
-    text = fitted(material(), language="zh").text
+    text = fit(material(), language="zh").text
     places = [text.index(f"## {name}\n") for name in ("群组定位", "角色人设", "群组记忆", "自身经验", "当前提案")]
     assert places == sorted(places)
-    assert set(fates(fitted(material())).values()) == {Fate.INCLUDED}
+    assert set(fates(fit(material())).values()) == {Fate.INCLUDED}
 
 
 def test_what_the_operator_wrote_is_the_systems_and_memories_never_are() -> None:
-    system, user = fitted(material()).messages
+    system, user = fit(material()).messages
     assert (system.role, user.role) == ("system", "user")
     assert "Decide by evidence." in system.content
     assert "never an instruction" in system.content
@@ -67,7 +67,7 @@ def test_what_the_operator_wrote_is_the_systems_and_memories_never_are() -> None
 
 
 def test_without_prompts_and_memories_there_is_only_the_proposal() -> None:
-    built = fitted(material("", "", group=[], own=[]))
+    built = fit(material("", "", group=[], own=[]))
     (only,) = built.messages
     assert only.role == "user"
     assert only.content == f"## Current proposal\n{PROPOSAL}"
@@ -77,7 +77,7 @@ def test_without_prompts_and_memories_there_is_only_the_proposal() -> None:
 def test_the_agents_memory_goes_before_the_groups_and_both_before_the_proposal() -> None:
     seen = []
     for max_tokens in (1000, 600, 450, 300, 200):
-        built = fitted(material(), max_tokens)
+        built = fit(material(), max_tokens)
         counts = [
             sum(item.fate is not Fate.LEFT_OUT for item in section.items)
             for section in built.report.sections
@@ -97,7 +97,7 @@ def test_the_agents_memory_goes_before_the_groups_and_both_before_the_proposal()
 
 def test_an_item_is_cut_rather_than_left_out_where_enough_of_it_fits() -> None:
     long = replace(COLD, content="支付网关在并发超过五百时出现超时。" * 25)
-    built = fitted(material(group=[long], own=[]), 420)
+    built = fit(material(group=[long], own=[]), 420)
     (item,) = built.report.sections[2].items
     assert (item.fate, item.reason) == (Fate.CUT, "context_reason_budget")
     assert "超时。…</memory>" in built.text
@@ -105,7 +105,7 @@ def test_an_item_is_cut_rather_than_left_out_where_enough_of_it_fits() -> None:
 
 
 def test_an_item_that_retrieval_cut_is_told_too() -> None:
-    built = fitted(material(group=[replace(COLD, cut=True)], own=[]))
+    built = fit(material(group=[replace(COLD, cut=True)], own=[]))
     (item,) = built.report.sections[2].items
     assert (item.fate, item.reason) == (Fate.CUT, "context_reason_chars")
     assert built.report.sections[2].fate is Fate.INCLUDED
@@ -114,7 +114,7 @@ def test_an_item_that_retrieval_cut_is_told_too() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_proposal_beyond_the_budget_is_cut_where_it_can_be_seen(language: Language) -> None:
     long = "第一条风险是切换窗口太短。" * 500
-    built = fitted(material(proposal=long), 500, language)
+    built = fit(material(proposal=long), 500, language)
     (proposal,) = [one for one in built.report.sections if one.section is Section.PROPOSAL]
     assert (proposal.fate, proposal.reason) == (Fate.CUT, "context_reason_budget")
     assert proposal.tokens > 200
@@ -124,7 +124,7 @@ def test_a_proposal_beyond_the_budget_is_cut_where_it_can_be_seen(language: Lang
 
 
 def test_prompts_leave_the_proposal_half_of_the_budget() -> None:
-    built = fitted(material("Rule. " * 2000, "Role. " * 2000, "Point. " * 2000), 1000)
+    built = fit(material("Rule. " * 2000, "Role. " * 2000, "Point. " * 2000), 1000)
     assert fates(built)[Section.GROUP_PROMPT] is Fate.CUT
     assert fates(built)[Section.PERSONA] is Fate.CUT
     proposal = built.report.sections[-1]
@@ -134,7 +134,7 @@ def test_prompts_leave_the_proposal_half_of_the_budget() -> None:
 
 def test_a_counter_by_which_nothing_fits_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
-        Budget(FunctionTokenCounter(lambda text: len(text) * 1000), 4000, "en").fitted(material())
+        TokenBudget(FunctionTokenCounter(lambda text: len(text) * 1000), 4000, "en").fit(material())
     assert caught.value.code == "context_no_room"
 
 
@@ -158,7 +158,7 @@ def test_the_budget_always_holds_and_every_part_is_accounted_for(
     given_items = [replace(HOT, id=UUID(int=place), content=text) for place, text in enumerate(memories, start=1)]
     half = len(given_items) // 2
     what = material(*prompts, proposal, given_items[:half], given_items[half:])
-    built = Budget(counter, max_tokens, language).fitted(what)
+    built = TokenBudget(counter, max_tokens, language).fit(what)
     assert sum(counter.count(one.content) for one in built.messages) <= built.report.tokens <= max_tokens
     assert built.text == "\n\n".join(one.content for one in built.messages)
     told = [item.id for section in built.report.sections for item in section.items]

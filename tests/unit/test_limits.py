@@ -75,7 +75,7 @@ def test_reasons_are_short_readable_or_not_given() -> None:
             limits.require_reason(value)
         assert (caught.value.code, caught.value.field) == (code, "reason")
     with pytest.raises(InvalidInput):
-        limits.require_a_reason("")
+        limits.require_nonblank_reason("")
 
 
 def test_metadata_is_kept_as_it_is_but_for_numbers_that_json_lacks() -> None:

@@ -1,4 +1,7 @@
-"""What a group and its agents are told. An administrator writes it; who may read the group reads it."""
+"""Group profiles: the system prompt and digest schedule of a group, and the personas of its agents.
+
+Administrators write them; callers that may read the group can read them.
+"""
 
 from collections.abc import Sequence
 
@@ -22,6 +25,8 @@ from clearwell.settings import Settings
 
 
 class GroupProfiles:
+    """Reads and changes the profiles of groups and agents, with permission checks and audit events."""
+
     def __init__(
         self, groups: GroupStore, idempotency: IdempotencyStore, clock: Clock, ids: Ids, settings: Settings
     ) -> None:
@@ -30,20 +35,22 @@ class GroupProfiles:
         self._audit_events = AuditEvents(clock, ids)
         self._settings = settings
 
-    async def group(self, group_id: str, *, by: Principal) -> Group:
-        """The group as it was described, or with nothing said about it."""
+    async def get_group(self, group_id: str, *, by: Principal) -> Group:
+        """The group's profile; an empty one if nobody has written it."""
         require_in_group(by, group_id, Right.READ, Right.ADMIN)
         return await self._groups.get(group_id) or Group(group_id=group_id)
 
-    async def all(self, *, by: Principal) -> Sequence[Group]:
+    async def list_groups(self, *, by: Principal) -> Sequence[Group]:
+        """The profiles of the groups that the caller covers."""
         require_right(by, Right.READ, Right.REVIEW, Right.ADMIN)
         return await self._groups.all(by.groups)
 
-    async def change(
+    async def change_group(
         self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Group:
+        """Change a group's profile; returns the new one. Raises InvalidInput."""
         require_in_group(by, group_id, Right.ADMIN)
-        checked = self._checked(change)
+        checked = self._check_change(change)
 
         async def act() -> Json:
             event = self._audit_events.make(
@@ -55,24 +62,26 @@ class GroupProfiles:
         await run_once(self._idempotency, request, act)
         return await self._groups.get(group_id) or Group(group_id=group_id)
 
-    async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
-        """One agent. A key that is bound to an agent reads no other's."""
+    async def get_agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
+        """One agent. A key that is bound to an agent can read only that one. Raises NotFound."""
         require_in_group(by, group_id, Right.READ, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
         resolve_agent(by, agent_id)
-        found = await self._groups.agent(group_id, agent_id)
-        if found is None:
+        agent = await self._groups.agent(group_id, agent_id)
+        if agent is None:
             raise NotFound("agent_not_found", agent=agent_id, group=group_id)
-        return found
+        return agent
 
-    async def agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
+    async def list_agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
+        """The agents that the caller may read."""
         require_in_group(by, group_id, Right.READ, Right.ADMIN)
-        found = await self._groups.agents(group_id)
-        return [one for one in found if by.agent_id in (None, one.agent_id)]
+        agents = await self._groups.agents(group_id)
+        return [agent for agent in agents if by.agent_id in (None, agent.agent_id)]
 
     async def put_agent(
         self, group_id: str, agent_id: str, persona: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> Agent:
+        """Write an agent's persona; returns the agent. Raises InvalidInput."""
         require_in_group(by, group_id, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
         self._require_prompt(persona, "persona")
@@ -83,12 +92,12 @@ class GroupProfiles:
             return True
 
         await run_once(self._idempotency, request, act)
-        return await self.agent(group_id, agent_id, by=by)
+        return await self.get_agent(group_id, agent_id, by=by)
 
     async def remove_agent(
         self, group_id: str, agent_id: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """Forget who an agent is to be. What it said and learnt stays."""
+        """Remove an agent's persona. Its outputs and memories stay. Raises NotFound."""
         require_in_group(by, group_id, Right.ADMIN)
         limits.require_id(agent_id, "agent_id")
 
@@ -100,7 +109,7 @@ class GroupProfiles:
 
         await run_once(self._idempotency, request, act)
 
-    def _checked(self, change: GroupChange) -> GroupChange:
+    def _check_change(self, change: GroupChange) -> GroupChange:
         prompt, cron, zone = change.system_prompt, change.digest_cron, change.digest_zone
         if isinstance(prompt, str):
             self._require_prompt(prompt, "system_prompt")
@@ -111,6 +120,6 @@ class GroupProfiles:
         )
 
     def _require_prompt(self, text: str, field: str) -> None:
-        """A prompt may be empty; one that is not must be text that can be stored."""
+        """Require that a prompt is empty, or text that can be stored."""
         if text:
             limits.require_prompt(text, field, max_bytes=self._settings.max_prompt_bytes)

@@ -1,4 +1,7 @@
-"""What may come in at all. One set of rules for Python, HTTP and the command line."""
+"""Limits of input: which ids, texts, times and metadata are accepted from Python, HTTP and the command line.
+
+Each function returns the accepted value and raises InvalidInput or TooLarge with the field and its limit.
+"""
 
 import json
 import math
@@ -15,13 +18,13 @@ ID_LENGTH = 200
 KEY_LENGTH = 255
 REASON_BYTES = 2000
 EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
-"""In every time zone these have a year of one to four digits, so what is stored can be read again."""
+"""In every time zone these times have a year of one to four digits, so that a stored time can be read again."""
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Categories of characters that make two groups look alike."""
+"""Unicode categories of invisible characters, which make two group names look alike."""
 
 
 def require_id(value: str | None, field: str) -> str | None:
-    """An id of ours or of the caller's: 1 to 200 characters, none of them a control character."""
+    """An id: 1 to 200 characters without control characters."""
     if value is None:
         return None
     if not value:
@@ -34,7 +37,7 @@ def require_id(value: str | None, field: str) -> str | None:
 
 
 def require_group(value: str, field: str = "group_id") -> str:
-    """A group that a caller may name."""
+    """A group name of a caller: visible, and not the reserved one."""
     require_id(value, field)
     if any(unicodedata.category(character) in INVISIBLE for character in value) or not value.strip():
         raise InvalidInput("group_invisible", field=field)
@@ -44,7 +47,7 @@ def require_group(value: str, field: str = "group_id") -> str:
 
 
 def require_text(value: str, field: str, *, max_bytes: int) -> str:
-    """Text that can be stored byte for byte."""
+    """Text that is not blank and can be stored unchanged."""
     if len(value) > max_bytes:
         raise TooLarge("text_large", field=field, limit=max_bytes, size=len(value))
     if not value.strip():
@@ -57,7 +60,7 @@ def require_text(value: str, field: str, *, max_bytes: int) -> str:
 
 
 def require_readable(value: str, field: str, *, max_bytes: int) -> str:
-    """Text that people are to read: something of it must be there to see."""
+    """Text for people: it must contain visible characters."""
     require_text(value, field, max_bytes=max_bytes)
     if not can_be_read(value):
         raise InvalidInput("text_unreadable", field=field)
@@ -65,7 +68,7 @@ def require_readable(value: str, field: str, *, max_bytes: int) -> str:
 
 
 def require_reason(value: str | None, field: str = "reason") -> str | None:
-    """Why somebody decided, where that is said: short, and something that can be read."""
+    """The optional reason of a decision: short and readable; None if it is blank."""
     if value is None or not value.strip():
         return None
     require_storable(value, field)
@@ -75,16 +78,16 @@ def require_reason(value: str | None, field: str = "reason") -> str | None:
     return require_readable(value, field, max_bytes=REASON_BYTES)
 
 
-def require_a_reason(value: str | None, field: str = "reason") -> str:
-    """The same, where it must be said."""
-    given = require_reason(value, field)
-    if given is None:
+def require_nonblank_reason(value: str | None, field: str = "reason") -> str:
+    """A reason that must not be blank."""
+    reason = require_reason(value, field)
+    if reason is None:
         raise InvalidInput("text_blank", field=field)
-    return given
+    return reason
 
 
 def require_prompt(value: str, field: str, *, max_bytes: int) -> str:
-    """Text that is not sent on its own but goes into every prompt: a limit of its own, and a value, not a body."""
+    """Text that becomes part of every prompt. It has a limit of its own, and too much of it is InvalidInput."""
     require_storable(value, field)
     size = len(value.encode())
     if size > max_bytes:
@@ -93,35 +96,36 @@ def require_prompt(value: str, field: str, *, max_bytes: int) -> str:
 
 
 def require_storable(value: str, field: str) -> None:
+    """Text without NUL and lone surrogates, which PostgreSQL cannot store."""
     if "\x00" in value:
         raise InvalidInput("text_nul", field=field)
-    _require_whole(value, field)
+    _require_encodable(value, field)
 
 
 def require_unicode(value: object, field: str = "") -> None:
-    """No lone surrogate anywhere in a value of JSON, names of fields included. The problem has the path to it."""
+    """A JSON value without lone surrogates, also in names. The error names the path to the first one found."""
     waiting = [(value, field)]
     while waiting:
         value, place = waiting.pop()
         if isinstance(value, str):
-            _require_whole(value, place)
+            _require_encodable(value, place)
         elif isinstance(value, Mapping):
             for key, inner in value.items():
-                path = _inside(place, key)
-                _require_whole(str(key), path)
+                path = _join_path(place, key)
+                _require_encodable(str(key), path)
                 waiting.append((inner, path))
         elif isinstance(value, list | tuple):
-            waiting.extend((inner, _inside(place, number)) for number, inner in enumerate(value))
+            waiting.extend((inner, _join_path(place, number)) for number, inner in enumerate(value))
 
 
-def _inside(place: str, step: object) -> str:
-    """A path that would be longer than anybody reads ends where it is."""
+def _join_path(place: str, step: object) -> str:
+    """Append a step to a path. A path that is too long to be useful is not extended."""
     if len(place) > ID_LENGTH:
         return place
-    return f"{place}.{sayable(str(step))}" if place else sayable(str(step))
+    return f"{place}.{make_printable(str(step))}" if place else make_printable(str(step))
 
 
-def _require_whole(value: str, field: str) -> None:
+def _require_encodable(value: str, field: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -129,13 +133,13 @@ def _require_whole(value: str, field: str) -> None:
         raise InvalidInput("text_surrogate", field=field, code_point=found) from None
 
 
-def sayable(text: str) -> str:
-    """Something that a caller wrote, as a message can name it."""
+def make_printable(text: str) -> str:
+    """A name of the caller in a form that a message can contain."""
     return text[:ID_LENGTH].encode(errors="backslashreplace").decode()
 
 
 def require_moment(value: datetime | None, field: str) -> datetime | None:
-    """A time, in UTC."""
+    """An aware time, converted to UTC."""
     if value is None:
         return None
     if value.utcoffset() is None:
@@ -146,14 +150,14 @@ def require_moment(value: datetime | None, field: str) -> datetime | None:
 
 
 def require_key(value: str, field: str = "Idempotency-Key") -> str:
-    """A caller's name for a request: 1 to 255 printable ASCII characters."""
+    """An Idempotency-Key: 1 to 255 printable ASCII characters."""
     if not 1 <= len(value) <= KEY_LENGTH or not value.isascii() or not value.isprintable():
         raise InvalidInput("key_form", field=field, limit=KEY_LENGTH)
     return value
 
 
 def require_metadata(value: Metadata, settings: Settings, field: str = "metadata") -> Metadata:
-    """Metadata as it can be stored. A number that JSON has no word for (NaN) is kept as text."""
+    """Metadata that can be stored. A number that JSON cannot express, such as NaN, becomes text."""
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata_not_object", field=field)
     clean = _clean(dict(value), field, settings.max_metadata_depth, settings.max_metadata_depth)

@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from clearwell.flow.context.budget import LEAST_TOKENS
-from clearwell.flow.context.builder import MOST_TOKENS, ContextRequest
+from clearwell.flow.context.budget import MIN_TOKENS
+from clearwell.flow.context.builder import MAX_TOKENS, ContextRequest
 from clearwell.flow.context.retrieval_node import NodeOptions
 from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
 from clearwell.messages import Language
@@ -220,7 +220,7 @@ class ContextInput(RetrievalInput):
 
     proposal: str = Field(description="what the agent is to speak about now, up to 1 MiB")
     query: str | None = Field(None, description="what to look for in memory; the proposal if left out")
-    max_tokens: int | None = Field(None, ge=LEAST_TOKENS, le=MOST_TOKENS, description="the budget; 4000 if left out")
+    max_tokens: int | None = Field(None, ge=MIN_TOKENS, le=MAX_TOKENS, description="the budget; 4000 if left out")
     format: Format = Field(Format.BOTH, strict=False, description="what to answer with")
     language: Tongue | None = Field(
         None, strict=False, description="of headings and labels; by Accept-Language if left out"

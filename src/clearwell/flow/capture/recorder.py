@@ -1,4 +1,4 @@
-"""One output of a node becomes a row of quarantine."""
+"""The recorder: checks an output of a node and stores it as a row of quarantine."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from clearwell.settings import Settings
 
 
 class CaptureRecorder:
-    """Checks what came in and commits it to quarantine, and nothing else: that is all a caller waits for."""
+    """Checks and commits outputs. It does nothing else, because the caller waits for it."""
 
     def __init__(self, captures: CaptureStore, clock: Clock, ids: Ids, settings: Settings) -> None:
         self._captures = captures
@@ -19,7 +19,7 @@ class CaptureRecorder:
         self._settings = settings
 
     def accept(self, new: NewCapture, *, by: Principal) -> Capture:
-        """The row this output will be. Raises InvalidInput or NotAllowed."""
+        """Check an output and make its row. Raises InvalidInput or NotAllowed."""
         require_right(by, Right.CAPTURE)
         if new.group_id is not None:
             require_group_covered(by, limits.require_group(new.group_id))
@@ -40,9 +40,9 @@ class CaptureRecorder:
         )
 
     async def keep(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[Stored]:
-        """Commit rows of one group."""
-        settled = [self._no_group()] if captures[0].group_id == UNASSIGNED else []
+        """Commit rows of one group. Rows without a group are stored as refused."""
+        settled = [self._make_refusal()] if captures[0].group_id == UNASSIGNED else []
         return await self._captures.add(captures, request=request, settled=settled)
 
-    def _no_group(self) -> Verdict:
+    def _make_refusal(self) -> Verdict:
         return Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())

@@ -128,7 +128,7 @@ class TombstoneRegistry:
 
     async def _add(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
-        limits.require_a_reason(reason)
+        limits.require_nonblank_reason(reason)
         plain = await offload(len(value), normalised, value)
         if not plain:
             raise InvalidInput("text_blank", field="value")

@@ -228,7 +228,7 @@ class InsightRejection:
 
     async def prepare(self, group_id: str, request: DecisionRequest) -> PreparedRejection:
         """Read the insight, and hash and embed its value."""
-        reason = limits.require_a_reason(request.reason)
+        reason = limits.require_nonblank_reason(request.reason)
         insight = await read_insight(self._review, group_id, request.id, now=self._clock.now())
         size = len(insight.summary) + sum(len(one.content) for one in insight.sources)
         value = await offload(size, _find_rejected_value, insight)
