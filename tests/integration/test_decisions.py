@@ -7,7 +7,6 @@ from uuid import UUID
 
 import psycopg
 
-from clearwell.adapters.http import answers, review_answers
 from clearwell.app import Clearwell
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.retrieval.options import RetrieveOptions
@@ -15,6 +14,8 @@ from clearwell.models import OfflineEmbedder
 from clearwell.records import Action, DecisionRequest, InsightState, Principal, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
+from clearwell.views.insights import DossierView
+from clearwell.views.memories import IngestedBatchView
 from tests.conftest import opened
 from tests.insights import put_insight, rows
 from tests.path import LONG, OTHER, PERSON, said
@@ -63,18 +64,19 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         done = await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=insight), by=PERSON)
         typed = await clearwell.memory.promote("g", OTHER, by=PERSON)
         assert (done.status, typed.waiting) == ("promoting", True)
-        assert answers.batch_status([typed]) == "promoting"
+        assert IngestedBatchView.from_records([typed], "en").status == "promoting"
         (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
         assert state.state == "promoting"
         assert (await clearwell.review.statistics("g", by=PERSON)).promoting == 2
-        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
-        assert shown["state"] == "promoting"
+        shown = DossierView.from_dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        assert shown.state == "promoting"
         assert (done.insight is not None and done.insight.state) == InsightState.PROMOTING
         assert [one.id for one in await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTING)] == [
             insight
         ]
         assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTED) == []
-        assert shown["promotion"] == {
+        assert shown.promotion is not None
+        assert shown.promotion.model_dump() == {
             "id": done.promotion_id,
             "memory_id": done.id,
             "state": "promoting",
@@ -86,8 +88,8 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         assert (
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
         )
-        shown = review_answers.dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
-        assert "The embedding model did not respond" in str(shown["promotion"])
+        shown = DossierView.from_dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        assert "The embedding model did not respond" in str(shown.promotion)
         await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=insight), by=PERSON)
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")

@@ -1,6 +1,5 @@
 """What a reviewer reads of an insight: which sources its sentences cite, what is to be said of it, what is near it."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,9 +7,9 @@ import pytest
 from clearwell.adapters.cli.dossier import dossier_json, show_dossier, show_insights
 from clearwell.adapters.cli.insights import show_insight
 from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.http.review_answers import dossier as answered
 from clearwell.errors import WriterUnavailable
 from clearwell.records import Dossier
+from clearwell.views.insights import DossierView
 from tests.path import PERSON, Path
 from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made
 
@@ -45,9 +44,9 @@ async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.Captur
     shown = capsys.readouterr().out
     assert "could not be reached (refused)" in shown
     assert "self-consistency not checked" not in shown.partition("Sources:")[0]
-    answer = json.loads(json.dumps(answered(found, "en", {}), default=str))
-    assert [note["code"] for note in answer["notes"]] == ["insight_quoted_instead"]
-    assert answer["sentences"][0]["text"] == GATEWAY
+    answer = DossierView.from_dossier(found, "en", {})
+    assert [note.code for note in answer.notes] == ["insight_quoted_instead"]
+    assert answer.sentences[0].text == GATEWAY
 
 
 async def test_chinese_pages_are_set_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwell.adapters.http.local import is_loopback
+from clearwell.adapters.http.callers import is_loopback
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])

@@ -9,7 +9,8 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from clearwell.adapters.http import create_app, inputs, openapi
+from clearwell.adapters.http import create_app, openapi
+from clearwell.adapters.http.api import captures, context, groups, memory
 from clearwell.settings import Settings
 
 ROUTES = {
@@ -62,13 +63,13 @@ ROUTES = {
     ("get", "/readyz"),
 }
 BODIES: dict[str, dict[str, type[BaseModel]]] = {
-    "/api/v1/captures": {"one": inputs.CaptureInput, "many": inputs.CaptureBatch},
-    "/api/v1/memory/ingest": {"one": inputs.IngestInput, "many": inputs.IngestBatch},
-    "/api/v1/memory/query": {"query": inputs.QueryInput, "options": inputs.QueryInput},
-    "/api/v1/ingress/check": {"one": inputs.CheckInput},
-    "/api/v1/tombstones": {"one": inputs.TombstoneInput},
-    "/api/v1/context": {"one": inputs.ContextInput},
-    "/api/v1/nodes/memory_retrieval": {"one": inputs.NodeInput},
+    "/api/v1/captures": {"one": captures.CaptureInput, "many": captures.CaptureBatch},
+    "/api/v1/memory/ingest": {"one": memory.IngestInput, "many": memory.IngestBatch},
+    "/api/v1/memory/query": {"query": memory.QueryInput, "options": memory.QueryInput},
+    "/api/v1/ingress/check": {"one": captures.CheckInput},
+    "/api/v1/tombstones": {"one": groups.TombstoneInput},
+    "/api/v1/context": {"one": context.ContextInput},
+    "/api/v1/nodes/memory_retrieval": {"one": context.NodeInput},
 }
 
 

@@ -5,10 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.http.bodies import fitted
-from clearwell.adapters.http.review_inputs import DecisionInput
+from clearwell.adapters.http.api.insights import read_decision
 from clearwell.errors import Conflict, InvalidInput
-from clearwell.records import Action, InsightState
+from clearwell.records import Action, DecisionRequest, InsightState
 from tests.path import LONG, OTHER, PERSON, Path, said
 from tests.unit.test_review import insight, offered, verified
 
@@ -52,8 +51,9 @@ async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit
 
 
 def test_an_action_that_is_none_is_told_those_that_there_are() -> None:
-    with pytest.raises(InvalidInput) as caught:
-        fitted(DecisionInput, {"id": str(UUID(int=1)), "action": "retract"})
-    told = caught.value.text("en")
-    assert "promote, reject, merge, snooze or undo" in told
-    assert fitted(DecisionInput, {"id": str(UUID(int=1)), "action": "undo"}).wanted().action is Action.UNDO
+    problem = read_decision({"id": str(UUID(int=1)), "action": "retract"})
+    assert isinstance(problem, InvalidInput)
+    assert "promote, reject, merge, snooze or undo" in problem.text("en")
+    undo = read_decision({"id": str(UUID(int=1)), "action": "undo"})
+    assert isinstance(undo, DecisionRequest)
+    assert undo.action is Action.UNDO

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, Self
 from uuid import UUID
 
@@ -217,6 +218,7 @@ class WorkingMemoryView(View):
         return cls(entries=tuple(WorkingEntryView.from_record(entry, now, language) for entry in entries))
 
 
+@cache
 def say_label(label: Label, language: Language) -> str:
     """The label as readers see it."""
     return say(f"label_{label}", language)

@@ -1,5 +1,6 @@
 """The base of all views."""
 
+from functools import cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -16,10 +17,14 @@ class View(BaseModel):
 
         Raises AttributeError where the record has no attribute of that name.
         """
-        for name in cls.model_fields:
-            if name not in derived:
-                derived[name] = getattr(record, name)
+        for name in _names_to_read(cls, tuple(derived)):
+            derived[name] = getattr(record, name)
         return cls.model_validate(derived)
+
+
+@cache
+def _names_to_read(view: type[View], derived: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in view.model_fields if name not in derived)
 
 
 def is_absent(value: object) -> bool:

@@ -172,6 +172,14 @@ async def test_without_a_valid_key_nothing_is_done(module_api: Api, authorizatio
     assert await module_api.stored() == before
 
 
+@pytest.mark.parametrize("route", ["/api/v1/captures", "/api/v1/memory/ingest", "/api/v1/memory/query"])
+async def test_the_key_is_checked_before_the_body_is_read(module_api: Api, route: str) -> None:
+    await module_api.key(READ)
+    client = await module_api.client()
+    for content, kind in ((b"{", "application/json"), (b"x" * 17 * 1024 * 1024, "text/plain")):
+        require_problem(await client.post(route, content=content, headers={"Content-Type": kind}), 401, "key_needed")
+
+
 async def test_the_scheme_of_the_key_is_read_in_any_case(module_api: Api) -> None:
     _, secret = await module_api.key(READ)
     client = await module_api.client(Authorization=f"bearer  {secret}")

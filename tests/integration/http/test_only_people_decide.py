@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from clearwell.adapters.http.routes import insights, memory, provenance
+from clearwell.adapters.http.api import insights, memory, provenance
 from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed
 from clearwell.records import Action, DecisionRequest, NewMemory, Principal, Right, SourceSelector

@@ -1,32 +1,31 @@
-"""The application: what runs with it, its routes, and how its errors are said."""
+"""The application: its routes, what runs with it, how its errors are answered, and its outermost layer."""
 
+import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clearwell.adapters.http import docs, flaws, openapi
-from clearwell.adapters.http.callers import require_closed_or_local
-from clearwell.adapters.http.edge import Edge
-from clearwell.adapters.http.problems import Refused, answer_to, shown
-from clearwell.adapters.http.routes import (
+from clearwell.adapters.http import docs, openapi
+from clearwell.adapters.http.api import (
     captures,
     context,
     digests,
+    entries,
     groups,
     health,
-    ingress,
     insights,
     memory,
-    metrics,
     provenance,
-    quarantine,
-    tombstones,
-    working,
 )
+from clearwell.adapters.http.callers import require_closed_or_local
+from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request, shown
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
 from clearwell.ports import Embedder
@@ -34,6 +33,8 @@ from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
 from clearwell.worker import worker
+
+log = structlog.get_logger(__name__)
 
 DESCRIPTION = """Everything an agent says is kept, what passes the filter is usable at once and marked as unverified, \
 and nothing becomes knowledge until a person promotes it."""
@@ -57,26 +58,13 @@ def create_app(
         redirect_slashes=False,
     )
     # What agents ask for comes first: the routes are tried one after the other.
-    for module in (
-        captures,
-        memory,
-        ingress,
-        insights,
-        provenance,
-        working,
-        context,
-        quarantine,
-        tombstones,
-        digests,
-        groups,
-        health,
-        metrics,
-        docs,
-    ):
+    for module in (memory, captures, context, insights, provenance, entries, digests, groups):
         app.include_router(module.router)
+    for router in (health.router, health.metrics_router, docs.router):
+        app.include_router(router)
     app.openapi = lambda: openapi.complete(app)  # type: ignore[method-assign]
     app.add_exception_handler(ClearwellError, _clearwell_error)
-    app.add_exception_handler(RequestValidationError, _wrong_parameters)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(Edge)
     return app
@@ -105,9 +93,9 @@ async def _clearwell_error(request: Request, error: Exception) -> Response:
     return answer_to(request, error)
 
 
-async def _wrong_parameters(request: Request, error: Exception) -> Response:
+async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    return answer_to(request, flaws.of_parameters(error.errors()))
+    return answer_to(request, invalid_request(error.errors()))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -120,3 +108,45 @@ async def _http_error(request: Request, error: Exception) -> Response:
         allowed = headers.get("Allow", "")
         return answer_to(request, Refused("http_wrong_method", 405, headers, method=request.method, allowed=allowed))
     return answer_to(request, Refused("http_refused", error.status_code, headers))
+
+
+class Edge:
+    """The outermost layer: what nobody foresaw becomes a plain 500, and HEAD is GET without a body.
+
+    Pure ASGI: nothing is buffered, and a request costs one function call.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def noted_send(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            if scope["method"] == "HEAD":
+                await self._app({**scope, "method": "GET"}, receive, _without_body(noted_send))
+            else:
+                await self._app(scope, receive, noted_send)
+        except Exception as error:
+            # Plain text: a renderer that shows local variables would put memory content in the log.
+            log.error(
+                "request failed", route=scope["path"], error=type(error).__name__, exception=traceback.format_exc()
+            )
+            if started:
+                raise
+            await failure(HTTPConnection(scope))(scope, receive, send)
+
+
+def _without_body(send: Send) -> Send:
+    async def send_head(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return send_head

@@ -1,32 +1,30 @@
-"""Who is asking: the key a request shows, or the person at the machine."""
+"""Who is asking: the key that a request shows, or the person at this machine.
 
-from collections.abc import Mapping
-from typing import Annotated, cast
-from uuid import UUID
+Without any key only the person at this machine is answered (local mode). A web page cannot pose as that person: a
+foreign name that resolves to 127.0.0.1 (DNS rebinding) shows in ``Host``, a page of another site in ``Origin`` or
+``Sec-Fetch-Site``, and a proxy that would make strangers look local in its own headers. Bodies must be
+``application/json``, which no HTML form can send.
+"""
 
-from fastapi import Depends, Request
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+
 from starlette.requests import HTTPConnection
 
-from clearwell.adapters.http.inputs import Grouped
-from clearwell.adapters.http.local import is_loopback, require_local
-from clearwell.adapters.http.problems import Flaw, WrongStructure
+from clearwell.adapters.http.problems import shown
 from clearwell.app import Clearwell
-from clearwell.errors import ConfigurationError, InvalidInput, Unauthenticated
+from clearwell.errors import ConfigurationError, InvalidInput, NotAllowed, Unauthenticated
 from clearwell.records import Principal
 
 ACTOR = "Clearwell-Actor"
 AGENT = "agent"
+LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def running(request: HTTPConnection) -> Clearwell:
-    """Everything that the lifespan opened."""
-    return cast(Clearwell, request.app.state.clearwell)
-
-
-async def caller(request: Request) -> Principal:
+async def identify(request: HTTPConnection, clearwell: Clearwell) -> Principal:
     """The caller, with rights lowered where it acts for an agent. Raises Unauthenticated or NotAllowed."""
-    clearwell = running(request)
-    secret = _secret(request)
+    secret = _read_secret(request)
     local = secret is None and is_loopback(clearwell.settings.host)
     principal = await clearwell.keys.authenticate(secret, local=local)
     if secret is None:
@@ -34,14 +32,11 @@ async def caller(request: Request) -> Principal:
     return principal.lowered() if _acts_for_agent(request) else principal
 
 
-Caller = Annotated[Principal, Depends(caller)]
-
-
-def _secret(request: HTTPConnection) -> str | None:
-    shown = request.headers.get("authorization")
-    if shown is None:
+def _read_secret(request: HTTPConnection) -> str | None:
+    header = request.headers.get("authorization")
+    if header is None:
         return None
-    scheme, _, secret = shown.partition(" ")
+    scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise Unauthenticated("http_authorization_form")
     return secret.strip()
@@ -63,32 +58,63 @@ async def require_closed_or_local(clearwell: Clearwell) -> None:
         raise ConfigurationError("bind_without_key", host=host)
 
 
-def group_in(given: Grouped, principal: Principal) -> str:
-    """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
-    found = given.named_group if given.named_group is not None else _only_group(principal)
-    if found is None:
-        raise WrongStructure([Flaw("http_group_which", "group_id")])
-    return found
+@lru_cache(maxsize=256)
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped.is_loopback
+    return address.is_loopback
 
 
-def group_of_row(named: str | None, principal: Principal) -> str:
-    """The group of a row that is named by its id. A key of exactly one group need not say it."""
-    found = named if named is not None else _only_group(principal)
-    if found is None:
-        raise InvalidInput("http_group_which", field="group_id")
-    return found
+def require_local(request: HTTPConnection, *, port: int) -> None:
+    """Refuse what may not come from the person at this machine. ``port`` holds where the server names none."""
+    scheme = request.scope["scheme"]
+    hosts = _own_hosts(scheme, _own_port(request, port))
+    _require_peer(request)
+    _require_no_proxy(request)
+    _require_host(request, hosts)
+    _require_own_pages(request, scheme, hosts)
 
 
-async def group_of(request: Request, principal: Principal, kind: str, one: UUID, named: str | None) -> str:
-    """The group of something that is named by its id: it may be left out, and is then looked for."""
-    return named if named is not None else await running(request).review.group_of(kind, one, by=principal)
+def _own_port(request: HTTPConnection, port: int) -> int:
+    server = request.scope.get("server")
+    return int(server[1]) if server and server[1] else port
 
 
-async def names(request: Request) -> Mapping[str, str]:
-    """What keys are called, by how their holders are recorded."""
-    return await running(request).keys.list_names()
+@lru_cache(maxsize=16)
+def _own_hosts(scheme: str, port: int) -> tuple[str, ...]:
+    hosts = tuple(f"{name}:{port}" for name in LOCAL_NAMES)
+    return hosts + LOCAL_NAMES if DEFAULT_PORTS.get(scheme) == port else hosts
 
 
-def _only_group(principal: Principal) -> str | None:
-    groups = principal.groups or frozenset()
-    return next(iter(groups)) if len(groups) == 1 else None
+def _require_peer(request: HTTPConnection) -> None:
+    """The bind address is a setting, and a server can be started past it: the peer's address cannot lie."""
+    if request.client is None or not is_loopback(request.client.host):
+        raise NotAllowed("http_local_peer")
+
+
+def _require_no_proxy(request: HTTPConnection) -> None:
+    for name in request.headers:
+        if name in {"forwarded", "x-real-ip"} or name.startswith("x-forwarded-"):
+            raise NotAllowed("http_local_proxy", header=shown(name))
+
+
+def _require_host(request: HTTPConnection, hosts: tuple[str, ...]) -> None:
+    named = request.headers.getlist("host")
+    if len(named) != 1 or named[0].lower() not in hosts:
+        raise NotAllowed("http_local_host", allowed=hosts[0], host=shown(", ".join(named)) or "?")
+
+
+def _require_own_pages(request: HTTPConnection, scheme: str, hosts: tuple[str, ...]) -> None:
+    origin = request.headers.get("origin")
+    if origin is not None and origin.lower() not in {f"{scheme}://{host}" for host in hosts}:
+        raise NotAllowed("http_local_origin", origin=shown(origin) or "?")
+    site = request.headers.get("sec-fetch-site", "none")
+    if site not in {"same-origin", "none"}:
+        raise NotAllowed("http_local_origin", origin=shown(site))

@@ -131,7 +131,7 @@ def _kind(document: Document, schema: Document) -> str:
 
 
 def _alternatives(document: Document, schema: Document) -> Iterator[Document]:
-    for one in schema.get("oneOf", [schema]):
+    for one in schema.get("oneOf") or schema.get("anyOf") or [schema]:
         yield _resolved(document, one)
 
 

@@ -1,21 +1,17 @@
-"""The OpenAPI document: bodies and answers by reference, problems, the key, and the headers of every route."""
+"""The OpenAPI document: FastAPI derives bodies and answers from models; added are problems, the key and the headers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.openapi.models import Example
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
 
-from clearwell.adapters.http.problems import MEDIA_TYPE
-from clearwell.adapters.http.schemas.problems import Problem
+from clearwell.views.problems import ProblemView
 
 Document = dict[str, Any]
-TEMPLATE = "#/components/schemas/{model}"
-
-MODELS: dict[str, type[BaseModel]] = {}
-"""Every model that a route refers to, by its name in the document."""
+PROBLEM_TYPE = "application/problem+json"
 
 PROBLEMS: Mapping[int, str] = {
     400: "The request cannot be read.",
@@ -60,28 +56,20 @@ HEADERS: Mapping[str, Document] = {
 }
 
 
-def ref(model: type[BaseModel]) -> Document:
-    """A reference to a model, which the document then has."""
-    if MODELS.setdefault(model.__name__, model) is not model:
-        raise ValueError(f"two models of the API are called {model.__name__}")
-    return {"$ref": TEMPLATE.format(model=model.__name__)}
+def examples(**values: object) -> dict[str, Example]:
+    """Examples of a body, by their names."""
+    return {name: Example(value=value) for name, value in values.items()}
 
 
-def body(*models: type[BaseModel], examples: Mapping[str, object]) -> Document:
-    """The part of an operation that describes its body."""
-    schema = ref(models[0]) if len(models) == 1 else {"oneOf": [ref(model) for model in models]}
-    shown = {name: {"value": value} for name, value in examples.items()}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema, "examples": shown}}}}
+def reference(model: type[BaseModel]) -> Document:
+    """A reference to a model that FastAPI puts into the document."""
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-def responses(answers: Mapping[int, tuple[str, Sequence[type[BaseModel]]]], problems: Sequence[int]) -> Any:
-    """The answers of an operation, good and bad."""
-    problem = {MEDIA_TYPE: {"schema": ref(Problem)}}
-    found: dict[int, Document] = {status: {"description": PROBLEMS[status], "content": problem} for status in problems}
-    for status, (description, models) in answers.items():
-        schema = ref(models[0]) if len(models) == 1 else {"oneOf": [ref(model) for model in models]}
-        found[status] = {"description": description, "content": {"application/json": {"schema": schema}}}
-    return found
+def problems(*statuses: int) -> dict[int | str, Document]:
+    """The problems that a route may answer with."""
+    content = {PROBLEM_TYPE: {"schema": reference(ProblemView)}}
+    return {status: {"description": PROBLEMS[status], "content": content} for status in statuses}
 
 
 def complete(app: FastAPI) -> Document:
@@ -99,9 +87,7 @@ def complete(app: FastAPI) -> Document:
 
 
 def _add_components(document: Document) -> None:
-    _, definitions = models_json_schema([(model, "validation") for model in MODELS.values()], ref_template=TEMPLATE)
-    components = document.setdefault("components", {})
-    components.setdefault("schemas", {}).update(definitions["$defs"])
+    components = document["components"]
     components["parameters"] = dict(HEADERS)
     components["securitySchemes"] = {
         "key": {

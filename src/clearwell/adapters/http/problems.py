@@ -1,55 +1,38 @@
-"""Errors as problem JSON (RFC 9457): a stable type, and a detail in the caller's language.
+"""Errors as answers: the problem of ``clearwell.views.problems`` with its status and headers, and flaws in plain words.
 
-The ``type`` is the error's code, the same in every version. What a part that is down said about itself stays in
-the log: addresses and the like are no caller's business.
+What pydantic says about a request that FastAPI refuses becomes flaws with sentences of our own, in both languages.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import structlog
-from pydantic_core import to_json
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from clearwell.adapters.http.fields import MANY, ONE
 from clearwell.adapters.http.language import language_of
 from clearwell.errors import (
     ClearwellError,
-    Conflict,
-    DatabaseUnavailable,
-    EmbedderUnavailable,
-    IdempotencyMismatch,
+    Flaw,
     InvalidInput,
-    NotAllowed,
-    NotFound,
     StillRunning,
-    TooLarge,
     Unauthenticated,
     Unavailable,
-    WorkingMemoryUnavailable,
+    WrongStructure,
 )
-from clearwell.messages import Language, say
+from clearwell.messages import Language
+from clearwell.views.problems import FAILED, ProblemView
 
 log = structlog.get_logger(__name__)
 
-TYPE = "urn:clearwell:problem:"
 MEDIA_TYPE = "application/problem+json"
-SHOWN_ERRORS = 20
-"""How many of a body's errors are listed."""
-SHOWN_CHARS = 200
+MOST_CHARS = 200
 """How much of what the caller wrote is said back."""
 
 
-class Malformed(ClearwellError):
-    """The request cannot be read."""
-
-
-class WrongContentType(ClearwellError):
-    """The body is not of the type that is read here."""
-
-
 class Refused(ClearwellError):
-    """What the framework itself refuses: no such route, a wrong method."""
+    """What HTTP itself refuses: no such route, a wrong method, a body that cannot be read."""
 
     def __init__(self, code: str, status: int, headers: Mapping[str, str] | None = None, **params: object) -> None:
         super().__init__(code, **params)
@@ -57,134 +40,59 @@ class Refused(ClearwellError):
         self.headers = dict(headers or {})
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """One thing that is wrong with a body or a query."""
+class Malformed(Refused):
+    """The request cannot be read."""
 
-    code: str
-    field: str
-    limit: object = None
-
-    def render(self, language: Language) -> dict[str, object]:
-        found: dict[str, object] = {"field": self.field, "code": self.code}
-        if self.limit is not None:
-            found["limit"] = self.limit
-        return {**found, "detail": say(self.code, language, field=self.field, limit=self.limit)}
+    def __init__(self, code: str, **params: object) -> None:
+        super().__init__(code, 400, None, **params)
 
 
-class WrongStructure(InvalidInput):
-    """A body or a query does not have the form that its route needs. Nothing of it was done."""
+class WrongContentType(Refused):
+    """The body is not of the type that is read here."""
 
-    def __init__(self, flaws: Sequence[Flaw]) -> None:
-        super().__init__(flaws[0].code, field=flaws[0].field, limit=flaws[0].limit)
-        self.flaws = flaws
-
-
-STATUS: Sequence[tuple[type[ClearwellError], int]] = (
-    (Malformed, 400),
-    (WrongContentType, 415),
-    (TooLarge, 413),
-    (IdempotencyMismatch, 422),
-    (InvalidInput, 422),
-    (Unauthenticated, 401),
-    (NotAllowed, 403),
-    (NotFound, 404),
-    (Conflict, 409),
-    (StillRunning, 409),
-    (Unavailable, 503),
-)
-
-TITLED = frozenset({400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503})
-
-CONFLICTS: Mapping[str, str] = {
-    "idempotency_running": "http_title_running",
-    "insight_stale": "http_title_changed",
-    "insight_moving": "http_title_changed",
-    "retract_changed": "http_title_changed",
-    "insight_decided": "http_title_decided",
-    "insight_merged": "http_title_decided",
-    "undo_nothing": "http_title_undo",
-    "undo_of_undo": "http_title_undo",
-    "undo_twice": "http_title_undo",
-    "undo_later_first": "http_title_undo",
-    "undo_superseding_first": "http_title_undo",
-    "undo_tombstoned": "http_title_undo",
-    "promotion_rejected": "http_title_refused_before",
-    "promotion_forgotten": "http_title_refused_before",
-    "supersedes_withdrawn": "http_title_withdrawn",
-    "promoted_withdrawn": "http_title_withdrawn",
-    "retract_nothing": "http_title_nothing",
-}
-"""The title of each conflict that has one of its own."""
-
-QUIET: Sequence[tuple[type[Unavailable], str]] = (
-    (DatabaseUnavailable, "http_database_unavailable"),
-    (WorkingMemoryUnavailable, "http_working_unavailable"),
-    (EmbedderUnavailable, "http_embedder_unavailable"),
-    (Unavailable, "http_unavailable"),
-)
+    def __init__(self, code: str, **params: object) -> None:
+        super().__init__(code, 415, None, **params)
 
 
-def status_of(error: ClearwellError) -> int:
-    if isinstance(error, Refused):
-        return error.status
-    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+class NotReady(Refused):
+    """Parts that are needed to serve do not answer."""
 
-
-def problem_of(error: ClearwellError, language: Language) -> dict[str, object]:
-    """The error as an object: the body of an answer, or one result of a batch."""
-    status = status_of(error)
-    code = "http_failed" if status == 500 else error.code
-    problem: dict[str, object] = {
-        "type": TYPE + code,
-        "title": say(CONFLICTS.get(code, f"http_title_{status if status in TITLED else 400}"), language),
-        "status": status,
-        "detail": _detail(error, status, language),
-    }
-    if isinstance(error, InvalidInput):
-        problem["field"] = error.field
-        if error.limit is not None:
-            problem["limit"] = error.limit
-    if isinstance(error, Conflict) and error.current:
-        problem["current"] = error.current
-    if isinstance(error, WrongStructure):
-        problem["errors"] = [flaw.render(language) for flaw in error.flaws[:SHOWN_ERRORS]]
-    return problem
-
-
-def _detail(error: ClearwellError, status: int, language: Language) -> str:
-    if status == 500:
-        return say("http_failed", language)
-    for kind, code in QUIET:
-        if isinstance(error, kind):
-            return say(code, language)
-    return error.text(language)
+    def __init__(self, parts: list[str]) -> None:
+        super().__init__("http_not_ready", 503, {"Retry-After": "5"}, parts=", ".join(parts))
+        self.parts = parts
 
 
 def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
     """The problem as the answer to a request."""
     language = language_of(request)
-    problem = problem_of(error, language)
+    status = error.status if isinstance(error, Refused) else None
+    degraded = error.parts if isinstance(error, NotReady) else None
+    problem = ProblemView.from_error(error, language, status=status, degraded=degraded)
+    route = request.scope["path"]
     if isinstance(error, Unavailable):
-        log.warning("a part is unavailable", code=error.code, reason=str(error), route=request.scope["path"])
-    elif problem["status"] == 500:
-        log.error("request failed", code=error.code, reason=str(error), route=request.scope["path"])
-    return problem_answer(problem, status_of(error), language, _headers(error))
+        log.warning("a part is unavailable", code=error.code, reason=str(error), route=route)
+    elif problem.status == FAILED:
+        log.error("request failed", code=error.code, reason=str(error), route=route)
+    return _response(problem, language, _headers(error))
 
 
-def problem_answer(
-    problem: Mapping[str, object], status: int, language: Language, headers: Mapping[str, str] | None = None
-) -> Response:
+def failure(request: HTTPConnection) -> Response:
+    """The answer where something failed that nobody foresaw."""
+    language = language_of(request)
+    return _response(ProblemView.from_error(ClearwellError("http_failed"), language), language, {})
+
+
+def _response(problem: ProblemView, language: Language, headers: Mapping[str, str]) -> Response:
     standing = {
         "Content-Language": language,
         "Vary": "Accept-Language",
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(to_json(problem), status, {**standing, **(headers or {})}, MEDIA_TYPE)
+    return Response(problem.model_dump_json(), problem.status, {**standing, **headers}, MEDIA_TYPE)
 
 
-def _headers(error: ClearwellError) -> dict[str, str]:
+def _headers(error: ClearwellError) -> Mapping[str, str]:
     match error:
         case Unauthenticated():
             return {"WWW-Authenticate": "Bearer"}
@@ -198,7 +106,72 @@ def _headers(error: ClearwellError) -> dict[str, str]:
             return {}
 
 
+CODES: Mapping[str, str] = {
+    "missing": "http_field_missing",
+    "extra_forbidden": "http_field_unknown",
+    "string_type": "http_field_text",
+    "bool_type": "http_field_bool",
+    "bool_parsing": "http_field_bool",
+    "int_type": "http_field_integer",
+    "int_parsing": "http_field_integer",
+    "int_parsing_size": "http_field_integer",
+    "int_from_float": "http_field_integer",
+    "float_type": "http_field_number",
+    "float_parsing": "http_field_number",
+    "finite_number": "http_field_number",
+    "list_type": "http_field_list",
+    "dict_type": "http_field_object",
+    "model_type": "http_field_object",
+    "model_attributes_type": "http_field_object",
+    "greater_than_equal": "http_field_low",
+    "less_than_equal": "http_field_high",
+    "enum": "http_field_choice",
+    "uuid_type": "http_field_uuid",
+    "uuid_parsing": "http_field_uuid",
+    "moment": "http_field_moment",
+    "too_long": "http_list_long",
+    "too_short": "http_list_short",
+    "group_twice": "http_group_twice",
+    "group_missing": "http_field_missing",
+}
+"""Our message for each kind of error that pydantic reports."""
+
+LIMITS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "greater_than_equal": lambda context: context["ge"],
+    "less_than_equal": lambda context: context["le"],
+    "too_long": lambda context: context["max_length"],
+    "too_short": lambda context: context["min_length"],
+    "enum": lambda context: str(context["expected"]).replace("'", ""),
+}
+
+
+def invalid_request(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
+    """What FastAPI found wrong with a request. It puts "body", "query" or "path" before the place of each error."""
+    return invalid_structure([{**error, "loc": _without_form(error["loc"][1:])} for error in errors])
+
+
+def invalid_structure(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
+    """What a model of pydantic found wrong with a value."""
+    for error in errors:
+        if error["type"] == "many_flaws":
+            return InvalidInput("http_many_problems", field="body", count=error["ctx"]["count"])
+    return WrongStructure([_flaw(error["type"], error["loc"], error.get("ctx", {})) for error in errors])
+
+
+def _without_form(place: Sequence[int | str]) -> Sequence[int | str]:
+    """The place without the tag of the form, where a body may hold one thing or a batch."""
+    return place[1:] if place and place[0] in {ONE, MANY} else place
+
+
+def _flaw(kind: str, place: Sequence[int | str], context: Mapping[str, Any]) -> Flaw:
+    field = ".".join(str(step) for step in place)
+    if kind in {"group_twice", "group_missing"}:
+        field = f"{field}.group_id" if field else "group_id"
+    limit = LIMITS[kind](context) if kind in LIMITS else None
+    return Flaw(CODES.get(kind, "http_field_invalid"), shown(field) or "body", limit)
+
+
 def shown(text: str) -> str:
     """Something that a caller wrote, as it can be said back: valid Unicode, and not too long."""
-    printable = text[:SHOWN_CHARS].encode("utf-8", "backslashreplace").decode()
+    printable = text[:MOST_CHARS].encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in printable)

@@ -1,0 +1,138 @@
+"""What an agent is told before it speaks: the whole context, or the history that a workflow's node adds."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body
+from pydantic import Field
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.api.memory import RetrievalInput
+from clearwell.adapters.http.fields import MAX_RESULTS, Grouped, RequestBody, Share
+from clearwell.adapters.http.request import ApiRequest, ApiRoute
+from clearwell.flow.context.budget import MIN_TOKENS
+from clearwell.flow.context.builder import MAX_TOKENS, ContextRequest
+from clearwell.flow.context.retrieval_node import NodeOptions
+from clearwell.messages import Language
+from clearwell.views.context import ContextView, NodeRunView
+
+router = APIRouter(tags=["context"], route_class=ApiRoute)
+
+
+class Format(StrEnum):
+    """The forms in which a context can be given."""
+
+    TEXT = "text"
+    MESSAGES = "messages"
+    BOTH = "both"
+
+
+class Tongue(StrEnum):
+    """The languages of headings and labels."""
+
+    EN = "en"
+    ZH = "zh"
+
+
+class ContextInput(RetrievalInput):
+    """What to build a context for."""
+
+    proposal: str = Field(description="what the agent is to speak about now, up to 1 MiB")
+    query: str | None = Field(None, description="what to look for in memory; the proposal if left out")
+    max_tokens: int | None = Field(None, ge=MIN_TOKENS, le=MAX_TOKENS, description="the budget; 4000 if left out")
+    format: Format = Field(Format.BOTH, strict=False, description="what to answer with")
+    language: Tongue | None = Field(
+        None, strict=False, description="of headings and labels; by Accept-Language if left out"
+    )
+
+    def to_request(self, language: Language) -> ContextRequest:
+        return ContextRequest(
+            proposal=self.proposal,
+            query=self.query,
+            max_tokens=self.max_tokens,
+            language=language if self.language is None else self.language.value,
+            options=self.to_options(),
+        )
+
+
+class NodeOptionsInput(RequestBody):
+    """The properties of a memory-retrieval node."""
+
+    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
+    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
+    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this; 0.7 if left out")
+    include_verdicts: bool = Field(
+        True, description="also the conclusions of chair and verdict nodes in earlier meetings; false leaves them out"
+    )
+    agent_id: str | None = Field(None, description="adds this agent's own memory")
+
+    def to_options(self) -> NodeOptions:
+        return NodeOptions(
+            max_results=self.max_results,
+            time_range_days=self.time_range_days,
+            relevance_threshold=self.relevance_threshold,
+            include_verdicts=self.include_verdicts,
+            agent_id=self.agent_id,
+        )
+
+
+class NodeInput(Grouped):
+    """A state of a workflow for the memory-retrieval node."""
+
+    input: dict[str, Any] = Field(description="the state: topic, else content, else document is the query")
+    options: NodeOptionsInput = Field(default_factory=NodeOptionsInput)
+    language: Tongue | None = Field(None, strict=False, description="of labels; by Accept-Language if left out")
+
+
+CONTEXT_EXAMPLES = openapi.examples(
+    one={
+        "group_id": "grp-123",
+        "agent_id": "risk-auditor",
+        "proposal": "提案：把支付网关迁移到新集群，周五晚上切换。请评估风险。",
+        "max_tokens": 2000,
+        "language": "zh",
+    }
+)
+NODE_EXAMPLES = openapi.examples(
+    one={
+        "group_id": "grp-123",
+        "input": {"topic": "支付网关的迁移", "session_id": "s-9"},
+        "options": {"max_results": 5, "relevance_threshold": 0.7, "include_verdicts": True},
+    }
+)
+
+
+@router.post(
+    "/api/v1/context",
+    summary="Build the context of an agent",
+    description="Five sections in the protocol's order: the group's system prompt, the persona, group memory, the "
+    "agent's own experience, the proposal. Memories stand in fences as data and never in the system message. The "
+    "report says what was included, cut and left out. The scope read is needed.",
+    response_description="The context.",
+    responses=openapi.problems(*openapi.QUERIES),
+)
+async def build(
+    request: ApiRequest, wanted: Annotated[ContextInput, Body(openapi_examples=CONTEXT_EXAMPLES)]
+) -> ContextView:
+    asked = wanted.to_request(request.language)
+    built = await request.memory.build_context(request.group(wanted), asked, by=request.caller)
+    text, messages = wanted.format is not Format.MESSAGES, wanted.format is not Format.TEXT
+    return ContextView.from_record(built, asked.language, text=text, messages=messages)
+
+
+@router.post(
+    "/api/v1/nodes/memory_retrieval",
+    summary="Run the memory-retrieval node",
+    description="The state comes back with history_context added. Where memory cannot be asked the history is empty, "
+    "and the event memory_retrieval_error says why. The output is not captured. The scope read is needed.",
+    response_description="The state, and what happened.",
+    responses=openapi.problems(*openapi.QUERIES),
+)
+async def retrieval_node(
+    request: ApiRequest, wanted: Annotated[NodeInput, Body(openapi_examples=NODE_EXAMPLES)]
+) -> NodeRunView:
+    language = request.language if wanted.language is None else wanted.language.value
+    node = request.memory.retrieval_node(
+        request.group(wanted), by=request.caller, options=wanted.options.to_options(), language=language
+    )
+    return NodeRunView.from_record(await node.run(wanted.input))

@@ -1,0 +1,71 @@
+"""Digests: have one made, and read what it shows."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Body, Path, Query, Response
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.fields import Grouped, GroupParameters, PageParameters
+from clearwell.adapters.http.request import ApiRequest, ApiRoute
+from clearwell.views.digests import DigestPageView, DigestRequestView, DigestView
+
+router = APIRouter(tags=["digests"], route_class=ApiRoute)
+
+
+class DigestInput(Grouped):
+    """The group whose quarantine is to be digested."""
+
+
+@router.post(
+    "/api/v1/digests",
+    summary="Have a digest made",
+    description="A worker turns a group's quarantine into a few insights for a reviewer; ask for it by its id until "
+    "its status is done. A group has one digest at a time: while one is being made, that one is the answer. The scope "
+    "review or admin is needed.",
+    status_code=202,
+    response_description="It is queued, or was running already.",
+    responses=openapi.problems(*openapi.WRITES),
+)
+async def request_digest(
+    request: ApiRequest,
+    response: Response,
+    wanted: Annotated[DigestInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
+) -> DigestRequestView:
+    group_id = request.group(wanted)
+    digest_id, status = await request.memory.request_digest(
+        group_id, by=request.caller, request=request.idempotency_key
+    )
+    response.headers["Location"] = f"/api/v1/digests/{digest_id}"
+    return DigestRequestView(id=digest_id, group_id=group_id, status=status)
+
+
+@router.get(
+    "/api/v1/digests",
+    summary="List a group's digests",
+    description="Newest first, a page at a time, without their insights. The scope review or admin is needed.",
+    response_description="A page.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def digests(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DigestPageView:
+    found = await request.memory.digests(
+        request.group(parameters), by=request.caller, before=parameters.before, limit=parameters.limit + 1
+    )
+    return DigestPageView.from_records(found, parameters.limit, request.language)
+
+
+@router.get(
+    "/api/v1/digests/{id}",
+    summary="Read a digest",
+    description="Its status and progress, and once it is done its insights with their sources. group_id may be left "
+    "out. The scope review or admin is needed.",
+    response_description="The digest.",
+    responses=openapi.problems(*openapi.READS, 404),
+)
+async def digest(
+    request: ApiRequest,
+    digest_id: Annotated[UUID, Path(alias="id")],
+    parameters: Annotated[GroupParameters, Query()],
+) -> DigestView:
+    found = await request.memory.digest(digest_id, by=request.caller, group_id=parameters.named_group)
+    return DigestView.from_record(found, request.language)

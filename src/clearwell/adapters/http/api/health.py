@@ -1,0 +1,68 @@
+"""Whether the process lives and can serve, for anybody and by names of parts only; and numbers for Prometheus."""
+
+import structlog
+from fastapi import APIRouter, Request
+from prometheus_client import CollectorRegistry, generate_latest
+from starlette.responses import Response
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.metrics import ProgramCollector, Statistics
+from clearwell.adapters.http.problems import NotReady
+from clearwell.adapters.http.request import ApiRequest, ApiRoute, PlainRoute, running
+from clearwell.app import Clearwell
+from clearwell.errors import Unavailable
+from clearwell.flow.access.permissions import require_right
+from clearwell.records import Right
+from clearwell.views.health import AliveView, ReadyView
+
+log = structlog.get_logger(__name__)
+router = APIRouter(tags=["health"], route_class=PlainRoute)
+metrics_router = APIRouter(tags=["health"], route_class=ApiRoute)
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get("/healthz", summary="Whether the process lives", response_description="It lives.")
+async def alive() -> AliveView:
+    return AliveView()
+
+
+@router.get(
+    "/readyz",
+    summary="Whether it can serve",
+    description="Ready once PostgreSQL answers and the model embeds. Other parts that do not answer are in degraded.",
+    response_description="It can.",
+    responses=openapi.problems(503),
+)
+async def ready(request: Request) -> ReadyView:
+    health = await running(request).health()
+    degraded = sorted(health.problems)
+    if not health.ready:
+        raise NotReady(degraded)
+    return ReadyView(degraded=tuple(degraded))
+
+
+@metrics_router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    description="Counts of this process since it started, and how review goes in the database, read once a minute. "
+    "The scope admin is needed.",
+    response_class=Response,
+    responses={
+        200: {"description": "The numbers.", "content": {METRICS_TYPE: {"schema": {"type": "string"}}}},
+        **openapi.problems(401, 403),
+    },
+)
+async def metrics(request: ApiRequest) -> Response:
+    require_right(request.caller, Right.ADMIN)
+    registry = CollectorRegistry()
+    registry.register(ProgramCollector(request.clearwell, await _read_statistics(request.clearwell)))
+    return Response(generate_latest(registry), media_type=METRICS_TYPE)
+
+
+async def _read_statistics(clearwell: Clearwell) -> Statistics | None:
+    """None where the database does not answer: what this process counted is told all the same."""
+    try:
+        return await clearwell.statistics.read()
+    except Unavailable as error:
+        log.warning("review statistics unavailable", reason=error.code)
+        return None

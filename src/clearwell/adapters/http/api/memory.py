@@ -1,0 +1,180 @@
+"""The protocol's two routes: promote a text, and ask working and long-term memory."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Response
+from pydantic import Discriminator, Field, Tag
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.fields import MANY, MAX_RESULTS, ONE, Grouped, Id, Moment, RequestBody, Share
+from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
+from clearwell.errors import ClearwellError
+from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
+from clearwell.records import NewMemory, Operator
+from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView
+
+router = APIRouter(tags=["memory"], route_class=ApiRoute)
+
+MAX_ITEMS = 100
+Limit = Annotated[int, Field(ge=0, le=MAX_RESULTS)]
+
+
+class MemoryInput(RequestBody):
+    """A text that becomes knowledge."""
+
+    content: str = Field(description="the text, up to 1 MiB")
+    session_id: str | None = None
+    author: str | None = Field(None, description="whose words these are")
+    occurred_at: Moment | None = Field(None, description="when it was said, with a time zone")
+    agent_id: str | None = Field(None, description="makes it this agent's own experience")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    supersedes: Id | None = Field(None, description="the memory that this replaces; its history is kept")
+
+    def to_record(self) -> NewMemory:
+        return NewMemory(
+            content=self.content,
+            session_id=self.session_id,
+            author=self.author,
+            occurred_at=self.occurred_at,
+            agent_id=self.agent_id,
+            metadata=self.metadata,
+            supersedes=self.supersedes,
+        )
+
+
+class IngestInput(MemoryInput, Grouped):
+    """A text to promote in a group."""
+
+
+class IngestBatch(Grouped):
+    """Many texts to promote in one group. Each is stored or has its problem."""
+
+    items: list[MemoryInput] = Field(min_length=1, max_length=MAX_ITEMS)
+
+
+class RetrievalInput(Grouped):
+    """What may be asked of retrieval."""
+
+    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
+    hot_limit: Limit | None = Field(None, description="most items of working memory; 10 if left out")
+    cold_limit: Limit | None = Field(None, description="most items of long-term memory; 5 if left out")
+    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this relevance")
+    agent_id: str | None = Field(None, description="adds this agent's own memory")
+    session_id: str | None = Field(None, description="only what belongs to this session")
+    sources: list[str] | None = Field(None, description="the tiers to ask: hot, cold; both if left out")
+    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
+    since: Moment | None = Field(None, alias="from", description="only what was said at this time or later")
+    until: Moment | None = Field(None, alias="to", description="only what was said before this time")
+    as_of: Moment | None = Field(
+        None, description="what was verified then; leaves working memory out; a time to come means now"
+    )
+    filters: Any = Field(
+        None,
+        json_schema_extra={
+            "anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}, {"type": "null"}]
+        },
+        description='conditions on metadata, all to hold: {"source": "minutes", "a.b": {"gte": 3}}; operators: '
+        + ", ".join(Operator),
+    )
+    max_chars: int | None = Field(
+        None, ge=0, le=MOST_CHARS, description="cuts each item at a sentence; 500 if left out, 0 leaves items whole"
+    )
+    explain: bool | None = Field(None, description="adds to each item what its scores were made of")
+
+    def to_options(self) -> RetrieveOptions:
+        return RetrieveOptions(
+            max_results=self.max_results,
+            hot_limit=self.hot_limit,
+            cold_limit=self.cold_limit,
+            relevance_threshold=self.relevance_threshold,
+            agent_id=self.agent_id,
+            session_id=self.session_id,
+            sources=self.sources,
+            time_range_days=self.time_range_days,
+            since=self.since,
+            until=self.until,
+            as_of=self.as_of,
+            filters=self.filters,
+            max_chars=self.max_chars,
+            explain=bool(self.explain),
+        )
+
+
+class QueryInput(RetrievalInput):
+    """A question to working and long-term memory."""
+
+    query: str
+
+
+INGEST_EXAMPLES = openapi.examples(
+    one={"group_id": "grp-123", "content": "项目最终决定采用微服务架构，以提高可扩展性和部署灵活性。"},
+    many={
+        "group_id": "grp-123",
+        "items": [
+            {"content": "发布窗口定于每周二上午十点。", "author": "王芳", "occurred_at": "2026-11-14T09:30:00+08:00"},
+            {"content": "Backups are kept for thirty days.", "session_id": "s-1", "metadata": {"source": "minutes"}},
+        ],
+    },
+)
+QUERY_EXAMPLES = openapi.examples(
+    query={"group_id": "grp-123", "query": "项目的架构决策是什么？"},
+    options={
+        "group_id": "grp-123",
+        "query": "How long are backups kept?",
+        "from": "2026-11-01T00:00:00Z",
+        "sources": ["cold"],
+        "filters": {"source": "minutes", "review.score": {"gte": 3}},
+        "explain": True,
+    },
+)
+
+
+def _form_of(body: dict[str, Any]) -> str:
+    return MANY if "items" in body else ONE
+
+
+IngestBody = Annotated[
+    Annotated[IngestInput, Tag(ONE)] | Annotated[IngestBatch, Tag(MANY)],
+    Discriminator(_form_of),
+    Body(openapi_examples=INGEST_EXAMPLES),
+]
+
+
+@router.post(
+    "/api/v1/memory/ingest",
+    summary="Promote a text to long-term memory",
+    description="A person's decision: the scope review is needed. It can be found when this answers. With items: [...] "
+    "up to 100 at once; each is stored, or has its problem in its place.",
+    response_description="Stored as verified memory.",
+    responses=openapi.problems(*openapi.WRITES),
+)
+async def ingest(request: ApiRequest, response: Response, wanted: IngestBody) -> IngestedView | IngestedBatchView:
+    group_id, key = request.group(wanted), request.idempotency_key
+    items = wanted.items if isinstance(wanted, IngestBatch) else [wanted]
+    texts = [item.to_record() for item in items]
+    results = await request.memory.promote_many(group_id, texts, by=request.caller, request=key)
+    mark_replay(response, results)
+    if isinstance(wanted, IngestBatch):
+        return IngestedBatchView.from_records(results, request.language)
+    (result,) = results
+    if isinstance(result, ClearwellError):
+        raise result
+    return IngestedView.from_record(result)
+
+
+@router.post(
+    "/api/v1/memory/query",
+    summary="Ask working and long-term memory",
+    description="Both tiers at once, each item with its source, score and label. One tier that is down is named in "
+    "degraded, and the other one answers; without the embedder words alone are searched, and score is then the share "
+    "of the query's words. Quarantine is never searched.",
+    response_description="What was found.",
+    responses=openapi.problems(*openapi.QUERIES),
+)
+async def query(
+    request: ApiRequest, question: Annotated[QueryInput, Body(openapi_examples=QUERY_EXAMPLES)]
+) -> RetrievalView:
+    found = await request.memory.retrieve(
+        question.query, request.group(question), by=request.caller, options=question.to_options()
+    )
+    return RetrievalView.from_record(found, request.language)

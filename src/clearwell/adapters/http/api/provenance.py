@@ -1,0 +1,240 @@
+"""Where knowledge comes from and what rests on it; promotion straight from the tiers below; decisions and figures."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Body, Path, Query, Response
+from pydantic import Field
+
+from clearwell.adapters.http import openapi
+from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
+from clearwell.adapters.http.fields import Grouped, GroupParameters, Id, PageParameters
+from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
+from clearwell.records import Origin, SourceSelector
+from clearwell.views.insights import DecisionPageView, DecisionResultView
+from clearwell.views.memories import PromotionBatchView, PromotionResultView
+from clearwell.views.provenance import (
+    CalibrationView,
+    ProvenanceView,
+    RetractionPreviewView,
+    ReviewStatisticsView,
+)
+
+router = APIRouter(tags=["review"], route_class=ApiRoute)
+
+PERSON = "A person's decision: the scope review is needed."
+READER = "The scope review or admin is needed."
+REFUSALS = openapi.problems(*openapi.WRITES, 404)
+RowId = Annotated[UUID, Path(alias="id")]
+PromoteOutputBody = Annotated[
+    PromoteOutputInput,
+    Body(
+        openapi_examples=openapi.examples(
+            **{"as it is": {"group_id": "grp-123"}, "in other words": {"text": "发布窗口定于每周二上午十点。"}}
+        )
+    ),
+]
+
+
+class PromoteManyInput(Grouped):
+    """Outputs to promote as they are. Each is promoted, or has its problem."""
+
+    ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="rows of quarantine")
+    origin: Annotated[Origin, Field(strict=False)] = Field(
+        Origin.QUARANTINE, description="quarantine, or working: only what is live in working memory"
+    )
+
+
+class RetractInput(Grouped):
+    """Without the token of a list: what would be withdrawn. With it: withdraw that."""
+
+    source: Id | None = Field(None, description="a row of quarantine")
+    session_id: str | None = None
+    agent_id: str | None = None
+    token: str | None = Field(None, description="from the list; only what was listed is withdrawn")
+    reason: str | None = None
+
+    def to_selector(self) -> SourceSelector:
+        return SourceSelector(source=self.source, session_id=self.session_id, agent_id=self.agent_id)
+
+
+PROMOTE_MANY_EXAMPLES = openapi.examples(
+    two={
+        "group_id": "grp-123",
+        "ids": ["01234567-89ab-7cde-8f01-23456789abcd", "01234567-89ab-7cde-8f01-23456789abce"],
+    }
+)
+RETRACT_EXAMPLES = openapi.examples(list={"group_id": "grp-123", "session_id": "meeting-1"})
+
+
+@router.post(
+    "/api/v1/quarantine/{id}/promote",
+    summary="Promote an output straight from quarantine",
+    description=f"With its session, agent and time. group_id may be left out. {PERSON}",
+    response_description="Stored as verified memory.",
+    responses=REFUSALS,
+)
+async def promote_row(
+    request: ApiRequest, response: Response, row_id: RowId, wanted: PromoteOutputBody
+) -> PromotionResultView:
+    group_id = await request.group_of("row", row_id, wanted)
+    result = await request.review.promote_row(
+        group_id, row_id, wanted.to_record(), by=request.caller, request=request.idempotency_key
+    )
+    mark_replay(response, [result])
+    return PromotionResultView.from_record(result)
+
+
+@router.post(
+    "/api/v1/quarantine/promote",
+    summary="Promote many outputs at once",
+    description="As they are, each by itself, in order, with a result or a problem in its place. With origin: working "
+    f"only live entries of working memory. {PERSON}",
+    response_description="One result each.",
+    responses=openapi.problems(*openapi.WRITES),
+)
+async def promote_outputs(
+    request: ApiRequest, wanted: Annotated[PromoteManyInput, Body(openapi_examples=PROMOTE_MANY_EXAMPLES)]
+) -> PromotionBatchView:
+    results = await request.review.promote_outputs(
+        request.group(wanted),
+        wanted.ids,
+        origin=wanted.origin,
+        by=request.caller,
+        request=request.idempotency_key,
+    )
+    return PromotionBatchView.from_records(results, request.language)
+
+
+@router.post(
+    "/api/v1/working/{group_id:path}/{id}/promote",
+    summary="Promote a live entry of working memory",
+    description=f"With its session, agent and time. {PERSON}",
+    response_description="Stored as verified memory.",
+    responses=REFUSALS,
+)
+async def promote_entry(
+    request: ApiRequest, response: Response, group_id: str, entry_id: RowId, wanted: PromoteOutputBody
+) -> PromotionResultView:
+    result = await request.review.promote_entry(
+        group_id, entry_id, wanted.to_record(), by=request.caller, request=request.idempotency_key
+    )
+    mark_replay(response, [result])
+    return PromotionResultView.from_record(result)
+
+
+@router.get(
+    "/api/v1/memories/{id}/origin",
+    summary="Where a memory comes from",
+    description=f"Its promotion, the decisions on it, the insights and the raw outputs that it rests on. {READER}",
+    response_description="The origin.",
+    responses=openapi.problems(*openapi.READS, 404),
+)
+async def origin(
+    request: ApiRequest, memory_id: RowId, parameters: Annotated[GroupParameters, Query()]
+) -> ProvenanceView:
+    group_id = await request.group_of("memory", memory_id, parameters)
+    found = await request.review.origin(group_id, memory_id, by=request.caller)
+    return ProvenanceView.from_record(memory_id, found, request.language, await request.key_names())
+
+
+@router.get(
+    "/api/v1/quarantine/{id}/influence",
+    summary="What rests on an output",
+    description=f"The insights, promotions and memories that rest on it, and what it only said again. {READER}",
+    response_description="The influence.",
+    responses=openapi.problems(*openapi.READS, 404),
+)
+async def influence(
+    request: ApiRequest, row_id: RowId, parameters: Annotated[GroupParameters, Query()]
+) -> ProvenanceView:
+    group_id = await request.group_of("row", row_id, parameters)
+    found = await request.review.influence(group_id, row_id, by=request.caller)
+    return ProvenanceView.from_record(row_id, found, request.language, await request.key_names())
+
+
+@router.post(
+    "/api/v1/memories/retract",
+    summary="Withdraw what rests on one source, session or agent",
+    description="Without a token it only lists what would be withdrawn. With the list's token exactly that is "
+    "withdrawn, in one step; where the list has changed since, nothing is (409). History is kept, and "
+    f"POST /api/v1/decisions/{{id}}/undo brings it back. {PERSON}",
+    response_description="Listed or withdrawn.",
+    responses=openapi.problems(*openapi.WRITES),
+)
+async def retract(
+    request: ApiRequest, response: Response, wanted: Annotated[RetractInput, Body(openapi_examples=RETRACT_EXAMPLES)]
+) -> RetractionPreviewView | DecisionResultView:
+    group_id, selector = request.group(wanted), wanted.to_selector()
+    if wanted.token is None:
+        preview = await request.review.preview_retraction(group_id, selector, by=request.caller)
+        return RetractionPreviewView.from_record(preview, request.language, await request.key_names())
+    result = await request.review.retract(
+        group_id,
+        selector,
+        token=wanted.token,
+        reason=wanted.reason,
+        by=request.caller,
+        request=request.idempotency_key,
+    )
+    mark_replay(response, [result])
+    return DecisionResultView.from_record(result)
+
+
+@router.get(
+    "/api/v1/decisions",
+    summary="List a group's decisions",
+    description=f"Newest first, a page at a time. {READER}",
+    response_description="A page.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def decisions(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DecisionPageView:
+    found = await request.review.decisions(
+        request.group(parameters), by=request.caller, before=parameters.before, limit=parameters.limit + 1
+    )
+    return DecisionPageView.from_records(found, parameters.limit, await request.key_names())
+
+
+@router.post(
+    "/api/v1/decisions/{id}/undo",
+    summary="Take back any decision",
+    description=f"As a new decision: what happened stays on record. {PERSON}",
+    response_description="Undone.",
+    responses=REFUSALS,
+)
+async def undo(
+    request: ApiRequest,
+    response: Response,
+    decision_id: RowId,
+    wanted: Annotated[UndoInput, Body(openapi_examples=UNDO_EXAMPLES)],
+) -> DecisionResultView:
+    group_id = await request.group_of("decision", decision_id, wanted)
+    result = await request.review.undo(
+        group_id, decision_id, by=request.caller, reason=wanted.reason, request=request.idempotency_key
+    )
+    mark_replay(response, [result])
+    return DecisionResultView.from_record(result)
+
+
+@router.get(
+    "/api/v1/review/calibration",
+    summary="Stated confidence against what became of it",
+    description=f"By agent, in tenths. It informs reviewers and changes no threshold. {READER}",
+    response_description="The table.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> CalibrationView:
+    return CalibrationView.from_records(await request.review.calibration(request.group(parameters), by=request.caller))
+
+
+@router.get(
+    "/api/v1/review/numbers",
+    summary="How review goes",
+    description=f"Lag, accept rates, the share of memories ever retrieved, the yield of digests. {READER}",
+    response_description="The numbers.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def statistics(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewStatisticsView:
+    return ReviewStatisticsView.from_record(
+        await request.review.statistics(request.group(parameters), by=request.caller)
+    )

@@ -1,0 +1,199 @@
+"""A request of the API as its route receives it: who asks, in which language, and the body up to its limit.
+
+FastAPI reads every body itself, by the model that the route names. It reads it from an ``ApiRequest``, which refuses
+what FastAPI has no words for: a body of another type or above its limit, text that is no JSON, a lone surrogate.
+JSON is read by Python's own parser, which takes NaN and Infinity: the ingress pipeline judges a confidence of NaN.
+"""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any, cast
+from uuid import UUID
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.responses import Response
+
+from clearwell.adapters.http.callers import identify
+from clearwell.adapters.http.fields import Grouped
+from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.problems import Malformed, WrongContentType, shown
+from clearwell.app import Clearwell
+from clearwell.errors import ClearwellError, Flaw, InvalidInput, TooLarge, WrongStructure
+from clearwell.flow.limits import require_key, require_unicode
+from clearwell.flow.review import ReviewService
+from clearwell.messages import Language
+from clearwell.records import CaptureReceipt, DecisionResult, IdempotencyKey, Principal, PromotionResult
+from clearwell.service import MemoryManager
+
+JSON = "application/json"
+BATCHES = ("captures", "items")
+"""Fields whose items are looked at one by one, so that each has its problem in its place."""
+STANDING_HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+REPLAYED = "Idempotency-Replayed"
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def running(request: HTTPConnection) -> Clearwell:
+    """Everything that the lifespan opened."""
+    return cast(Clearwell, request.app.state.clearwell)
+
+
+class ApiRequest(Request):
+    """A request whose caller is known and whose body was read."""
+
+    caller: Principal
+    _received: bytes = b""
+    _content: bytes = b""
+    _value: object = None
+
+    @cached_property
+    def clearwell(self) -> Clearwell:
+        return running(self)
+
+    @property
+    def memory(self) -> MemoryManager:
+        return self.clearwell.memory
+
+    @property
+    def review(self) -> ReviewService:
+        return self.clearwell.review
+
+    @cached_property
+    def language(self) -> Language:
+        return language_of(self)
+
+    async def body(self) -> bytes:
+        return self._content
+
+    async def json(self) -> Any:
+        return self._value
+
+    async def authenticate(self) -> None:
+        """Find out who asks. Raises Unauthenticated or NotAllowed."""
+        self.caller = await identify(self, self.clearwell)
+
+    async def read(self, *, may_be_blank: bool) -> None:
+        """Read the body as a JSON object, a blank one as ``{}`` where it may be blank."""
+        _require_json(self)
+        self._received = await self._receive_all(self.clearwell.settings.max_body_bytes)
+        self._content = b"{}" if may_be_blank and not self._received.strip() else self._received
+        self._value = parse_object(self._content)
+
+    async def _receive_all(self, max_bytes: int) -> bytes:
+        """The whole body, whether its length was announced or not."""
+        announced = self.headers.get("content-length", "")
+        if announced.isascii() and announced.isdigit() and int(announced[:20]) > max_bytes:
+            raise TooLarge("http_body_large", field="body", limit=max_bytes)
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in self.stream():
+                size += len(part)
+                if size > max_bytes:
+                    raise TooLarge("http_body_large", field="body", limit=max_bytes)
+                parts.append(part)
+        except ClientDisconnect as error:
+            raise Malformed("http_body_broken_off") from error
+        return b"".join(parts)
+
+    @property
+    def idempotency_key(self) -> IdempotencyKey | None:
+        """The caller's promise that a repeated request is the same one, where it gave any."""
+        key = self.headers.get("idempotency-key")
+        if key is None:
+            return None
+        return IdempotencyKey(
+            principal=self.caller.name,
+            route=f"{self.method} {self.scope['path']}",
+            key=require_key(key.strip()),
+            request_hash=sha256(self._received).digest(),
+        )
+
+    def group(self, named: Grouped) -> str:
+        """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
+        group = named.named_group if named.named_group is not None else self._only_group()
+        if group is None:
+            raise WrongStructure([Flaw("http_group_which", "group_id")])
+        return group
+
+    async def group_of(self, kind: str, row_id: UUID, named: Grouped) -> str:
+        """The group of something that is named by its id: looked up where it was left out."""
+        if named.named_group is not None:
+            return named.named_group
+        return await self.review.group_of(kind, row_id, by=self.caller)
+
+    async def key_names(self) -> Mapping[str, str]:
+        """What keys are called, by how their holders are recorded."""
+        return await self.clearwell.keys.list_names()
+
+    def _only_group(self) -> str | None:
+        groups = self.caller.groups or frozenset()
+        return next(iter(groups)) if len(groups) == 1 else None
+
+
+def mark_replay(
+    response: Response, results: Sequence[CaptureReceipt | PromotionResult | DecisionResult | ClearwellError]
+) -> None:
+    """Say in a header that all of this was done by an earlier request with the same key."""
+    done = [result for result in results if not isinstance(result, ClearwellError)]
+    if done and all(result.replayed for result in done):
+        response.headers[REPLAYED] = "true"
+
+
+class PlainRoute(APIRoute):
+    """A route that anybody may ask, and whose answers are not to be stored by caches."""
+
+    def get_route_handler(self) -> Handler:
+        return partial(self.answer, super().get_route_handler())
+
+    async def answer(self, handler: Handler, request: Request) -> Response:
+        """Have FastAPI validate the request, call the endpoint and write its view as JSON."""
+        response = await handler(request)
+        response.headers.raw.extend(STANDING_HEADERS)
+        return response
+
+
+class ApiRoute(PlainRoute):
+    """A route of the API: first the caller is identified, then the body is read."""
+
+    async def answer(self, handler: Handler, request: Request) -> Response:
+        received = ApiRequest(request.scope, request.receive)
+        await received.authenticate()
+        if self.body_field is not None:
+            model = self.body_field.field_info.annotation
+            await received.read(may_be_blank=getattr(model, "may_be_blank", False))
+        return await super().answer(handler, received)
+
+
+def _require_json(request: Request) -> None:
+    kind = request.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != JSON:
+        raise WrongContentType("http_body_type", found=shown(kind) or "?")
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.strip().lower() != "identity":
+        raise WrongContentType("http_body_encoded", found=shown(coding))
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body. Raises Malformed, or InvalidInput for what is no object or no Unicode."""
+    if not body.strip():
+        raise Malformed("http_body_empty")
+    try:
+        value = json.loads(body.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Malformed("http_body_not_utf8") from error
+    except json.JSONDecodeError as error:
+        raise Malformed("http_body_not_json", line=error.lineno, column=error.colno) from error
+    except RecursionError as error:
+        raise Malformed("http_body_deep") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise Malformed("http_body_number") from error
+    if not isinstance(value, dict):
+        raise InvalidInput("http_body_not_object", field="body")
+    if b"\\u" in body:  # no other way leads to a lone surrogate
+        require_unicode({name: inner for name, inner in value.items() if name not in BATCHES})
+    return value

@@ -1,1 +1,0 @@
-"""The routes, by what they are about. Each parses, calls one method of the memory manager, and renders."""
