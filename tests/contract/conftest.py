@@ -1,6 +1,7 @@
 """Each port twice: the in-memory twin and the real store."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
@@ -43,6 +44,7 @@ from clearwell.testing import (
     MemoryTombstones,
     MemoryWorking,
 )
+from clearwell.testing.review import PostgresOnly
 from tests.contract.ports import Stores
 
 TTL = timedelta(hours=24)
@@ -58,15 +60,23 @@ async def stores(request: pytest.FixtureRequest, clock: ManualClock) -> AsyncIte
     if request.param == "twin":
         yield twins(clock)
         return
+    async with open_real(request.getfixturevalue("database_url"), request.getfixturevalue("redis_url"), clock) as found:
+        yield found
+
+
+@pytest.fixture
+async def real_stores(database_url: str, redis_url: str, clock: ManualClock) -> AsyncIterator[Stores]:
+    """For ports that have no twin, because they are SQL."""
+    async with open_real(database_url, redis_url, clock) as found:
+        yield found
+
+
+@asynccontextmanager
+async def open_real(database_url: str, redis_url: str, clock: ManualClock) -> AsyncIterator[Stores]:
     database = await open_database(
-        request.getfixturevalue("database_url"),
-        pool_min=2,
-        pool_max=8,
-        connect_seconds=5,
-        statement_seconds=10,
-        prepare=True,
+        database_url, pool_min=2, pool_max=8, connect_seconds=5, statement_seconds=10, prepare=True
     )
-    client = open_client(request.getfixturevalue("redis_url"), pool_max=8, timeout_seconds=2)
+    client = open_client(redis_url, pool_max=8, timeout_seconds=2)
     working = ValkeyWorking(client, clock, size=50, content_bytes=16384)
     yield real(database, working, ValkeyRecalls(client, clock, remember=TTL), clock)
     await working.close()
@@ -96,11 +106,14 @@ def twins(clock: ManualClock) -> Stores:
         material=digests,
         groups=groups,
         decisions=MemoryDecisions(ledger, longterm, tombstones, idempotency, clock),
-        reviewed=MemoryReview(ledger, quarantine, longterm, digests),
+        reviewed=MemoryReview(ledger, quarantine, longterm),
+        provenance=PostgresOnly(),
+        statistics=PostgresOnly(),
     )
 
 
 def real(database: Database, working: WorkingStore, recalls: RecallStore, clock: ManualClock) -> Stores:
+    review = PostgresReview(database)
     return Stores(
         captures=PostgresCaptures(database),
         quarantine=PostgresQuarantine(database),
@@ -117,5 +130,7 @@ def real(database: Database, working: WorkingStore, recalls: RecallStore, clock:
         material=PostgresDigestMaterial(database),
         groups=PostgresGroups(database),
         decisions=PostgresDecisions(database, Bm25(), clock),
-        reviewed=PostgresReview(database),
+        reviewed=review,
+        provenance=review,
+        statistics=review,
     )

@@ -20,10 +20,12 @@ from clearwell.ports import (
     Lease,
     LongTermSearch,
     MoveStore,
+    ProvenanceStore,
     QuarantineStore,
     RecallStore,
     ReviewStore,
     Settled,
+    StatisticsStore,
     TombstoneStore,
     WorkingStore,
 )
@@ -65,6 +67,8 @@ class Stores:
     groups: GroupStore
     decisions: DecisionStore
     reviewed: ReviewStore
+    provenance: ProvenanceStore
+    statistics: StatisticsStore
 
     async def promote(self, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
         """Memories that a person decided on, without the decision."""

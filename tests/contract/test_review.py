@@ -1,4 +1,4 @@
-"""What reviewers read: insights in order, what was decided on them, and what rests on what."""
+"""What reviewers read: insights in order, what was decided on them, and on PostgreSQL what rests on what."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -171,7 +171,11 @@ async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
     assert {kind: await stores.reviewed.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
     nothing = {kind: await stores.reviewed.group_of(kind, UUID(int=4)) for kind in named}
     assert nothing == dict.fromkeys(named)
-    assert await stores.reviewed.groups(limit=5) == ["g"]
+
+
+async def test_groups_with_insights_are_listed(real_stores: Stores) -> None:
+    await shown(real_stores, [1])
+    assert await real_stores.statistics.groups(limit=5) == ["g"]
 
 
 async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Stores) -> None:
@@ -197,9 +201,9 @@ async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Store
     assert sorted((await states())[1]) == [first.id.int, second.id.int]
 
 
-async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> None:
-    first, second, third = await shown(stores, [1], [2], [3])
-    async with stores.decisions.transaction("g") as transaction:
+async def test_a_memory_leads_to_its_insights_and_their_rows(real_stores: Stores) -> None:
+    first, second, third = await shown(real_stores, [1], [2], [3])
+    async with real_stores.decisions.transaction("g") as transaction:
         await transaction.merge_sources(second.id, [third.id])
         await transaction.update_insight(replace(third, state=InsightState.MERGED, merged_into=second.id))
         await transaction.merge_sources(first.id, [second.id])
@@ -207,7 +211,7 @@ async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> 
         taken = await promote(transaction, 1, first)
         later = await record(transaction, 2, memory_id=None, supersedes=taken.memory_id)
     assert taken.memory_id is not None
-    found = await stores.reviewed.origin("g", taken.memory_id)
+    found = await real_stores.provenance.origin("g", taken.memory_id)
     assert found is not None
     assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id]
     assert list(found.decisions) == [taken, later]
@@ -217,43 +221,43 @@ async def test_a_memory_leads_to_its_insights_and_their_rows(stores: Stores) -> 
         (2, Admission.ADMITTED, 1),
         (3, Admission.ADMITTED, 1),
     ]
-    assert await stores.reviewed.origin("other", taken.memory_id) is None
-    assert await stores.reviewed.origin("g", UUID(int=4)) is None
+    assert await real_stores.provenance.origin("other", taken.memory_id) is None
+    assert await real_stores.provenance.origin("g", UUID(int=4)) is None
 
 
-async def test_a_row_leads_to_the_memories_that_rest_on_it(stores: Stores) -> None:
-    (made,) = await shown(stores, [1, 2])
-    await keep(stores, 3, 4)
+async def test_a_row_leads_to_the_memories_that_rest_on_it(real_stores: Stores) -> None:
+    (made,) = await shown(real_stores, [1, 2])
+    await keep(real_stores, 3, 4)
     seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
-    await settle(stores, replace(settled(3, Admission.REFUSED), sighting=seen))
-    async with stores.decisions.transaction("g") as transaction:
+    await settle(real_stores, replace(settled(3, Admission.REFUSED), sighting=seen))
+    async with real_stores.decisions.transaction("g") as transaction:
         taken = await promote(transaction, 1, made)
         straight = from_row(2, 1)
         await transaction.insert_promotions([straight])
-    found = await stores.reviewed.influence("g", UUID(int=1))
+    found = await real_stores.provenance.influence("g", UUID(int=1))
     assert found is not None
     assert [one.promotion.memory_id for one in found.promotions] == [taken.memory_id, straight[0].memory_id]
     assert (found.decisions, ids(found.insights)) == ((taken,), [made.id.int])
-    again = await stores.reviewed.influence("g", UUID(int=3))
+    again = await real_stores.provenance.influence("g", UUID(int=3))
     assert again is not None
     assert (again.promotions, again.sightings_of) == ((), ((UUID(int=1), Layer.WORKING),))
-    waits = await stores.reviewed.influence("g", UUID(int=4))
+    waits = await real_stores.provenance.influence("g", UUID(int=4))
     assert waits is not None
     assert [(one.admission, one.next_try_at) for one in waits.rows] == [
         (Admission.PENDING, capture(4).created_at + timedelta(seconds=2))
     ]
-    assert await stores.reviewed.influence("other", UUID(int=1)) is None
+    assert await real_stores.provenance.influence("other", UUID(int=1)) is None
 
 
-async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds(stores: Stores) -> None:
-    (made,) = await shown(stores, [1])
-    await stores.captures.add([replace(capture(2), session_id="s2", agent_id="a2")])
-    async with stores.decisions.transaction("g") as transaction:
+async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds(real_stores: Stores) -> None:
+    (made,) = await shown(real_stores, [1])
+    await real_stores.captures.add([replace(capture(2), session_id="s2", agent_id="a2")])
+    async with real_stores.decisions.transaction("g") as transaction:
         await promote(transaction, 1, made)
         await transaction.insert_promotions([from_row(2, 2), promotion(3, agent_id="a2")])
 
     async def dependents(**on: object) -> list[int]:
-        found = await stores.reviewed.find_dependents("g", SourceSelector(**on))  # type: ignore[arg-type]
+        found = await real_stores.provenance.find_dependents("g", SourceSelector(**on))  # type: ignore[arg-type]
         return [one.memory_id.int for one in found]
 
     assert await dependents(source=UUID(int=1)) == [1001]
@@ -261,17 +265,17 @@ async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds
     assert await dependents(session_id="s2") == [1002]
     assert await dependents(agent_id="a2") == [1002, 1003]
     assert await dependents(agent_id="Ann") == [1003]
-    async with stores.decisions.transaction("g") as transaction:
+    async with real_stores.decisions.transaction("g") as transaction:
         await transaction.withdraw_memories([UUID(int=1002)], at=DECIDED)
     assert await dependents(agent_id="a2") == [1003]
-    states = await stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
+    states = await real_stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
     assert [(one.promotion.memory_id.int, one.state) for one in states] == [(1001, "verified"), (1002, "withdrawn")]
 
 
-async def test_what_a_memory_rests_on_beside_what_is_meant_is_counted(stores: Stores) -> None:
-    first, second = await shown(stores, [1, 2], [3])
-    await keep(stores, 4)
-    async with stores.decisions.transaction("g") as transaction:
+async def test_what_a_memory_rests_on_beside_what_is_meant_is_counted(real_stores: Stores) -> None:
+    first, second = await shown(real_stores, [1, 2], [3])
+    await keep(real_stores, 4)
+    async with real_stores.decisions.transaction("g") as transaction:
         taken = await promote(transaction, 1, first)
         known = {"promotion_id": taken.promotion_id, "memory_id": taken.memory_id, "already": True}
         await record(transaction, 2, origin_id=UUID(int=4), **known)
@@ -279,30 +283,30 @@ async def test_what_a_memory_rests_on_beside_what_is_meant_is_counted(stores: St
         await record(transaction, 4, action=Action.UNDO, undoes=undone.id)
 
     async def counted(number: int) -> list[tuple[int, int]]:
-        found = await stores.reviewed.find_dependents("g", SourceSelector(source=UUID(int=number)))
+        found = await real_stores.provenance.find_dependents("g", SourceSelector(source=UUID(int=number)))
         return [(one.matching, one.others) for one in found]
 
     assert await counted(1) == [(1, 2)]
     assert await counted(4) == [(1, 2)], "its words were known when it was promoted"
     assert await counted(3) == [], "what was undone holds nothing"
-    (all_,) = await stores.reviewed.find_dependents("g", SourceSelector(agent_id="a1"))
+    (all_,) = await real_stores.provenance.find_dependents("g", SourceSelector(agent_id="a1"))
     assert (all_.matching, all_.others) == (3, 0)
 
 
-async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
-    first, second, _ = await shown(stores, [1], [2], [3])
-    await stores.captures.add([replace(capture(4), agent_id="a2")])
-    await settle(stores, settled(4))
+async def test_numbers_tell_how_review_goes(real_stores: Stores) -> None:
+    first, second, _ = await shown(real_stores, [1], [2], [3])
+    await real_stores.captures.add([replace(capture(4), agent_id="a2")])
+    await settle(real_stores, settled(4))
     straight = from_row(2, 4)
-    async with stores.decisions.transaction("g") as transaction:
+    async with real_stores.decisions.transaction("g") as transaction:
         await promote(transaction, 1, first)
         await transaction.update_insight(replace(second, state=InsightState.REJECTED))
         await record(transaction, 2, action=Action.REJECT, insight_id=second.id, at=DECIDED + timedelta(minutes=2))
         await transaction.insert_promotions([straight, (promotion(3)[0], None)])
         await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
-    await stores.reviewed.note_uses("g", [UUID(int=1001), UUID(int=4)], at=DECIDED)
-    await stores.reviewed.note_uses("g", [UUID(int=1001)], at=DECIDED + timedelta(days=1))
-    found = await stores.reviewed.statistics("g")
+    await real_stores.statistics.note_uses("g", [UUID(int=1001), UUID(int=4)], at=DECIDED)
+    await real_stores.statistics.note_uses("g", [UUID(int=1001)], at=DECIDED + timedelta(days=1))
+    found = await real_stores.statistics.statistics("g")
     assert found.insights == {"pending": 1, "promoted": 1, "rejected": 1}
     assert (found.lag_median, found.lag_p90) == pytest.approx((120.0, 168.0))
     assert (found.lag_sum, found.lag_count, found.oldest_pending_at) == (240.0, 2, LATER)
@@ -311,28 +315,41 @@ async def test_numbers_tell_how_review_goes(stores: Stores) -> None:
     assert [(one.by, one.promoted, one.rejected) for one in found.by_check] == [("length:pass", 2, 1)]
     assert (found.memories, found.memories_used, found.promoting) == (2, 1, 1)
     assert (found.digests, found.digests_yield) == (1, 0.5)
+
+
+async def test_decided_insights_and_promoted_outputs_are_counted_by_agent(stores: Stores) -> None:
+    first, second, _ = await shown(stores, [1], [2], [3])
+    await stores.captures.add([replace(capture(4), agent_id="a2")])
+    await settle(stores, settled(4))
+    straight = from_row(2, 4)
+    async with stores.decisions.transaction("g") as transaction:
+        await promote(transaction, 1, first)
+        await transaction.update_insight(replace(second, state=InsightState.REJECTED))
+        await record(transaction, 2, action=Action.REJECT, insight_id=second.id)
+        await transaction.insert_promotions([straight])
+        await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
     assert await stores.material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
     async with stores.decisions.transaction("g") as transaction:
         await record(transaction, 4, action=Action.UNDO, undoes=UUID(int=9003))
     assert await stores.material.decided("g") == {"a1": (1, 1)}
 
 
-async def test_numbers_of_a_group_without_anything(stores: Stores) -> None:
-    found = await stores.reviewed.statistics("g")
+async def test_numbers_of_a_group_without_anything(real_stores: Stores) -> None:
+    found = await real_stores.statistics.statistics("g")
     assert (found.insights, found.lag_median, found.lag_count, found.oldest_pending_at) == ({}, None, 0, None)
     assert (found.by_agent, found.by_check, found.memories, found.digests_yield) == ([], [], 0, None)
     assert (found.accepted.promoted, found.accepted.rejected, found.accepted.rate) == (0, 0, None)
-    assert await stores.reviewed.calibration("g") == []
-    assert await stores.reviewed.groups(limit=5) == []
+    assert await real_stores.statistics.calibration("g") == []
+    assert await real_stores.statistics.groups(limit=5) == []
 
 
-async def test_what_agents_stated_is_held_against_what_became_of_it(stores: Stores) -> None:
-    first, second, _ = await shown(stores, [1], [2], [3])
-    await stores.captures.add([replace(capture(4), agent_id=None, metadata={"confidence": "high"})])
-    async with stores.decisions.transaction("g") as transaction:
+async def test_what_agents_stated_is_held_against_what_became_of_it(real_stores: Stores) -> None:
+    first, second, _ = await shown(real_stores, [1], [2], [3])
+    await real_stores.captures.add([replace(capture(4), agent_id=None, metadata={"confidence": "high"})])
+    async with real_stores.decisions.transaction("g") as transaction:
         await promote(transaction, 1, first)
         await transaction.update_insight(replace(second, state=InsightState.REJECTED))
-    stated, unstated = await stores.reviewed.calibration("g")
+    stated, unstated = await real_stores.statistics.calibration("g")
     assert (stated.agent_id, stated.low, stated.high) == ("a1", 0.9, 1.0)
     assert stated.mean_stated == pytest.approx(0.9)
     assert (stated.entries, stated.promoted, stated.rejected, stated.conflict) == (3, 1, 1, 0)

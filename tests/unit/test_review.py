@@ -413,25 +413,6 @@ async def test_without_the_model_a_decision_stands_and_its_memory_follows() -> N
     assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
 
 
-async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all() -> None:
-    path = Path()
-    one = await offered(path, LONG, said(LONG))
-    await decide(path, Action.PROMOTE, one)
-    listed = await path.review.preview_retraction("g", SourceSelector(session_id="s1"), by=PERSON)
-    row = (await path.memory.capture(said(OTHER), by=PERSON, wait=True)).id
-    await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
-    with pytest.raises(Conflict) as changed:
-        await path.review.retract("g", SourceSelector(session_id="s1"), token=listed.token, by=PERSON)
-    assert changed.value.code == "retract_changed"
-    assert changed.value.current is not None
-    token = str(changed.value.current["token"])
-    gone = await path.review.retract("g", SourceSelector(session_id="s1"), token=token, by=PERSON)
-    assert (len(gone.memories), verified(path)) == (2, [])
-    assert gone.decision_id is not None
-    await path.review.undo("g", gone.decision_id, by=PERSON)
-    assert verified(path) == [LONG, OTHER]
-
-
 async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:
     path = Path()
     one, two = await offered(path, LONG), await offered(path, OTHER)

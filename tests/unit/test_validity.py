@@ -8,7 +8,7 @@ import pytest
 
 from clearwell.errors import Conflict
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import Action, NewMemory, Principal, PromotionResult, SourceSelector
+from clearwell.records import Action, NewMemory, Principal, PromotionResult
 from tests.path import LONG, OTHER, PERSON, Path, said
 from tests.unit.test_review import THIRD, Weak, decide, offered, verified
 
@@ -105,19 +105,6 @@ async def test_what_waits_and_is_replaced_or_withdrawn_waits_again_after_the_und
     assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
 
 
-async def test_a_retraction_of_what_waits_is_undone_too() -> None:
-    model = Weak()
-    path = Path(embedder=model)
-    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
-    model.down = True
-    await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
-    retraction = await retracted(path)
-    model.down = False
-    assert await path.waiting_promotions.complete_due() == 0
-    await path.review.undo("g", retraction, by=PERSON)
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
-
-
 async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:
     path = Path()
     old = await path.memory.promote("g", LONG, by=PERSON)
@@ -132,28 +119,9 @@ async def promoted_row(path: Path, text: str = LONG) -> tuple[UUID, PromotionRes
     return row, await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
 
 
-async def retracted(path: Path) -> UUID:
-    listed = await path.review.preview_retraction("g", SourceSelector(session_id="s1"), by=PERSON)
-    done = await path.review.retract("g", SourceSelector(session_id="s1"), token=listed.token, by=PERSON)
-    return decision_of(done.decision_id)
-
-
 def decision_of(given: UUID | None) -> UUID:
     assert given is not None
     return given
-
-
-async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_undo() -> None:
-    path = Path()
-    row, first = await promoted_row(path)
-    retraction = await retracted(path)
-    second = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
-    undone = await path.review.undo("g", retraction, by=PERSON)
-    assert (undone.memories, verified(path)) == ((), [LONG])
-    gone = await path.review.undo("g", decision_of(second.decision_id), by=PERSON)
-    assert (gone.withdrawn, gone.memories, verified(path)) == (second.id, (first.id,), [LONG])
-    await path.review.undo("g", decision_of(first.decision_id), by=PERSON)
-    assert verified(path) == []
 
 
 async def test_what_was_replaced_and_promoted_again_is_one_memory_after_the_undo() -> None:
@@ -166,28 +134,6 @@ async def test_what_was_replaced_and_promoted_again_is_one_memory_after_the_undo
     assert verified(path) == [LONG]
     back = await path.review.undo("g", decision_of(again.decision_id), by=PERSON)
     assert (back.memories, verified(path)) == ((old.id,), [LONG])
-
-
-async def test_what_is_still_retracted_does_not_come_back_for_another_reason() -> None:
-    path = Path()
-    row, _ = await promoted_row(path)
-    await retracted(path)
-    second = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
-    gone = await path.review.undo("g", decision_of(second.decision_id), by=PERSON)
-    assert (gone.memories, verified(path)) == ((), [])
-
-
-async def test_what_was_retracted_while_its_replacement_waited_stays_replaced() -> None:
-    model = Weak()
-    path = Path(embedder=model)
-    _, old = await promoted_row(path)
-    model.down = True
-    await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
-    retraction = await retracted(path)
-    model.down = False
-    assert await path.waiting_promotions.complete_due() == 1
-    assert (await path.review.undo("g", retraction, by=PERSON)).memories == ()
-    assert verified(path) == [OTHER]
 
 
 async def test_each_persons_and_each_origins_promotion_holds_by_itself() -> None:
@@ -216,26 +162,3 @@ async def test_who_says_the_same_again_has_decided_it_before() -> None:
     assert (again.decision_id, again.already) == (first.decision_id, True)
     assert typed[0].decision_id == typed[1].decision_id
     assert len(path.ledger.decisions("g")) == sum(path.counters.decisions.values()) == 2
-
-
-async def test_an_output_whose_words_were_known_leads_to_the_memory_and_back() -> None:
-    path = Path()
-    typed = await path.memory.promote("g", LONG, by=PERSON)
-    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
-    assert (await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)).id == typed.id
-    origin = await path.review.origin("g", typed.id, by=PERSON)
-    assert [one.capture.id for one in origin.rows] == [row]
-    influence = await path.review.influence("g", row, by=PERSON)
-    assert [one.promotion.memory_id for one in influence.promotions] == [typed.id]
-
-
-async def test_only_what_comes_back_is_told_to_come_back() -> None:
-    path = Path()
-    made = [await promoted_row(path, text) for text in (LONG, OTHER)]
-    retraction = await retracted(path)
-    await path.review.undo("g", decision_of(made[0][1].decision_id), by=PERSON)
-    with pytest.raises(Conflict) as refused:
-        await path.review.undo("g", decision_of(made[1][1].decision_id), by=PERSON, only=Action.RETRACT)
-    assert refused.value.code == "undo_of_another_kind"
-    undone = await path.review.undo("g", retraction, by=PERSON, only=Action.RETRACT)
-    assert (undone.memories, verified(path)) == ((made[1][1].id,), [OTHER])

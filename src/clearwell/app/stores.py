@@ -69,6 +69,7 @@ def make_stores(
     ids: Ids,
 ) -> Stores:
     """All stores on connections that somebody else opens and closes."""
+    review = PostgresReview(database)
     return Stores(
         captures=PostgresCaptures(database),
         quarantine=PostgresQuarantine(database),
@@ -84,7 +85,9 @@ def make_stores(
         digest_material=PostgresDigestMaterial(database),
         digest_queue=jobs,
         decisions=PostgresDecisions(database, Bm25(), clock),
-        review=PostgresReview(database),
+        review=review,
+        provenance=review,
+        statistics=review,
         groups=PostgresGroups(database),
         keys=PostgresKeys(database),
         audit=PostgresAudit(database),

@@ -45,8 +45,10 @@ from clearwell.ports.review import (
     DecisionStore,
     DecisionTransaction,
     PromotionKey,
+    ProvenanceStore,
     RecordedDecision,
     ReviewStore,
+    StatisticsStore,
     WaitingPromotion,
 )
 from clearwell.ports.stores import Stores
@@ -90,6 +92,7 @@ __all__ = [
     "OpenDigest",
     "Pending",
     "PromotionKey",
+    "ProvenanceStore",
     "QuarantineFilter",
     "QuarantineStore",
     "QueryTerms",
@@ -104,6 +107,7 @@ __all__ = [
     "SearchQuery",
     "Settled",
     "StatementComparison",
+    "StatisticsStore",
     "Stored",
     "Stores",
     "TokenCounter",

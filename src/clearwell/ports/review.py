@@ -217,7 +217,7 @@ class DecisionStore(Protocol):
 
 
 class ReviewStore(Protocol):
-    """What reviewers read."""
+    """The insights and decisions that reviewers read."""
 
     async def group_of(self, kind: str, one: UUID) -> str | None:
         """The group of an ``insight``, ``decision``, ``memory`` or quarantine ``row`` that is named by its id alone."""
@@ -250,13 +250,25 @@ class ReviewStore(Protocol):
         """How these memories came to be, and whether they are valid."""
         ...
 
-    async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None: ...
 
-    async def influence(self, group_id: str, log_id: UUID) -> Provenance | None: ...
+class ProvenanceStore(Protocol):
+    """Which memories rest on which outputs, read from both ends."""
+
+    async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
+        """A memory down to the raw outputs."""
+        ...
+
+    async def influence(self, group_id: str, log_id: UUID) -> Provenance | None:
+        """An output up to the memories that rest on it."""
+        ...
 
     async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
         """The valid memories that rest on a source, by a decision in force or by their own session, author or agent."""
         ...
+
+
+class StatisticsStore(Protocol):
+    """The figures of review, and what they are counted from beside decisions: which memories retrieval returned."""
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
 

@@ -9,7 +9,7 @@ from clearwell.ports.longterm import LongTermSearch
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
 from clearwell.ports.reembedding import MoveStore
-from clearwell.ports.review import DecisionStore, ReviewStore
+from clearwell.ports.review import DecisionStore, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.ports.working import RecallStore, WorkingStore
 
 
@@ -35,6 +35,8 @@ class Stores:
     digest_queue: DigestQueue
     decisions: DecisionStore
     review: ReviewStore
+    provenance: ProvenanceStore
+    statistics: StatisticsStore
     groups: GroupStore
     keys: KeyStore
     audit: AuditStore

@@ -64,7 +64,6 @@ from clearwell.records.review import (
     Rejection,
     ReviewStatistics,
     SourceSelector,
-    list_dependents,
 )
 from clearwell.records.values import (
     NOTHING,
@@ -183,6 +182,5 @@ __all__ = [
     "WorkingEntry",
     "Writer",
     "Written",
-    "list_dependents",
     "stated_confidence",
 ]

@@ -1,6 +1,6 @@
 """What people decide, what they are shown beside it, and what became of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -285,19 +285,6 @@ class DependentMemory:
     @property
     def memory_id(self) -> UUID:
         return self.state.promotion.memory_id
-
-
-def list_dependents(
-    found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], matching: set[UUID], by_name: set[UUID]
-) -> list[DependentMemory]:
-    """Of these memories those that hold and rest on what is meant, by the outputs under each or by its own name."""
-    listed = [
-        DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
-        for one in found
-        if one.state != "withdrawn"
-        for rows in [under.get(one.promotion.memory_id, set())]
-    ]
-    return [one for one in listed if one.matching or one.memory_id in by_name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """In-memory twins of the ports, for tests of code that uses Clearwell.
 
-They pass the contract tests of the real ones.
+They pass the contract tests of the real ones. Provenance and statistics have no twin: they are SQL.
 """
 
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys

@@ -25,6 +25,7 @@ from clearwell.records import (
     Insight,
     InsightState,
     Metadata,
+    Origin,
     Outcome,
     Vector,
     stated_confidence,
@@ -33,9 +34,9 @@ from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine, Row
-from clearwell.testing.review_numbers import by_agent, judged
 
 OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
+DECIDED = (InsightState.PROMOTED, InsightState.REJECTED)
 
 
 class MemoryDigests:
@@ -198,8 +199,26 @@ class MemoryDigests:
         ]
 
     async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
-        rates = by_agent(judged(group_id, self._ledger, self._longterm.promotions), self._rows(group_id))
-        return {one.by: (one.promoted, one.rejected) for one in rates if one.by is not None}
+        rows, counts = self._rows(group_id), dict[str, tuple[int, int]]()
+        for promoted, log_ids in self._list_judged(group_id):
+            for agent_id in {agent_id for one in log_ids if (agent_id := rows[one].capture.agent_id) is not None}:
+                before = counts.get(agent_id, (0, 0))
+                counts[agent_id] = (before[0] + promoted, before[1] + (not promoted))
+        return counts
+
+    def _list_judged(self, group_id: str) -> list[tuple[bool, set[UUID]]]:
+        """Insights that were promoted or rejected and outputs that were promoted, each with the rows behind it."""
+        insights = [one for one in self._ledger.list_insights(group_id) if one.state in DECIDED]
+        in_force = {one.promotion_id for one in self._ledger.list_in_force(group_id) if one.insight_id is None}
+        outputs = {
+            one.text.origin_id
+            for one in self._longterm.promotions
+            if one.id in in_force and one.text.origin in (Origin.WORKING, Origin.QUARANTINE)
+        }
+        return [
+            *((one.state is InsightState.PROMOTED, {each.log_id for each in one.sources}) for one in insights),
+            *((True, {log_id}) for log_id in outputs if log_id is not None),
+        ]
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         return frozenset(value_hash for _, value_hash, *_ in self._tombstones.list_in_force(group_id))

@@ -13,7 +13,7 @@ from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
 from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
-from clearwell.testing.review import MemoryReview
+from clearwell.testing.review import MemoryReview, PostgresOnly
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
 
 
@@ -33,11 +33,11 @@ class MemoryStores:
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.digest_queue = MemoryDigestQueue()
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
-        self.review = MemoryReview(self.ledger, self.quarantine, self.longterm, self.digests)
+        self.review = MemoryReview(self.ledger, self.quarantine, self.longterm)
 
     @property
     def stores(self) -> Stores:
-        indexes = MemoryIndexes()
+        indexes, postgres_only = MemoryIndexes(), PostgresOnly()
         return Stores(
             captures=self.quarantine,
             quarantine=self.quarantine,
@@ -54,6 +54,8 @@ class MemoryStores:
             digest_queue=self.digest_queue,
             decisions=self.decisions,
             review=self.review,
+            provenance=postgres_only,
+            statistics=postgres_only,
             groups=self.groups,
             keys=MemoryKeys(),
             audit=self.audit,

@@ -171,7 +171,7 @@ class DossierBuilder:
 
 def _list_statements(summary: str) -> list[str]:
     """The whole text, and its sentences where it has several: a memory may contradict only one of them."""
-    sentences = split_sentences(summary)
+    sentences = [_strip_quotes(one) for one in split_sentences(summary)]
     return [summary, *(sentences[:MAX_SENTENCES] if len(sentences) > 1 else [])]
 
 
@@ -191,7 +191,11 @@ def _unquote(insight: Insight, known: str) -> str:
     """The summary for a diff: that an extractive insight quotes its sentences is no difference."""
     if insight.written_by is not Writer.EXTRACTIVE or "“" in known:
         return insight.summary
-    return "\n".join(line.removeprefix("“").removesuffix("”") for line in insight.summary.splitlines())
+    return "\n".join(map(_strip_quotes, insight.summary.splitlines()))
+
+
+def _strip_quotes(sentence: str) -> str:
+    return sentence.removeprefix("“").removesuffix("”")
 
 
 def _rank(comparison: Comparison) -> tuple[int, float]:

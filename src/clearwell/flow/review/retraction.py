@@ -8,7 +8,7 @@ from uuid import UUID
 from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.ports import Clock, DecisionTransaction, Ids, ReviewStore
+from clearwell.ports import Clock, DecisionTransaction, Ids, ProvenanceStore
 from clearwell.records import Action, Decision, DecisionResult, DependentMemory, Json, Principal, SourceSelector
 
 
@@ -23,8 +23,8 @@ class RetractionPreview:
 class Retraction:
     """Previews a retraction, and carries it out where the preview still holds."""
 
-    def __init__(self, review: ReviewStore, clock: Clock, ids: Ids) -> None:
-        self._review = review
+    def __init__(self, provenance: ProvenanceStore, clock: Clock, ids: Ids) -> None:
+        self._provenance = provenance
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
@@ -36,7 +36,7 @@ class Retraction:
             raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id")
         limits.require_id(selector.session_id, "session_id")
         limits.require_id(selector.agent_id, "agent_id")
-        memories = tuple(await self._review.find_dependents(group_id, selector))
+        memories = tuple(await self._provenance.find_dependents(group_id, selector))
         return RetractionPreview(memories=memories, token=hash_memory_ids([one.memory_id for one in memories]))
 
     async def apply(

@@ -20,7 +20,16 @@ from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.insights import InsightChanged, wake
 from clearwell.flow.review.retraction import Retraction, RetractionPreview
 from clearwell.flow.review.undo import DecisionUndo
-from clearwell.ports import Claim, Clock, DecisionStore, DecisionTransaction, IdempotencyStore, ReviewStore
+from clearwell.ports import (
+    Claim,
+    Clock,
+    DecisionStore,
+    DecisionTransaction,
+    IdempotencyStore,
+    ProvenanceStore,
+    ReviewStore,
+    StatisticsStore,
+)
 from clearwell.records import (
     Action,
     CalibrationRow,
@@ -61,6 +70,8 @@ class ReviewService:
         outputs: OutputPromoter,
         decisions: DecisionStore,
         review: ReviewStore,
+        provenance: ProvenanceStore,
+        statistics: StatisticsStore,
         idempotency: IdempotencyStore,
         counters: Counters,
         clock: Clock,
@@ -76,6 +87,8 @@ class ReviewService:
         self._outputs = outputs
         self._decisions = decisions
         self._review = review
+        self._provenance = provenance
+        self._statistics = statistics
         self._idempotency = idempotency
         self._counters = counters
         self._clock = clock
@@ -339,7 +352,7 @@ class ReviewService:
     async def origin(self, group_id: str, memory_id: UUID, *, by: Principal) -> Provenance:
         """A memory down to the raw outputs that it rests on."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        found = await self._review.origin(group_id, memory_id)
+        found = await self._provenance.origin(group_id, memory_id)
         if found is None:
             raise NotFound("memory_not_found", id=memory_id, group=group_id)
         return found
@@ -347,7 +360,7 @@ class ReviewService:
     async def influence(self, group_id: str, log_id: UUID, *, by: Principal) -> Provenance:
         """An output up to the memories that rest on it."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        found = await self._review.influence(group_id, log_id)
+        found = await self._provenance.influence(group_id, log_id)
         if found is None:
             raise NotFound("row_not_found", id=log_id, group=group_id)
         return found
@@ -385,12 +398,12 @@ class ReviewService:
     async def calibration(self, group_id: str, *, by: Principal) -> Sequence[CalibrationRow]:
         """The confidence that agents stated, against what became of their outputs. It changes no threshold."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._review.calibration(group_id)
+        return await self._statistics.calibration(group_id)
 
     async def statistics(self, group_id: str, *, by: Principal) -> ReviewStatistics:
         """How review goes in a group."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._review.statistics(group_id)
+        return await self._statistics.statistics(group_id)
 
     def _count(self, group_id: str, action: Action, result: DecisionResult) -> None:
         if not result.already:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from clearwell.ports import Clock, ReviewStore
+from clearwell.ports import Clock, StatisticsStore
 from clearwell.records import ReviewStatistics
 
 MAX_AGE = timedelta(seconds=60)
@@ -15,7 +15,7 @@ MAX_GROUPS = 500
 class StatisticsCache:
     """Reads the statistics of each group from the database at most once a minute, however often metrics are asked."""
 
-    def __init__(self, store: ReviewStore, clock: Clock) -> None:
+    def __init__(self, store: StatisticsStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._lock = asyncio.Lock()

@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import Clock, RecallReader, RecallStore, ReviewStore
+from clearwell.ports import Clock, RecallReader, RecallStore, StatisticsStore
 
 WRITE_DELAY: Final = 0.05
 """Seconds for which recalls are collected before they are written: far less than an agent takes to answer."""
@@ -73,9 +73,9 @@ class RecallLog:
 class UsageRecorder:
     """Stores permanently which memories were returned, from the recalls of the last day."""
 
-    def __init__(self, recalls: RecallReader, reviewed: ReviewStore, clock: Clock) -> None:
+    def __init__(self, recalls: RecallReader, statistics: StatisticsStore, clock: Clock) -> None:
         self._recalls = recalls
-        self._reviewed = reviewed
+        self._statistics = statistics
         self._clock = clock
         self._since: datetime | None = None
 
@@ -85,6 +85,6 @@ class UsageRecorder:
         since = now - timedelta(days=1) if self._since is None else self._since
         recalled = await self._recalls.find_recalled_since(since)
         for group_id, ids in recalled.items():
-            await self._reviewed.note_uses(group_id, sorted(ids), at=now)
+            await self._statistics.note_uses(group_id, sorted(ids), at=now)
         self._since = now - OVERLAP
         return len(recalled)

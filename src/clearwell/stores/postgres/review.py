@@ -23,7 +23,6 @@ from clearwell.records import (
     QuarantineRow,
     ReviewStatistics,
     SourceSelector,
-    list_dependents,
 )
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -131,7 +130,7 @@ class PostgresReview:
         under: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for row in await self._run(group_id, "rows_under", ids=[one.promotion.memory_id for one in found]):
             under[row["memory_id"]].add(row["log_id"])
-        return list_dependents(found, under, meant, by_name)
+        return _list_dependents(found, under, meant, by_name)
 
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
         rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
@@ -196,3 +195,16 @@ def _calibration_of(row: DictRow) -> CalibrationRow:
         conflict=row["conflict"],
         mean_stated=row["mean_stated"],
     )
+
+
+def _list_dependents(
+    found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], matching: set[UUID], by_name: set[UUID]
+) -> list[DependentMemory]:
+    """Of these memories the valid ones that rest on a matching output, or match by their own names."""
+    listed = [
+        DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
+        for one in found
+        if one.state != "withdrawn"
+        for rows in [under.get(one.promotion.memory_id, set())]
+    ]
+    return [one for one in listed if one.matching or one.memory_id in by_name]

@@ -1,0 +1,158 @@
+"""Retraction and provenance on PostgreSQL: what rests on a source is withdrawn as previewed, and undone as decided."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+
+from clearwell.app import Clearwell
+from clearwell.errors import Conflict, EmbedderUnavailable
+from clearwell.records import Action, DecisionRequest, NewMemory, PromotionResult, SourceSelector, Vector
+from clearwell.settings import Settings
+from clearwell.testing import WordEmbedder
+from tests.conftest import opened
+from tests.insights import put_insight, rows
+from tests.path import LONG, OTHER, PERSON, said
+
+SESSION = SourceSelector(session_id="s1")
+AS_IT_IS = NewMemory(content="")
+
+
+class Weak(WordEmbedder):
+    """A model that can be switched off."""
+
+    down = False
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        if self.down:
+            raise EmbedderUnavailable("embedder_unavailable", problem="down")
+        return await super().embed(texts)
+
+
+@dataclass(frozen=True)
+class Program:
+    clearwell: Clearwell
+    model: Weak
+
+    async def capture(self, text: str = LONG) -> UUID:
+        return (await self.clearwell.memory.capture(said(text), by=PERSON, wait=True)).id
+
+    async def promote(self, row: UUID) -> PromotionResult:
+        return await self.clearwell.review.promote_row("g", row, AS_IT_IS, by=PERSON)
+
+    async def retract(self) -> UUID:
+        preview = await self.clearwell.review.preview_retraction("g", SESSION, by=PERSON)
+        done = await self.clearwell.review.retract("g", SESSION, token=preview.token, by=PERSON)
+        return decision_of(done.decision_id)
+
+    async def verified(self) -> list[object]:
+        found = await rows(
+            self.clearwell, "SELECT content FROM memories WHERE valid_to IS NULL ORDER BY promoted_at, id"
+        )
+        return [content for (content,) in found]
+
+
+@pytest.fixture
+async def program(settings: Settings) -> AsyncIterator[Program]:
+    model = Weak()
+    async with opened(settings, model) as clearwell:
+        yield Program(clearwell, model)
+
+
+def decision_of(given: UUID | None) -> UUID:
+    assert given is not None
+    return given
+
+
+async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all(program: Program) -> None:
+    review = program.clearwell.review
+    one = await put_insight(program.clearwell, "g", LONG, [said(LONG)])
+    await review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=PERSON)
+    listed = await review.preview_retraction("g", SESSION, by=PERSON)
+    await program.promote(await program.capture(OTHER))
+    with pytest.raises(Conflict) as changed:
+        await review.retract("g", SESSION, token=listed.token, by=PERSON)
+    assert changed.value.code == "retract_changed"
+    assert changed.value.current is not None
+    token = str(changed.value.current["token"])
+    gone = await review.retract("g", SESSION, token=token, by=PERSON)
+    assert (len(gone.memories), await program.verified()) == (2, [])
+    await review.undo("g", decision_of(gone.decision_id), by=PERSON)
+    assert await program.verified() == [LONG, OTHER]
+
+
+async def test_a_retraction_of_what_waits_is_undone_too(program: Program) -> None:
+    clearwell = program.clearwell
+    row = await program.capture()
+    program.model.down = True
+    await program.promote(row)
+    retraction = await program.retract()
+    program.model.down = False
+    assert await clearwell.waiting_promotions.complete_due() == 0
+    await clearwell.review.undo("g", retraction, by=PERSON)
+    assert (await clearwell.waiting_promotions.complete_due(), await program.verified()) == (1, [LONG])
+
+
+async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_undo(program: Program) -> None:
+    review, row = program.clearwell.review, await program.capture()
+    first = await program.promote(row)
+    retraction = await program.retract()
+    second = await program.promote(row)
+    undone = await review.undo("g", retraction, by=PERSON)
+    assert (undone.memories, await program.verified()) == ((), [LONG])
+    gone = await review.undo("g", decision_of(second.decision_id), by=PERSON)
+    assert (gone.withdrawn, gone.memories, await program.verified()) == (second.id, (first.id,), [LONG])
+    await review.undo("g", decision_of(first.decision_id), by=PERSON)
+    assert await program.verified() == []
+
+
+async def test_what_is_still_retracted_does_not_come_back_for_another_reason(program: Program) -> None:
+    row = await program.capture()
+    await program.promote(row)
+    await program.retract()
+    second = await program.promote(row)
+    gone = await program.clearwell.review.undo("g", decision_of(second.decision_id), by=PERSON)
+    assert (gone.memories, await program.verified()) == ((), [])
+
+
+async def test_what_was_retracted_while_its_replacement_waited_stays_replaced(program: Program) -> None:
+    clearwell = program.clearwell
+    old = await program.promote(await program.capture())
+    program.model.down = True
+    await clearwell.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    retraction = await program.retract()
+    program.model.down = False
+    assert await clearwell.waiting_promotions.complete_due() == 1
+    assert (await clearwell.review.undo("g", retraction, by=PERSON)).memories == ()
+    assert await program.verified() == [OTHER]
+
+
+async def test_only_what_comes_back_is_told_to_come_back(program: Program) -> None:
+    review = program.clearwell.review
+    made = [await program.promote(await program.capture(text)) for text in (LONG, OTHER)]
+    retraction = await program.retract()
+    await review.undo("g", decision_of(made[0].decision_id), by=PERSON)
+    with pytest.raises(Conflict) as refused:
+        await review.undo("g", decision_of(made[1].decision_id), by=PERSON, only=Action.RETRACT)
+    assert refused.value.code == "undo_of_another_kind"
+    undone = await review.undo("g", retraction, by=PERSON, only=Action.RETRACT)
+    assert (undone.memories, await program.verified()) == ((made[1].id,), [OTHER])
+
+
+async def test_an_output_whose_words_were_known_leads_to_the_memory_and_back(program: Program) -> None:
+    review = program.clearwell.review
+    typed = await program.clearwell.memory.promote("g", LONG, by=PERSON)
+    row = await program.capture()
+    assert (await program.promote(row)).id == typed.id
+    origin = await review.origin("g", typed.id, by=PERSON)
+    assert [one.capture.id for one in origin.rows] == [row]
+    influence = await review.influence("g", row, by=PERSON)
+    assert [one.promotion.memory_id for one in influence.promotions] == [typed.id]
+
+
+async def test_an_insight_promoted_in_other_words_leads_to_its_outputs(program: Program) -> None:
+    review = program.clearwell.review
+    one = await put_insight(program.clearwell, "g", LONG, [said(LONG)])
+    done = await review.promote("g", one, by=PERSON, text=OTHER, version=1)
+    assert [row.capture.content for row in (await review.origin("g", done.id, by=PERSON)).rows] == [LONG]
