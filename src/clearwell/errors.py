@@ -1,30 +1,30 @@
-"""One tree of errors.
+"""The errors of Clearwell, in one tree.
 
 ::
 
     ClearwellError
     ├── InvalidInput            a value is outside its limits: field, limit
-    │   ├── WrongStructure      a request does not have the form that it needs: its flaws
+    │   ├── WrongStructure      a request does not have the required structure: its flaws
     │   ├── TooLarge            text or body above its size limit
-    │   └── IdempotencyMismatch the same Idempotency-Key with another request
-    ├── Unauthenticated         no key, or one that is not valid
+    │   └── IdempotencyMismatch an Idempotency-Key that was used with another request
+    ├── Unauthenticated         no key, or an invalid one
     ├── NotAllowed              the caller may not do this
-    ├── NotFound                no such row in this group
-    ├── Conflict                what was asked does not fit what is there now
-    ├── StillRunning            the first request with this Idempotency-Key has not ended
-    ├── Unavailable             a part that is needed did not answer
+    ├── NotFound                there is nothing with this id in this group
+    ├── Conflict                the request does not fit the current state
+    ├── StillRunning            the first request with this Idempotency-Key is still running
+    ├── Unavailable             a required component did not respond
     │   ├── DatabaseUnavailable
-    │   ├── ModelsMoved         the database began to move to another embedding model
+    │   ├── ModelsMoved         the database has started to change to another embedding model
     │   ├── WorkingMemoryUnavailable
     │   ├── EmbedderUnavailable
-    │   ├── JudgeUnavailable    of the language model: what it did, and when to ask again
-    │   └── WriterUnavailable   of the language model that writes insights
-    └── ConfigurationError      something must be changed by the operator before this can run
-        ├── SchemaError         the database's schema is not the one this program needs
-        ├── ModelMismatch       the database holds vectors of another model
+    │   ├── JudgeUnavailable    the judge did not answer: why, and when to retry
+    │   └── WriterUnavailable   the language model that writes insights did not answer
+    └── ConfigurationError      the operator must change something first
+        ├── SchemaError         the database has another schema than this program needs
+        ├── ModelMismatch       the database has vectors of another embedding model
         └── EmbeddedStoreError  a bundled PostgreSQL or Valkey could not be started
 
-Every error carries a stable ``code`` of ``clearwell.messages`` and says itself in English or Chinese.
+Every error has a stable ``code`` of ``clearwell.messages`` and a text in English and Chinese.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from clearwell.messages import Language, say
 
 
 class ClearwellError(Exception):
-    """Base of all errors of Clearwell: a message code and what it is about."""
+    """Base of all errors: a message code and its parameters."""
 
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(code, params)
@@ -59,7 +59,7 @@ class InvalidInput(ClearwellError):
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is wrong with the form of a request: a message code, the field, and the limit that it breaks."""
+    """One problem with the structure of a request: a message code, the field, and the limit that it exceeds."""
 
     code: str
     field: str
@@ -70,7 +70,7 @@ class Flaw:
 
 
 class WrongStructure(InvalidInput):
-    """A request does not have the form that it needs, and nothing of it was done. The first flaw is its message."""
+    """A request does not have the required structure. Nothing of it was carried out. The first flaw is the message."""
 
     def __init__(self, flaws: Sequence[Flaw]) -> None:
         super().__init__(flaws[0].code, field=flaws[0].field, limit=flaws[0].limit)
@@ -78,27 +78,27 @@ class WrongStructure(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """Text or a request above its size limit."""
+    """A text or a request body exceeds its size limit."""
 
 
 class IdempotencyMismatch(InvalidInput):
-    """An Idempotency-Key was used before with another request."""
+    """An Idempotency-Key was already used with another request."""
 
 
 class Unauthenticated(ClearwellError):
-    """No key was given where one is needed, or it is not valid."""
+    """A key is required and is missing or invalid."""
 
 
 class NotAllowed(ClearwellError):
-    """The caller is known and may not do this."""
+    """The caller is known but may not do this."""
 
 
 class NotFound(ClearwellError):
-    """Nothing by that id in that group."""
+    """There is nothing with this id in this group."""
 
 
 class Conflict(ClearwellError):
-    """What was asked does not fit what is there now. ``current`` says what that is."""
+    """The request does not fit the current state, which ``current`` describes."""
 
     def __init__(self, code: str, *, current: Mapping[str, object] | None = None, **params: object) -> None:
         super().__init__(code, **params)
@@ -106,34 +106,34 @@ class Conflict(ClearwellError):
 
 
 class StillRunning(ClearwellError):
-    """The first request with this Idempotency-Key has not ended."""
+    """The first request with this Idempotency-Key is still running."""
 
 
 class Unavailable(ClearwellError):
-    """A part that is needed did not answer."""
+    """A required component did not respond."""
 
 
 class DatabaseUnavailable(Unavailable):
-    """PostgreSQL did not answer."""
+    """PostgreSQL did not respond."""
 
 
 class ModelsMoved(Unavailable):
-    """The database began to move to another embedding model that the asker did not know of."""
+    """The database has started to change to an embedding model that the caller did not know."""
 
 
 class WorkingMemoryUnavailable(Unavailable):
-    """Redis or Valkey did not answer."""
+    """Redis or Valkey did not respond."""
 
 
 class EmbedderUnavailable(Unavailable):
-    """The embedding model did not answer, or answered with something that is no embedding."""
+    """The embedding model did not respond, or its answer is not an embedding."""
 
 
 class JudgeUnavailable(Unavailable):
-    """The language model did not answer, or answered with something that is no judgement.
+    """The judge did not respond, or its answer is not a judgement.
 
-    ``retry_after`` is how many seconds to wait, where that is known. ``detail`` is for operators and never part of
-    the text, which capture callers read too: the server's address and its own words.
+    ``retry_after`` is the number of seconds to wait, if known. ``detail`` (the address and the message of the
+    server) is for operators. It is never part of the text, because callers who capture can read the text.
     """
 
     def __init__(
@@ -150,19 +150,19 @@ class JudgeUnavailable(Unavailable):
 
 
 class WriterUnavailable(Unavailable):
-    """The language model did not answer, or wrote nothing that can be shown."""
+    """The language model did not respond, or wrote nothing that can be shown."""
 
 
 class ConfigurationError(ClearwellError):
-    """Something must be changed by the operator before this can run."""
+    """The operator must change something before this can run."""
 
 
 class SchemaError(ConfigurationError):
-    """The database's schema is not the one that this program needs."""
+    """The database has another schema than this program needs."""
 
 
 class ModelMismatch(ConfigurationError):
-    """The database holds vectors of another embedding model."""
+    """The database has vectors of another embedding model."""
 
 
 class EmbeddedStoreError(ConfigurationError):

@@ -1,4 +1,4 @@
-"""Log lines go to stderr, with fields, and never with memory content or keys."""
+"""Structured logs on stderr. They never contain the text of a memory or a key."""
 
 import logging
 import sys
@@ -13,10 +13,10 @@ from clearwell.messages import Language, catalogue, say
 
 
 def configure_logs(language: Language, *, level: int, colors: bool) -> None:
-    """Our own lines and those of the libraries, in one form."""
+    """Configure one format for the log lines of Clearwell and of its libraries."""
 
     def in_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-        """An event that is a message's code is said as that message."""
+        """Replace an event that is a message code by the message."""
         if event.get("event") in catalogue():
             event["event"] = say(event["event"], language, **event)
         return event
@@ -43,15 +43,16 @@ def configure_logs(language: Language, *, level: int, colors: bool) -> None:
 
 
 def configure_logs_if_nobody_has() -> None:
-    """Without this, structlog prints the variables of every frame of an exception, and memory content with them."""
+    """Configure logs unless the application has. By default, structlog prints the variables of every frame of an
+    exception, which can contain the text of memories."""
     if not structlog.is_configured():
         configure_logs("en", level=logging.INFO, colors=False)
 
 
 def write_exception(stream: TextIO, exc_info: ExcInfo) -> None:
-    """The places of an exception and the first line of what it says.
+    """Write the traceback of an exception and the first line of its message.
 
-    The lines after the first are where drivers and validators quote the row or the input that failed.
+    Drivers and validators quote the row or the input that failed after the first line.
     """
     _, error, _ = exc_info
     for one in _chain(error):
@@ -61,7 +62,7 @@ def write_exception(stream: TextIO, exc_info: ExcInfo) -> None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The causes first."""
+    """Yield the exception after its causes."""
     if error is not None:
         yield from _chain(error.__cause__ or (None if error.__suppress_context__ else error.__context__))
         yield error
