@@ -1,14 +1,12 @@
 """What moves along the path: frozen records, aware UTC times, the group always explicit."""
 
 from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
-from clearwell.records.comparison import Comparison, Relation
+from clearwell.records.comparison import Comparison
 from clearwell.records.context import (
     BuiltContext,
     ContextReport,
-    Fate,
     ItemReport,
     PromptMessage,
-    Section,
     SectionReport,
 )
 from clearwell.records.curves import Curve
@@ -16,19 +14,16 @@ from clearwell.records.digest import (
     Contradiction,
     Digest,
     DigestCandidate,
-    DigestStatus,
     Insight,
     InsightSource,
-    InsightState,
     Note,
     Sentence,
     Support,
-    Writer,
     Written,
     stated_confidence,
 )
 from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
-from clearwell.records.filters import EVERYTHING, Condition, Operator, Where
+from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
     CaptureReceipt,
@@ -42,13 +37,12 @@ from clearwell.records.ingress import (
     Verdict,
 )
 from clearwell.records.maintenance import IndexChanges
-from clearwell.records.node import NodeEvent, NodeEventType, NodeRun
+from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
 from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
 from clearwell.records.review import (
     AcceptRate,
-    Action,
     CalibrationRow,
     Decision,
     DecisionRequest,
@@ -65,21 +59,26 @@ from clearwell.records.review import (
     ReviewStatistics,
     SourceSelector,
 )
-from clearwell.records.values import (
-    NOTHING,
-    UNASSIGNED,
+from clearwell.records.values import NOTHING, UNASSIGNED, Json, Metadata, Vector
+from clearwell.vocabulary import (
+    Action,
     Admission,
-    Json,
+    DigestStatus,
+    Fate,
+    InsightState,
     Label,
     Layer,
-    Metadata,
+    NodeEventType,
+    Operator,
     Origin,
     Outcome,
+    Relation,
     Right,
     Scope,
+    Section,
     Source,
     TombstoneKind,
-    Vector,
+    Writer,
 )
 
 __all__ = [

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.records.values import Metadata, Right
+from clearwell.records.values import Metadata
+from clearwell.vocabulary import Right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

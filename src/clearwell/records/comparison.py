@@ -2,15 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-
-class Relation(StrEnum):
-    """How a new statement relates to a known one."""
-
-    SAME = "same"
-    CONFLICT = "conflict"
-    DIFFERENT = "different"
+from clearwell.vocabulary import Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,28 +1,10 @@
 """A context as it is given to a language model, and what it is made of."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 from uuid import UUID
 
-
-class Section(StrEnum):
-    """The five parts of a context, in the protocol's order."""
-
-    GROUP_PROMPT = "group_prompt"
-    PERSONA = "persona"
-    GROUP_MEMORY = "group_memory"
-    AGENT_MEMORY = "agent_memory"
-    PROPOSAL = "proposal"
-
-
-class Fate(StrEnum):
-    """What became of a part within the budget."""
-
-    INCLUDED = "included"
-    CUT = "cut"
-    LEFT_OUT = "left_out"
-    EMPTY = "empty"
+from clearwell.vocabulary import Fate, Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

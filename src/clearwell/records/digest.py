@@ -3,40 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records.ingress import Verdict
-from clearwell.records.values import Admission, Json, Layer, Metadata, Vector
-
-
-class DigestStatus(StrEnum):
-    """Where a run of the digest stands."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class InsightState(StrEnum):
-    """What a person made of an insight. ``promoting`` is only read: promoted, and its memory is still to come."""
-
-    PENDING = "pending"
-    PROMOTING = "promoting"
-    PROMOTED = "promoted"
-    REJECTED = "rejected"
-    SNOOZED = "snoozed"
-    MERGED = "merged"
-
-
-class Writer(StrEnum):
-    """Who wrote the words of an insight: quoted from its sources, a language model, or a person."""
-
-    EXTRACTIVE = "extractive"
-    MODEL = "model"
-    PERSON = "person"
+from clearwell.records.values import Json, Metadata, Vector
+from clearwell.vocabulary import Admission, DigestStatus, InsightState, Layer, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

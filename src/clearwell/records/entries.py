@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.records.values import Layer, Metadata, Origin, Scope, Vector
+from clearwell.records.values import Metadata, Vector
+from clearwell.vocabulary import Layer, Origin, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

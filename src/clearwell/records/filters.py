@@ -2,24 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
-from clearwell.records.values import Json, Scope
-
-
-class Operator(StrEnum):
-    """How a value of metadata may be compared. There are no others."""
-
-    EQ = "eq"
-    NE = "ne"
-    IN = "in"
-    NIN = "nin"
-    GT = "gt"
-    GTE = "gte"
-    LT = "lt"
-    LTE = "lte"
-    EXISTS = "exists"
-    CONTAINS = "contains"
+from clearwell.records.values import Json
+from clearwell.vocabulary import Operator, Scope
 
 
 @dataclass(frozen=True, slots=True)

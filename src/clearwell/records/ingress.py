@@ -7,7 +7,8 @@ from uuid import UUID
 
 from clearwell.messages import Language, catalogue, say
 from clearwell.records.entries import Capture
-from clearwell.records.values import Admission, Json, Layer, Metadata, Outcome, TombstoneKind
+from clearwell.records.values import Json, Metadata
+from clearwell.vocabulary import Admission, Layer, Outcome, TombstoneKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

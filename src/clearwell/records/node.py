@@ -3,17 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 
 from clearwell.records.values import Json
-
-
-class NodeEventType(StrEnum):
-    """The protocol's names."""
-
-    STATE_CHANGE = "node_state_change"
-    RETRIEVED = "memory_retrieved"
-    ERROR = "memory_retrieval_error"
+from clearwell.vocabulary import NodeEventType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

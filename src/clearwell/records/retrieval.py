@@ -5,7 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.records.entries import Memory
-from clearwell.records.values import Label, Layer, Metadata, Scope, Source
+from clearwell.records.values import Metadata
+from clearwell.vocabulary import Label, Layer, Scope, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,26 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from clearwell.messages import Language, say
-from clearwell.records.digest import Contradiction, Insight, InsightState, Support, Writer
+from clearwell.records.digest import Contradiction, Insight, Support
 from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
-from clearwell.records.values import Json, Layer, Metadata
-
-
-class Action(StrEnum):
-    """What a person can do."""
-
-    PROMOTE = "promote"
-    REJECT = "reject"
-    MERGE = "merge"
-    SNOOZE = "snooze"
-    RETRACT = "retract"
-    UNDO = "undo"
+from clearwell.records.values import Json, Metadata
+from clearwell.vocabulary import Action, InsightState, Layer, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

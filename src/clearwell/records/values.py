@@ -1,7 +1,6 @@
-"""What every record is made of: JSON, vectors, and the fixed sets of words."""
+"""What every record is made of: JSON and vectors. The fixed sets of words are in ``clearwell.vocabulary``."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -22,75 +21,3 @@ UNASSIGNED: Final = "unassigned"
 
 
 NOTHING: Final[Metadata] = MappingProxyType({})
-
-
-class Layer(StrEnum):
-    """The tier an entry is in."""
-
-    QUARANTINE = "quarantine"
-    WORKING = "working"
-    LONGTERM = "longterm"
-
-
-class Admission(StrEnum):
-    """Where a captured row stands between quarantine and working memory."""
-
-    PENDING = "pending"
-    ADMITTED = "admitted"
-    REFUSED = "refused"
-
-
-class Outcome(StrEnum):
-    """How one check of the ingress filter ended."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    FLAG = "flag"
-    PENDING = "pending"
-    NOT_CHECKED = "not_checked"
-
-
-class Source(StrEnum):
-    """The side of retrieval an item came from."""
-
-    HOT = "hot"
-    COLD = "cold"
-
-
-class Label(StrEnum):
-    """What a reader must know of an item."""
-
-    EPHEMERAL = "ephemeral"
-    VERIFIED = "verified"
-
-
-class Scope(StrEnum):
-    """Whose memory it is: the group's, or one agent's own experience."""
-
-    GROUP = "group"
-    AGENT = "agent"
-
-
-class TombstoneKind(StrEnum):
-    """Why a value must not come back."""
-
-    REJECTED = "rejected"
-    FORGOTTEN = "forgotten"
-
-
-class Origin(StrEnum):
-    """What a promotion was made from."""
-
-    TYPED = "typed"
-    WORKING = "working"
-    QUARANTINE = "quarantine"
-    INSIGHT = "insight"
-
-
-class Right(StrEnum):
-    """What a key may be allowed to do."""
-
-    CAPTURE = "capture"
-    READ = "read"
-    REVIEW = "review"
-    ADMIN = "admin"

@@ -3,14 +3,18 @@
 Nothing is removed: what is found is flagged on the entry and shown escaped.
 """
 
+from __future__ import annotations
+
 import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from clearwell.records import Metadata
+if TYPE_CHECKING:
+    from clearwell.records import Metadata
 
 HIDDEN_TEXT, INSTRUCTION_LIKE, CLAIMS_AUTHORITY = "hidden_text", "instruction_like", "claims_authority"
 

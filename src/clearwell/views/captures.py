@@ -1,5 +1,7 @@
 """Outputs of nodes: receipts of captures, what the ingress pipeline found, and rows of quarantine."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -9,23 +11,14 @@ from pydantic import Field
 
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, say
-from clearwell.records import (
-    Admission,
-    Capture,
-    CaptureReceipt,
-    IngressCount,
-    Outcome,
-    QuarantineRow,
-    Requeued,
-    SeenAgain,
-    Verdict,
-)
 from clearwell.text.hidden_text import escaped
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
+from clearwell.vocabulary import Admission, Outcome
 
 if TYPE_CHECKING:
     from clearwell.flow.ingress.admission import DryRun
+    from clearwell.records import Capture, CaptureReceipt, IngressCount, QuarantineRow, Requeued, SeenAgain, Verdict
 
 
 class VerdictView(View):
@@ -96,7 +89,7 @@ class DryRunView(View):
     verdicts: tuple[VerdictView, ...]
 
     @classmethod
-    def from_record(cls, dry_run: "DryRun", language: Language) -> Self:
+    def from_record(cls, dry_run: DryRun, language: Language) -> Self:
         return cls(
             admission=dry_run.admission,
             flags=FlagView.from_records(dry_run.flags, language),

@@ -1,23 +1,19 @@
 """Contexts that were built for an agent, and runs of the memory-retrieval node."""
 
+from __future__ import annotations
+
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from pydantic import Field
 
 from clearwell.messages import Language, say
-from clearwell.records import (
-    BuiltContext,
-    ContextReport,
-    Fate,
-    ItemReport,
-    NodeEventType,
-    NodeRun,
-    Section,
-    SectionReport,
-)
 from clearwell.views.view import View, is_absent
+from clearwell.vocabulary import Fate, NodeEventType, Section
+
+if TYPE_CHECKING:
+    from clearwell.records import BuiltContext, ContextReport, ItemReport, NodeRun, SectionReport
 
 
 class PromptMessageView(View):

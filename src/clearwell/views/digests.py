@@ -1,16 +1,21 @@
 """Digests: where one stands, and what it shows."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from pydantic import Field
 
 from clearwell.messages import Language
-from clearwell.records import Digest, DigestStatus
 from clearwell.views.insights import DigestInsightView
 from clearwell.views.view import View, is_absent
+from clearwell.vocabulary import DigestStatus
+
+if TYPE_CHECKING:
+    from clearwell.records import Digest
 
 
 class DigestRequestView(View):

@@ -1,14 +1,19 @@
 """Groups, their agents, and the values that must not come back to a group."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from pydantic import Field
 
-from clearwell.records import Agent, Group, Tombstone, TombstoneKind
 from clearwell.views.view import View
+from clearwell.vocabulary import TombstoneKind
+
+if TYPE_CHECKING:
+    from clearwell.records import Agent, Group, Tombstone
 
 
 class GroupView(View):

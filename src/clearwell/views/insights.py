@@ -1,37 +1,36 @@
 """Insights: as a digest shows them, under review with everything that lies beside them, and what people decided."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 from uuid import UUID
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, catalogue, say
-from clearwell.records import (
-    Action,
-    Admission,
-    Contradiction,
-    Decision,
-    DecisionResult,
-    Dossier,
-    Insight,
-    InsightSource,
-    InsightState,
-    Layer,
-    NearbyMemory,
-    Note,
-    PromotionState,
-    Rejection,
-    Scope,
-    Verdict,
-    Writer,
-)
 from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import FlagView, VerdictView
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View, is_absent
+from clearwell.vocabulary import Action, Admission, InsightState, Layer, Scope, Writer
+
+if TYPE_CHECKING:
+    from clearwell.records import (
+        Contradiction,
+        Decision,
+        DecisionResult,
+        Dossier,
+        Insight,
+        InsightSource,
+        NearbyMemory,
+        Note,
+        PromotionState,
+        Rejection,
+        Verdict,
+    )
 
 OffsetTime = Annotated[
     datetime,

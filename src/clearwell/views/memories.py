@@ -1,29 +1,24 @@
 """Memories: promoted texts, retrieved memories with their labels, and entries of working memory."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
 
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, say
-from clearwell.records import (
-    ContextItem,
-    Explanation,
-    Label,
-    Layer,
-    PromotionResult,
-    Retrieval,
-    Scope,
-    Source,
-    WorkingEntry,
-)
 from clearwell.text.hidden_text import escaped
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
+from clearwell.vocabulary import Label, Layer, Scope, Source
+
+if TYPE_CHECKING:
+    from clearwell.records import ContextItem, Explanation, PromotionResult, Retrieval, WorkingEntry
 
 
 class PromotionResultView(View):
@@ -94,7 +89,7 @@ class IngestedBatchView(View):
     @staticmethod
     def _status(results: Sequence[PromotionResult | ClearwellError]) -> Literal["ingested", "promoting", "refused"]:
         """Where every stored text still waits for the model, nothing can be found yet."""
-        stored = [result for result in results if isinstance(result, PromotionResult)]
+        stored = [result for result in results if not isinstance(result, ClearwellError)]
         if not stored:
             return "refused"
         return "promoting" if all(result.waiting for result in stored) else "ingested"

@@ -1,5 +1,7 @@
 """Where memories come from, what rests on an output, what a retraction would withdraw, and the figures of review."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Self
@@ -8,23 +10,22 @@ from uuid import UUID
 from pydantic import Field
 
 from clearwell.messages import Language
-from clearwell.records import (
-    AcceptRate,
-    CalibrationRow,
-    DependentMemory,
-    Layer,
-    Origin,
-    PromotionState,
-    Provenance,
-    ReviewStatistics,
-)
 from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import QuarantineRowView
 from clearwell.views.insights import DecisionView, InsightView
 from clearwell.views.view import View
+from clearwell.vocabulary import Layer, Origin
 
 if TYPE_CHECKING:
     from clearwell.flow.review import RetractionPreview
+    from clearwell.records import (
+        AcceptRate,
+        CalibrationRow,
+        DependentMemory,
+        PromotionState,
+        Provenance,
+        ReviewStatistics,
+    )
 
 
 class PromotionView(View):
@@ -85,7 +86,7 @@ class RetractionPreviewView(View):
     token: str
 
     @classmethod
-    def from_record(cls, preview: "RetractionPreview", language: Language, key_names: Mapping[str, str]) -> Self:
+    def from_record(cls, preview: RetractionPreview, language: Language, key_names: Mapping[str, str]) -> Self:
         memories = tuple(
             DependentMemoryView.from_dependent(dependent, language, key_names) for dependent in preview.memories
         )

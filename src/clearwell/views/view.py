@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 class View(BaseModel):
     """One public answer, or a part of one."""
 
-    model_config = ConfigDict(frozen=True, validate_by_name=True, serialize_by_alias=True)
+    # A program that reads one kind of answer does not wait until the validators of all others are built.
+    model_config = ConfigDict(frozen=True, validate_by_name=True, serialize_by_alias=True, defer_build=True)
 
     @classmethod
     def read(cls, record: object, **derived: Any) -> Self:
