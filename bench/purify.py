@@ -23,7 +23,7 @@ from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
 from clearwell.text.hidden_text import flags_of
-from clearwell.text.normalisation import undisguised
+from clearwell.text.normalisation import remove_disguise
 
 PERSON = Principal.local()
 SUBJECTS = "payments backups search login billing reporting inventory scheduling exports alerts quotas".split()
@@ -102,7 +102,7 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
         capture = clearwell.memory._recorder.accept(said(text()), by=PERSON)
         with _cpu(shares, "hidden text and fences"):
             flags = flags_of(capture.content, capture.metadata)
-            candidate = Candidate(capture=capture, own=Unfenced(undisguised(capture.content)), flags=flags)
+            candidate = Candidate(capture=capture, own=Unfenced(remove_disguise(capture.content)), flags=flags)
         for name, check in checks.TEXT_CHECKS.items():
             with _cpu(shares, name):
                 check(candidate, settings)

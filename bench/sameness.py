@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from clearwell.comparison import Features, RuleComparison, features
+from clearwell.comparison import Features, RuleComparison, read_features
 from clearwell.comparison.rule_comparison import Limits, judge
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
@@ -165,9 +165,9 @@ def print_costs(pairs: Sequence[Pair]) -> None:
         known = [" ".join(pair.a for pair in part) for part in joined]
         new = [" ".join(pair.b for pair in part) for part in joined]
         started = time.process_time()
-        read_known = [features(text) for text in known]
+        read_known = [read_features(text) for text in known]
         read = (time.process_time() - started) / len(known)
-        read_new = [features(text) for text in new]
+        read_new = [read_features(text) for text in new]
         rows.append([lang, sum(map(len, known)) // len(known), f"{read * 1e6:.0f}", *_costs(read_new, read_known)])
     print_table(["language", "characters", "read, µs", "compare alike, µs", "compare unlike, µs"], rows)
 
@@ -190,7 +190,7 @@ def print_misses(results: Sequence[Judged]) -> None:
 
 
 def print_sweep(results: Sequence[Judged]) -> None:
-    read = [(one, features(one.pair.b), features(one.pair.a)) for one in results if one.pair.split != "held"]
+    read = [(one, read_features(one.pair.b), read_features(one.pair.a)) for one in results if one.pair.split != "held"]
 
     def under(limits: Limits) -> dict[str, float]:
         outcomes = [(one, judge(new, known, one.similarity, limits)) for one, new, known in read]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clearwell.flow.digest.drafting.refrains import refrains
+from clearwell.flow.digest.drafting.refrains import find_refrains
 from clearwell.records import Vector
 from tests.unit.test_digest_draft import SAYINGS, drafted, row, similarity, vector
 
@@ -18,20 +18,20 @@ def test_lead_ins_and_closing_words_beside_different_matters_are_left_out() -> N
     subjects = list(SAYINGS)[:4]
     for language in (0, 1):
         texts = [LEADS[language] + SAYINGS[subject][language] + TAILS[language] for subject in subjects]
-        found = refrains(texts, _vectors(*subjects), similarity)
+        found = find_refrains(texts, _vectors(*subjects), similarity)
         assert [found.without(text) for text in texts] == [SAYINGS[subject][language] for subject in subjects]
 
 
 def test_what_begins_texts_of_one_matter_is_a_part_of_it() -> None:
     texts = [f"Orders cluster: {rest}" for rest in ("two nodes.", "snapshots at noon.", "owned by Ann.", "in Lyon.")]
-    found = refrains(texts, _vectors(*["gateway"] * 4), similarity)
+    found = find_refrains(texts, _vectors(*["gateway"] * 4), similarity)
     assert [found.without(text) for text in texts] == texts
 
 
 def test_a_text_is_never_left_without_words() -> None:
     subjects = list(SAYINGS)[:4]
     texts = [LEADS[0] + SAYINGS[subject][0] for subject in subjects]
-    found = refrains(texts, _vectors(*subjects), similarity)
+    found = find_refrains(texts, _vectors(*subjects), similarity)
     assert found.without("Before I forget:") == "Before I forget:"
     assert found.without("") == ""
 

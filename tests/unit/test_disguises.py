@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from clearwell.flow.ingress.echo import unfenced
+from clearwell.flow.ingress.echo import remove_fences
 from clearwell.text.hidden_text import escaped, flags_of
-from clearwell.text.normalisation import normalised, undisguised, values_of
+from clearwell.text.normalisation import find_values, normalise, remove_disguise
 
 VALUE = "The admin password is Hunter Two"
 DISGUISES = [
@@ -29,23 +29,23 @@ DISGUISES = [
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_a_value_is_known_under_every_disguise(disguise: str) -> None:
-    assert normalised(disguise) == normalised(VALUE)
+    assert normalise(disguise) == normalise(VALUE)
 
 
 def test_chinese_is_known_in_full_and_half_width() -> None:
-    assert normalised("服务器口令是ＡＢＣ１２３！") == normalised("服务器 口令是 abc123!")
+    assert normalise("服务器口令是ＡＢＣ１２３！") == normalise("服务器 口令是 abc123!")
 
 
 @pytest.mark.parametrize(
     "other", ["The admin password is Hunter Three", "The admin password is not Hunter Two", "口令"]
 )
 def test_another_value_is_not_taken_for_it(other: str) -> None:
-    assert normalised(other) != normalised(VALUE)
+    assert normalise(other) != normalise(VALUE)
 
 
 def test_a_value_is_found_among_other_sentences() -> None:
     text = f"As we said before, all is well. {VALUE}. 另外，今天的会议取消了。服务器口令是ABC。"
-    assert {normalised(VALUE), normalised("服务器口令是ABC")} <= set(values_of(text))
+    assert {normalise(VALUE), normalise("服务器口令是ABC")} <= set(find_values(text))
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_a_value_is_found_among_other_sentences() -> None:
 )
 def test_a_value_is_found_in_every_frame(around: str) -> None:
     for value in (VALUE, "服务器口令是ABC。"):
-        assert normalised(value) in values_of(around % value)
+        assert normalise(value) in find_values(around % value)
 
 
 def test_a_value_of_two_sentences_and_one_with_digits_for_letters_are_found() -> None:
     two = "We sell on Monday. The price is 40 euros."
-    assert normalised(two) in values_of(f"As agreed: {two} More follows.")
+    assert normalise(two) in find_values(f"As agreed: {two} More follows.")
     for digits in (VALUE.upper().replace("O", "0"), VALUE.replace("e", "3"), VALUE.replace("i", "1")):
-        assert normalised(VALUE) in values_of(digits)
+        assert normalise(VALUE) in find_values(digits)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
         "1. " * 99_999,
     ):
         flags_of(text, {})
-        unfenced(text, {})
-        values_of(text)
+        remove_fences(text, {})
+        find_values(text)
     assert time.process_time() - started < 10
 
 
@@ -168,10 +168,10 @@ def test_hostile_text_takes_no_longer_than_other_text() -> None:
     ("one", "other"), [("It is -5.2 degrees", "It is 5.2 degrees"), ("v1.2.3", "v12.3"), ("p < 0.05", "p > 0.05")]
 )
 def test_what_carries_a_value_is_kept(one: str, other: str) -> None:
-    assert normalised(one) != normalised(other)
+    assert normalise(one) != normalise(other)
 
 
 def test_a_text_reads_the_same_without_its_disguise() -> None:
-    assert undisguised("The nightly bаckuр of the dаtabase") == "The nightly backup of the database"
-    assert undisguised("计 费 数 据 库 每 晚 备\u200b份") == "计费数据库每晚备份"
-    assert undisguised("Привет, мир. Καλημέρα.") == "Привет, мир. Καλημέρα."
+    assert remove_disguise("The nightly bаckuр of the dаtabase") == "The nightly backup of the database"
+    assert remove_disguise("计 费 数 据 库 每 晚 备\u200b份") == "计费数据库每晚备份"
+    assert remove_disguise("Привет, мир. Καλημέρα.") == "Привет, мир. Καλημέρα."

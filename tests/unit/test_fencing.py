@@ -20,10 +20,10 @@ from clearwell.flow.context.fencing import (
     format_label,
     strip_hidden,
 )
-from clearwell.flow.ingress.echo import FENCE, unfenced
+from clearwell.flow.ingress.echo import FENCE, remove_fences
 from clearwell.records import ContextItem, Label, Layer, Scope, Source
 from clearwell.text.hidden_text import has_hidden_text, readable
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 
 ID = UUID("01890000-0000-7000-8000-000000000001")
 OTHER = UUID("01890000-0000-7000-8000-000000000002")
@@ -118,7 +118,7 @@ def test_known_ways_out_of_a_fence_are_closed(text: str) -> None:
     assert len(FENCE.findall(fence(ID, text))) == 1
     assert fence(ID, text).count("</memory") == 1
     for match in re.finditer(r"(\W)\s*[/／]?\s*(\w+)", escape_markup(text)):
-        if normalised(match.group(2)).startswith("memory"):
+        if normalise(match.group(2)).startswith("memory"):
             assert match.group(1) not in "<＜‹〈《≺", match
 
 
@@ -133,8 +133,8 @@ def test_no_text_ends_its_fence_or_begins_another(text: str) -> None:
 
 @given(HOSTILE)
 def test_a_history_that_is_repeated_leaves_no_own_words(text: str) -> None:
-    assume(normalised(escape_markup(text)))
-    own = unfenced(format_history([replace(HOT, content=text), COLD]), {ID: text, OTHER: COLD.content})
+    assume(normalise(escape_markup(text)))
+    own = remove_fences(format_history([replace(HOT, content=text), COLD]), {ID: text, OTHER: COLD.content})
     assert own.cited == (ID, OTHER)
     assert own.text == ""
 
@@ -153,7 +153,7 @@ def test_an_agents_name_says_nothing_outside_its_fence(text: str) -> None:
     assert len(format_agent_name(text or "x")) <= 40
     line = format_item(1, replace(HOT, agent_id=text or "x"), "en")
     assert len(line.splitlines()) == 1
-    assert unfenced(line, {ID: HOT.content}).text == ""
+    assert remove_fences(line, {ID: HOT.content}).text == ""
 
 
 @given(HOSTILE)
@@ -204,7 +204,7 @@ def test_whole_sentences_of_a_memory_in_its_fence_are_a_citation_and_fragments_a
         ("be restarted during the day", ()),
         ("The gateway must be restarted during the day.", ()),
     ):
-        assert unfenced(f'<memory id="{ID}">{inside}</memory>', {ID: memory}).cited == cited, inside
+        assert remove_fences(f'<memory id="{ID}">{inside}</memory>', {ID: memory}).cited == cited, inside
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
-from clearwell.flow.ingress.echo import Unfenced, unfenced
+from clearwell.flow.ingress.echo import Unfenced, remove_fences
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind, Verdict
 from clearwell.settings import NodePolicy, Settings
@@ -169,10 +169,10 @@ def test_new_text_behind_a_very_long_repeat_is_no_echo() -> None:
 def test_only_a_fence_that_holds_its_memory_is_left_out() -> None:
     memory_id = UUID(int=9)
     fenced = f'1. [✅ Verified · 2026-10-02] <memory id="{memory_id}">{SAID}</memory>'
-    assert unfenced(fenced, {memory_id: SAID}) == Unfenced("", (memory_id,), f"[memory {memory_id}]")
+    assert remove_fences(fenced, {memory_id: SAID}) == Unfenced("", (memory_id,), f"[memory {memory_id}]")
     for made_up in (f'It was <memory id="{memory_id}">not</memory> signed.', fenced.replace("eleven", "twelve")):
-        assert unfenced(made_up, {memory_id: SAID}) == Unfenced(made_up)
-    assert unfenced(fenced, {}) == Unfenced(fenced)
+        assert remove_fences(made_up, {memory_id: SAID}) == Unfenced(made_up)
+    assert remove_fences(fenced, {}) == Unfenced(fenced)
 
 
 def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:

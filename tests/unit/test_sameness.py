@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearwell import comparison
-from clearwell.comparison import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, RuleComparison, features
+from clearwell.comparison import CONFLICT_SIMILARITY, LOWEST_SIMILARITY, RuleComparison, read_features
 from clearwell.comparison.lexicon import Tie, lexicon
 from clearwell.comparison.rule_comparison import Limits, judge
 from clearwell.messages import catalogue, say
@@ -178,7 +178,7 @@ def test_both_thresholds_can_be_set() -> None:
 
 def test_texts_can_be_read_once_and_compared_often() -> None:
     for _, known, new in CONFLICTS + SAME:
-        assert judge(features(new), features(known), ALIKE, Limits()) == compare(new, known, ALIKE)
+        assert judge(read_features(new), read_features(known), ALIKE, Limits()) == compare(new, known, ALIKE)
 
 
 def test_every_reason_has_its_sentence() -> None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clearwell.comparison import RuleComparison, features
+from clearwell.comparison import RuleComparison, read_features
 from clearwell.records import Relation
 
 compare = RuleComparison().compare
@@ -129,7 +129,7 @@ def test_the_same_in_another_form_is_the_same(known: str, new: str) -> None:
 def test_quotes_stand_in_the_text(known: str, new: str) -> None:
     params = compare(new, known, ALIKE).params
     for text, quote in ((new, params["new"]), (known, params["known"])):
-        assert all(part in features(text).text for part in re.split(" ?… ?", quote))
+        assert all(part in read_features(text).text for part in re.split(" ?… ?", quote))
 
 
 def test_swapped_values_are_quoted_as_they_are_written() -> None:

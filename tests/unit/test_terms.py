@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from clearwell.text.languages.english import stem
-from clearwell.text.terms import DIMENSIONS, PAIR, PAIR_WEIGHT, dimension, terms, weights
+from clearwell.text.terms import DIMENSIONS, PAIR, PAIR_WEIGHT, count_terms, dimension, weigh_terms
 
 
 def found(query: str, text: str) -> bool:
     """Every term of the query is a term of the text."""
-    return bool(terms(query)) and terms(query).keys() <= terms(text).keys()
+    return bool(count_terms(query)) and count_terms(query).keys() <= count_terms(text).keys()
 
 
 @pytest.mark.parametrize(
@@ -75,27 +75,27 @@ def test_chinese_and_mixed_text_are_found(query: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "the of and", "的了吗", "，。!?", "~~~"])
 def test_what_says_nothing_has_no_terms(text: str) -> None:
-    assert not terms(text)
+    assert not count_terms(text)
 
 
 def test_words_are_counted() -> None:
-    assert terms("cat, cats and a dog") == {"cat": 2, "dog": 1}
+    assert count_terms("cat, cats and a dog") == {"cat": 2, "dog": 1}
 
 
 def test_sentences_are_not_glued_together() -> None:
-    assert {"right", "mari"} <= terms("right,Mary").keys()
-    assert "8日" not in terms("18 rows")
-    assert "5月" not in terms("mayor")
+    assert {"right", "mari"} <= count_terms("right,Mary").keys()
+    assert "8日" not in count_terms("18 rows")
+    assert "5月" not in count_terms("mayor")
 
 
 def test_a_pair_of_characters_counts_less_than_a_word() -> None:
-    found = weights("海淀上班")
+    found = weigh_terms("海淀上班")
     assert {found[term] for term in found if term.startswith(PAIR)} == {PAIR_WEIGHT}
     assert found["上班"] == 1.0
 
 
 def test_a_blob_is_not_a_term() -> None:
-    assert all(len(term) <= 64 for term in terms("A1_" * 5000))
+    assert all(len(term) <= 64 for term in count_terms("A1_" * 5000))
 
 
 def test_a_terms_place_is_the_same_in_every_process() -> None:

@@ -127,7 +127,7 @@ async def _loaded(embedder: Embedder) -> None:
 
     Without the model capture still works, and the rest says what is missing.
     """
-    await asyncio.to_thread(comparison.features, "")
+    await asyncio.to_thread(comparison.read_features, "")
     try:
         await embedder.load()
     except Unavailable as error:

@@ -10,7 +10,7 @@ words go together), ``word_order``, ``polarity``, ``scope`` and ``facets`` (what
 decision). A word on one side alone that denies or qualifies keeps texts from being the same.
 """
 
-from clearwell.comparison.features import Features, features, features_of
+from clearwell.comparison.features import Features, features_of, read_features
 from clearwell.comparison.polarity import denies
 from clearwell.comparison.rule_comparison import (
     CONFLICT_SIMILARITY,
@@ -28,6 +28,6 @@ __all__ = [
     "Kind",
     "RuleComparison",
     "denies",
-    "features",
     "features_of",
+    "read_features",
 ]

@@ -21,7 +21,7 @@ _VERBAL: Final = ("v", "a", "d", "z", "i", "l")
 
 
 @dataclass(slots=True, kw_only=True)
-class Matching:
+class Alignment:
     """Pairs of places in two texts, and the places that have no partner."""
 
     new: Sequence[Token]
@@ -44,9 +44,9 @@ class Matching:
         return all(before[1] < after[1] for before, after in pairwise(sorted(self.pairs)))
 
 
-def matching(new: Features, known: Features) -> Matching:
+def align(new: Features, known: Features) -> Alignment:
     """Pair equal keys first, then values that agree, then words that mean the same or the opposite."""
-    result = Matching(new=new.compared, known=known.compared)
+    result = Alignment(new=new.compared, known=known.compared)
     _pair_equals(result)
     if max(len(result.new_left), len(result.known_left)) <= _MOST_LEFT:
         _pair_values(result)
@@ -54,7 +54,7 @@ def matching(new: Features, known: Features) -> Matching:
     return result
 
 
-def _pair_equals(result: Matching) -> None:
+def _pair_equals(result: Alignment) -> None:
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, token in enumerate(result.known):
         places[token.key].append(place)
@@ -71,7 +71,7 @@ def _pair_equals(result: Matching) -> None:
     result.known_left = sorted(place for free in places.values() if free for place in free)
 
 
-def _pair_values(result: Matching) -> None:
+def _pair_values(result: Alignment) -> None:
     for place in list(result.new_left):
         value = result.new[place].value
         if value is None:
@@ -83,7 +83,7 @@ def _pair_values(result: Matching) -> None:
                 break
 
 
-def _pair_words(result: Matching, words: Lexicon) -> None:
+def _pair_words(result: Alignment, words: Lexicon) -> None:
     """Closest ties first, and opposites before like words, or 上线 would go with 下线."""
     ties = sorted(_ties(result, words), key=lambda pair: (_RANK[pair[2]], pair[0], pair[1]) if pair[2] else (0, 0, 0))
     for pair in ties:
@@ -91,7 +91,7 @@ def _pair_words(result: Matching, words: Lexicon) -> None:
             _take(result, pair)
 
 
-def _ties(result: Matching, words: Lexicon) -> Iterator[Pair]:
+def _ties(result: Alignment, words: Lexicon) -> Iterator[Pair]:
     hooked: defaultdict[str | int, list[int]] = defaultdict(list)
     for other, theirs in zip(result.known_left, result.only_known, strict=True):
         if theirs.value is None:
@@ -115,7 +115,7 @@ def _tie(new: Token, known: Token, words: Lexicon) -> Tie | None:
     return Tie.LIKE if shared and 2 * shared >= max(len(new.key), len(known.key)) else None
 
 
-def _take(result: Matching, pair: Pair) -> None:
+def _take(result: Alignment, pair: Pair) -> None:
     result.pairs.append(pair)
     result.new_left.remove(pair[0])
     result.known_left.remove(pair[1])

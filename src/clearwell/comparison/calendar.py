@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from clearwell.comparison.value_rules import Found, Rule, Value
-from clearwell.text.numerals import DAYS_OF_MONTH, ORDINALS, number
+from clearwell.text.numerals import DAYS_OF_MONTH, ORDINALS, read_number
 
 _MONTHS: Final = [
     "january",
@@ -70,12 +70,12 @@ def _iso(found: Found) -> Value:
 
 def _zh_date(found: Found) -> Value:
     year, month, day = found.groups
-    shown_year = f"{number(year.rstrip(' 年')):.0f}" if year else None
-    return _date(shown_year, int(number(month or "")), int(number(day)) if day else None)
+    shown_year = f"{read_number(year.rstrip(' 年')):.0f}" if year else None
+    return _date(shown_year, int(read_number(month or "")), int(read_number(day)) if day else None)
 
 
 def _zh_year(found: Found) -> Value:
-    year = f"{number((found.groups[0] or '').rstrip(' 年')):.0f}"
+    year = f"{read_number((found.groups[0] or '').rstrip(' 年')):.0f}"
     return Value("count", year, number=float(year))
 
 
@@ -101,7 +101,7 @@ def _en_month(found: Found) -> Value | None:
 
 def _quarter(found: Found) -> Value:
     digit, numeral, word = found.groups
-    which = ORDINALS.get(word or "") or int(number(digit or numeral or (word or "")[:1]))
+    which = ORDINALS.get(word or "") or int(read_number(digit or numeral or (word or "")[:1]))
     return Value("quarter", str(which), number=float(which))
 
 
@@ -130,20 +130,20 @@ def _clock(found: Found) -> Value:
 def _zh_clock(found: Found) -> Value:
     part, hour, rest = found.groups
     minutes = {None: 0.0, "整": 0.0, "半": 30.0, "一刻": 15.0, "三刻": 45.0}
-    minute = minutes[rest] if rest in minutes else number((rest or "").rstrip("分"))
-    return _time(number(hour or ""), minute, part or "")
+    minute = minutes[rest] if rest in minutes else read_number((rest or "").rstrip("分"))
+    return _time(read_number(hour or ""), minute, part or "")
 
 
 def _en_past(found: Found) -> Value:
     share, spelled, side, hour, ampm = found.groups
-    side, minutes = side or "past", {"half": 30.0, "quarter": 15.0}.get(share or "") or number(spelled or "")
-    whole = number(hour or "")
+    side, minutes = side or "past", {"half": 30.0, "quarter": 15.0}.get(share or "") or read_number(spelled or "")
+    whole = read_number(hour or "")
     return _time(whole, minutes, ampm or "") if side == "past" else _time(whole - 1, 60 - minutes, ampm or "")
 
 
 def _en_hour(found: Found) -> Value | None:
     hour, _, after_oclock, ampm = found.groups
-    whole = number(hour or "")
+    whole = read_number(hour or "")
     return None if whole > 24 else _time(whole, 0, after_oclock or ampm or "")
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from clearwell.comparison.alignment import Matching
+from clearwell.comparison.alignment import Alignment
 from clearwell.comparison.lexicon import Tie, lexicon
+from clearwell.comparison.pair import Change, Sides, between
 from clearwell.comparison.polarity import changed_polarity
 from clearwell.comparison.scope import added_qualifier, changed_items, changed_reach
-from clearwell.comparison.sides import Change, Sides, between
 from clearwell.comparison.tokens import Kind, Token
 from clearwell.comparison.value_rules import MONEY, Value
 from clearwell.text.languages import CHINESE
@@ -80,7 +80,7 @@ def _orders(key: str) -> bool:
     return any(key == word or words.tie(key, word) is not None for word in ("befor", "after", "之前", "之后"))
 
 
-def _neighbours(match: Matching, place: int, other: int) -> bool:
+def _neighbours(match: Alignment, place: int, other: int) -> bool:
     """Whether the words next to two places are paired with each other."""
     partner = {mine: theirs for mine, theirs, _ in match.pairs}
     return any(partner.get(place + step) == other + step for step in (-1, 1))

@@ -7,7 +7,7 @@ from typing import Final
 
 from clearwell.caches import MIB, TextCache
 from clearwell.comparison.lexicon import Lexicon, lexicon
-from clearwell.comparison.plain_text import LONGEST, comparable, normal, simplified, trimmed
+from clearwell.comparison.plain_text import LONGEST, make_comparable, normalise_marks, simplify, trim
 from clearwell.comparison.tokens import Kind, Token, tokens_in
 from clearwell.text.languages import CHINESE, ENGLISH, Language
 
@@ -40,23 +40,23 @@ class Features:
     def quote(self, start: int, end: int) -> str:
         """Words or characters of ``sequence`` as they stand in the text."""
         if self.language.separates_words:
-            return shortened(self.text[self.tokens[start].start : self.tokens[end - 1].end])
+            return shorten(self.text[self.tokens[start].start : self.tokens[end - 1].end])
         places = [at for at, char in enumerate(self.text) if char.isalnum()]
-        return shortened(self.text[places[start] : places[end - 1] + 1])
+        return shorten(self.text[places[start] : places[end - 1] + 1])
 
 
-def shortened(quote: str) -> str:
+def shorten(quote: str) -> str:
     return quote if len(quote) <= _LONGEST_QUOTED else quote[: _LONGEST_QUOTED - 1] + "…"
 
 
-def features(text: str) -> Features:
+def read_features(text: str) -> Features:
     """Read a text. Do it once for a text that is compared with several others."""
-    plain = normal(text[:LONGEST])
+    plain = normalise_marks(text[:LONGEST])
     whole = len(text) <= LONGEST and len(plain) <= LONGEST
     plain = plain[:LONGEST]
-    simple = simplified(plain)
-    kept = trimmed(simple)
-    lower = comparable(simple[kept])
+    simple = simplify(plain)
+    kept = trim(simple)
+    lower = make_comparable(simple[kept])
     cased = plain[kept] if len(plain[kept]) == len(lower) else lower
     words = lexicon()
     characters = sum("\u4e00" <= char <= "\u9fff" for char in lower)
@@ -82,7 +82,7 @@ def features(text: str) -> Features:
     )
 
 
-features_of = TextCache(features, max_bytes=32 * MIB, bytes_per_character=190)
+features_of = TextCache(read_features, max_bytes=32 * MIB, bytes_per_character=190)
 """The features of texts: entries of working memory are compared again and again."""
 
 

@@ -26,18 +26,18 @@ _LEAD: Final = r"[\s,.;:!?\-…]{0,8}"
 _REFERENCE: Final = re.compile("<([a-z_]+)>")
 
 
-def normal(text: str) -> str:
+def normalise_marks(text: str) -> str:
     """One form for width, quotes, marks and white space; upper case is kept."""
     plain = _HIDDEN.sub("", unicodedata.normalize("NFKC", text).translate(_PLAIN))
     return _SPACE.sub(" ", _MARKS.sub("", plain)).strip()
 
 
-def simplified(text: str) -> str:
+def simplify(text: str) -> str:
     """Chinese in simplified characters, one for one: places stay where they are."""
     return text if text.isascii() else text.translate(_forms("simplified"))
 
 
-def comparable(text: str) -> str:
+def make_comparable(text: str) -> str:
     """Lower case and plain numerals, and what denies inside a word before it: 看不到 denies as 没看到 does."""
     lower = text.lower()
     if lower.isascii():
@@ -50,7 +50,7 @@ def _forms(name: str) -> dict[int, str]:
     return {ord(pair[0]): pair[1] for pair in words("forms")[name].split()}
 
 
-def trimmed(text: str) -> slice:
+def trim(text: str) -> slice:
     """The part of a normal text without fillers, and without who reported it or in which session."""
     kept = slice(0, len(text))
     for _ in range(_ROUNDS):

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from clearwell.comparison.alignment import Matching
-from clearwell.comparison.features import Features, shortened
+from clearwell.comparison.alignment import Alignment
+from clearwell.comparison.features import Features, shorten
 from clearwell.comparison.lexicon import Tie, lexicon
-from clearwell.comparison.sides import Change, Sides, between, shown
+from clearwell.comparison.pair import Change, Sides, between, shown
 from clearwell.comparison.tokens import Token
 
 
@@ -31,7 +31,7 @@ def changed_polarity(sides: Sides) -> Change | None:
     return None if explained or _balanced(sides) else Change(reason="different_fact", sure=False)
 
 
-def _moved_negations(match: Matching) -> frozenset[int]:
+def _moved_negations(match: Alignment) -> frozenset[int]:
     """Words denied in one text only where the clause as a whole is denied in both: "caches no", "does not cache"."""
     pairs = [(place, match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is None]
     moved: set[int] = set()
@@ -93,7 +93,7 @@ def _denied_in_words(sides: Sides, deniers: tuple[list[Token], list[Token]]) -> 
     return Change(reason="conflict_negation", new=new, known=known, sure=sides.near)
 
 
-def _governed(match: Matching, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:
+def _governed(match: Alignment, text: Features, denier: Token, *, known: bool) -> tuple[str, str]:
     """The denying word with what it denies, and the same on the other side."""
     pairs = [(match.known[other], match.new[place]) for place, other, _ in match.pairs]
     if not known:
@@ -105,4 +105,4 @@ def _governed(match: Matching, text: Features, denier: Token, *, known: bool) ->
         return shown(denier), "…"
     governed, partner = nearest
     quote = text.text[min(denier.start, governed.start) : max(denier.end, governed.end)]
-    return shortened(quote), shown(partner)
+    return shorten(quote), shown(partner)

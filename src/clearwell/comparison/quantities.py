@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Found, Rule, Value, shown
-from clearwell.text.numerals import ORDINALS, PARTS, SCALES, WORDS, number
+from clearwell.text.numerals import ORDINALS, PARTS, SCALES, WORDS, read_number
 from clearwell.text.words import words
 
 _NO_NUMBER: Final = (
@@ -96,21 +96,21 @@ def _written(digits: str) -> str:
 def _zh_fraction(found: Found) -> Value:
     percent, below, above, _ = found.groups
     if percent:
-        return _ratio(number(percent) / 100)
-    return _ratio(number(above) / number(below)) if above and below else _ratio(0.5)
+        return _ratio(read_number(percent) / 100)
+    return _ratio(read_number(above) / read_number(below)) if above and below else _ratio(0.5)
 
 
 def _fraction(found: Found) -> Value | None:
     above, below, several, part, unit = found.groups
     if part:
-        share = (1 if several == "a" else number(several or "")) / PARTS[part]
+        share = (1 if several == "a" else read_number(several or "")) / PARTS[part]
         return measured(share, unit) if unit else _ratio(share)
     counted, all_ = int(above or 0), int(below or 0)
     return _ratio(counted / all_) if counted < all_ else None
 
 
 def _out_of(found: Found) -> Value | None:
-    above, below = (number(group or "") for group in found.groups)
+    above, below = (read_number(group or "") for group in found.groups)
     return _ratio(above / below) if 0 < above < below else None
 
 
@@ -126,7 +126,7 @@ def _and_half(found: Found) -> Value | tuple[Value, int] | None:
     if hour:
         return measured(1.5, "hour")
     name = {"月": "个月", "钟头": "小时"}.get(zh_counted or "", zh_counted or zh_unit or unit or "")
-    amount = number(whole or "") + 0.5
+    amount = read_number(whole or "") + 0.5
     if name in SCALES:
         amount *= SCALES[name]
         of = _unit_at(found.text, found.end)
@@ -140,7 +140,7 @@ def _half(_: Found) -> Value:
 
 def _money(found: Found) -> Value:
     currency, digits, scale = found.groups
-    return measured(number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
+    return measured(read_number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
 
 
 def _en_ordinal(found: Found) -> Value:
@@ -150,7 +150,7 @@ def _en_ordinal(found: Found) -> Value:
 
 
 def _zh_ordinal(found: Found) -> Value:
-    which = number(found.groups[0] or "")
+    which = read_number(found.groups[0] or "")
     return Value("ordinal", shown(which), number=which)
 
 
@@ -177,7 +177,7 @@ def _quantity(found: Found) -> tuple[Value, int] | None:
     minus, digits, scale = found.groups
     text = digits or ""
     factor = SCALES.get((scale or "").strip(" -"), 1)
-    amount = number(text) * factor * (-1 if minus else 1)
+    amount = read_number(text) * factor * (-1 if minus else 1)
     unit = _unit_at(found.text, found.end)
     decade = unit == "s" and re.fullmatch(r"(?:19|20)\d0", text)
     if unit and not decade:

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clearwell.comparison.alignment import Matching, matching
+from clearwell.comparison.alignment import Alignment, align
 from clearwell.comparison.facets import FACETS, changed_value
-from clearwell.comparison.features import Features, features, features_of
-from clearwell.comparison.frame import likeness, shared_start
+from clearwell.comparison.features import Features, features_of, read_features
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.plain_text import LONGEST, normal, simplified
-from clearwell.comparison.sides import Change, Sides
+from clearwell.comparison.pair import Change, Sides, likeness, shared_start
+from clearwell.comparison.plain_text import LONGEST, normalise_marks, simplify
 from clearwell.comparison.tokens import Kind, Token
 from clearwell.comparison.word_order import changed_places, changed_sequence, rearranged
 from clearwell.records import Comparison, Relation
@@ -89,7 +88,7 @@ def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -
 
 def _where_they_differ(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
     """Texts too long to be read: what both begin and end with is left out, but for some words around the rest."""
-    one, other = simplified(normal(mine.raw)), simplified(normal(theirs.raw))
+    one, other = simplify(normalise_marks(mine.raw)), simplify(normalise_marks(theirs.raw))
     if one == other or one.lower() == other.lower():
         return Comparison(relation=Relation.SAME, reason="same_text", similarity=similarity)
     begin = max(0, shared_start(one, other) - _AROUND)
@@ -97,14 +96,14 @@ def _where_they_differ(mine: Features, theirs: Features, similarity: float, limi
     new, known = one[begin : len(one) - end], other[begin : len(other) - end]
     if similarity < LOWEST_SIMILARITY or max(len(new), len(known)) > LONGEST:
         return _different("different_fact", similarity)
-    parts = features(new), features(known)
+    parts = read_features(new), read_features(known)
     if not (parts[0].whole and parts[1].whole):
         return _different("different_fact", similarity)
     return judge(*parts, similarity, limits)
 
 
 def _by_words(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
-    match = matching(mine, theirs)
+    match = align(mine, theirs)
     sides = Sides(
         new=mine, known=theirs, match=match, frame=likeness(mine.keys, theirs.keys), words=_words_covered(match)
     )
@@ -120,7 +119,7 @@ def _by_words(mine: Features, theirs: Features, similarity: float, limits: Limit
 
 def _across_languages(mine: Features, theirs: Features, similarity: float, limits: Limits) -> Comparison:
     """A text and its translation share no words: what can differ is values, and how often something is denied."""
-    match = matching(mine, theirs)
+    match = align(mine, theirs)
     change = changed_value(Sides(new=mine, known=theirs, match=match, frame=0.0, words=0.0))
     if change is not None:
         return _judged(change, similarity, limits.opposed(limits.across))
@@ -148,17 +147,17 @@ def _covered(tokens: Sequence[Token], left: Sequence[int], *, values: bool = Tru
     return 1 - alone / total if total else 1.0
 
 
-def _shared(match: Matching) -> float:
+def _shared(match: Alignment) -> float:
     """How much of the new text's content is known; where some is not, what only the known text says counts as well."""
     new, known = _covered(match.new, match.new_left), _covered(match.known, match.known_left)
     return new if new == 1 else min(new, (new + known) / 2)
 
 
-def _words_covered(match: Matching) -> float:
+def _words_covered(match: Alignment) -> float:
     return min(_covered(match.new, match.new_left, values=False), _covered(match.known, match.known_left, values=False))
 
 
-def _adds(match: Matching, *, near: bool) -> bool:
+def _adds(match: Alignment, *, near: bool) -> bool:
     """Whether the new text says more than the known one."""
     if any(_adds_fact(token) for token in match.only_new):
         return True

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 
 from clearwell.comparison.lexicon import lexicon
-from clearwell.comparison.sides import Change, Sides
+from clearwell.comparison.pair import Change, Sides
 from clearwell.comparison.tokens import Token
 
 _ITEM_WORDS: Final = 3

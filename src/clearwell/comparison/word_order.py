@@ -8,7 +8,7 @@ from typing import Final
 
 from clearwell.comparison.features import Features
 from clearwell.comparison.lexicon import Lexicon, lexicon
-from clearwell.comparison.sides import Change, Sides
+from clearwell.comparison.pair import Change, Sides
 from clearwell.comparison.tokens import Kind, Token
 
 _SAME_WORDS: Final = 0.75

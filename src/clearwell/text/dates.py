@@ -34,7 +34,7 @@ _FORMS: Final = tuple(
 )
 
 
-def without_dates(text: str) -> tuple[str, list[str]]:
+def extract_dates(text: str) -> tuple[str, list[str]]:
     """The text with a gap where each date was, and the dates' terms: year, month, day, and the day of the year."""
     found: list[str] = []
 

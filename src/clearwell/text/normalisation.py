@@ -29,7 +29,7 @@ _BROKEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Everything that dresses a value up folded away.
 
     Compatibility forms, case, accents, white space, hidden characters, quotes and marks, stops but for those in
@@ -45,7 +45,7 @@ def normalised(text: str) -> str:
     return "".join(spelled.split()).replace("rn", "m").replace("i", "l")
 
 
-def undisguised(text: str) -> str:
+def remove_disguise(text: str) -> str:
     """The text as it reads, for a model: no hidden characters, no foreign letters in a Latin word, no broken Chinese.
 
     Words wholly of another script stay as they are.
@@ -63,7 +63,7 @@ def _latin(word: str) -> str:
     return small if word.islower() or len(small) != len(word) else small[:1].upper() + small[1:]
 
 
-def values_of(text: str) -> list[str]:
+def find_values(text: str) -> list[str]:
     """All that a text says, normalised: the whole, each sentence, and sentences that follow one another.
 
     A tombstone stands for a whole value, wherever it is said: also between tags, behind a list's or a quotation's mark
@@ -71,24 +71,24 @@ def values_of(text: str) -> list[str]:
     """
     if len(text) > LONGEST:
         # The beginning is looked at sentence by sentence, and the whole as one value.
-        return list(dict.fromkeys((normalised(text), *values_of(text[:LONGEST]))))
+        return list(dict.fromkeys((normalise(text), *find_values(text[:LONGEST]))))
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
     pieces = [one for part in tagged for one in _VALUE_ENDS.split(part, MOST_PIECES)[:MOST_PIECES]]
     behind = [_LABEL.sub("", one) for one in pieces]
-    said = [normalised(one) for one in behind]
+    said = [normalise(one) for one in behind]
     runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
-    whole = map(normalised, dict.fromkeys((text, _TAG.sub("", text), *pieces)))
+    whole = map(normalise, dict.fromkeys((text, _TAG.sub("", text), *pieces)))
     found = dict.fromkeys(value for value in (*whole, *runs) if value)
     return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
 
 
-def wholes_of(text: str) -> list[str]:
+def find_whole_values(text: str) -> list[str]:
     """A text as one value, normalised: as it is, and without tags or the mark or label before it."""
-    plain = [normalised(one) for one in (text, _TAG.sub("", text), _LABEL.sub("", text))]
+    plain = [normalise(one) for one in (text, _TAG.sub("", text), _LABEL.sub("", text))]
     return list(dict.fromkeys(one for value in plain if value for one in (value, _spelled(value))))
 
 
-def as_summary(value: str) -> str:
+def frame_summary(value: str) -> str:
     """A value that may be said but not promoted: what a rejected insight only quotes.
 
     No normalised text has this frame, so no tombstone for a summary meets what anybody says.

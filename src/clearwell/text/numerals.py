@@ -68,7 +68,7 @@ _PLACES: Final = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS: Final = {"万": 10**4, "亿": 10**8}
 
 
-def english(words: str) -> float:
+def read_english(words: str) -> float:
     """``three hundred and twenty`` → 320."""
     total, part = 0.0, 0.0
     for word in words.replace("-", " ").split():
@@ -83,11 +83,11 @@ def english(words: str) -> float:
     return total + part
 
 
-def chinese(numeral: str) -> float:
+def read_chinese(numeral: str) -> float:
     """``一万二千`` → 12000, ``二〇二六`` → 2026, ``三点五`` → 3.5, ``两千五`` → 2500."""
     whole, _, decimals = numeral.replace("廿", "二十").replace("卅", "三十").partition("点")
     if decimals:
-        return chinese(whole) + float("0." + "".join(str(_DIGIT_OF[char]) for char in decimals))
+        return read_chinese(whole) + float("0." + "".join(str(_DIGIT_OF[char]) for char in decimals))
     if len(whole) > 1 and all(char in _DIGIT_OF for char in whole):
         return float("".join(str(_DIGIT_OF[char]) for char in whole))
     total, section, digit, last_place = 0, 0, 0, 1
@@ -103,9 +103,9 @@ def chinese(numeral: str) -> float:
     return float(total + section + digit * (last_place // 10 if last_place >= 100 else 1))
 
 
-def number(text: str) -> float:
+def read_number(text: str) -> float:
     """A number in any of the three scripts."""
     bare = text.strip()
     if bare[:1].isdigit() and bare.isascii():
         return float(bare.replace(",", ""))
-    return chinese(bare) if not bare.isascii() else english(bare)
+    return read_chinese(bare) if not bare.isascii() else read_english(bare)

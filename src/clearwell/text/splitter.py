@@ -47,7 +47,7 @@ def split(text: str, *, size: int, overlap: int, separators: Sequence[str]) -> l
     return chunks
 
 
-def rejoined(chunks: Sequence[str]) -> str:
+def rejoin(chunks: Sequence[str]) -> str:
     """The text that chunks were split from, but for white space where it was cut."""
     text = ""
     for chunk in chunks:

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
-from clearwell.text.dates import without_dates
+from clearwell.text.dates import extract_dates
 from clearwell.text.languages import CHINESE, ENGLISH
 from clearwell.text.languages.english import stem
 
@@ -50,14 +50,14 @@ _PART: Final = re.compile(rf"[^\W\d_{_HAN}]+|\d+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 
 
-def terms(text: str) -> Counter[str]:
+def count_terms(text: str) -> Counter[str]:
     """Each term of the text and how often it stands there."""
     return Counter(_terms(unicodedata.normalize("NFKC", text)))
 
 
-def weights(query: str, *, dates: float = 1.0) -> dict[str, float]:
+def weigh_terms(query: str, *, dates: float = 1.0) -> dict[str, float]:
     """Each term of a query and how much it counts, before the group says how rare it is; 0 leaves its dates out."""
-    said, written = without_dates(unicodedata.normalize("NFKC", query))
+    said, written = extract_dates(unicodedata.normalize("NFKC", query))
     counted = {term: count * (PAIR_WEIGHT if term.startswith(PAIR) else 1.0) for term, count in _counted(said).items()}
     for term in written if dates > 0 else ():
         counted[term] = counted.get(term, 0.0) + dates
@@ -75,7 +75,7 @@ def dimension(term: str) -> int:
 
 
 def _terms(text: str) -> Iterator[str]:
-    text, dates = without_dates(text)
+    text, dates = extract_dates(text)
     yield from dates
     yield from _of_words(text)
 

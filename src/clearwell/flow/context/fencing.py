@@ -14,7 +14,7 @@ from uuid import UUID
 from clearwell.messages import Language, say
 from clearwell.records import ContextItem
 from clearwell.text.hidden_text import flags_of
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 
 _EMOJI: Final = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _SCRIPTS: Final = "\u0600-\u08ff\u0900-\u0dff"
@@ -63,7 +63,7 @@ def escape_fences(text: str) -> str:
 
 
 def _escape_tag(found: re.Match[str], *, word: str) -> str:
-    return "&lt;" if normalised(found.group(2)).startswith(word) else found.group(1)
+    return "&lt;" if normalise(found.group(2)).startswith(word) else found.group(1)
 
 
 def fence(memory_id: UUID, text: str) -> str:

@@ -117,7 +117,7 @@ class MaterialReader:
 
     async def _own_words(self, group_id: str, one: DigestCandidate) -> DigestCandidate:
         """What the agent said itself, without the memories that it cited."""
-        own = await self._knowledge.unfenced(group_id, one.log_id, one.content, agent_id=one.agent_id)
+        own = await self._knowledge.remove_fences(group_id, one.log_id, one.content, agent_id=one.agent_id)
         return replace(one, content=own.text[:KEPT_CHARS])
 
     async def _says(self, group_id: str, text: str, standing: frozenset[bytes]) -> bool:

@@ -181,7 +181,7 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
     threshold, own = settings.echo_coverage, candidate.own
     if own.cited and echo.is_small_talk(own.text, settings.min_width):
         return _echo(1.0, threshold, own.cited)
-    found = echo.repeated(own.text, known.recalled, comparison, threshold=threshold, talk=settings.min_width)
+    found = echo.measure_repeat(own.text, known.recalled, comparison, threshold=threshold, talk=settings.min_width)
     if found.whole:
         return _echo(round(found.share, 4), threshold, found.of)
     given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
@@ -197,7 +197,7 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
 
 
 def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
-    params: dict[str, Json] = {"of": echo.first(of), "memories": [str(one) for one in of]}
+    params: dict[str, Json] = {"of": echo.name_first(of), "memories": [str(one) for one in of]}
     reason = "verdict_echo_reworded" if value is None else "verdict_echo"
     return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
 

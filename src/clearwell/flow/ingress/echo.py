@@ -14,12 +14,12 @@ from importlib.resources import files
 from uuid import UUID
 
 from clearwell.caches import MIB, TextCache
-from clearwell.comparison import Kind, denies, features
+from clearwell.comparison import Kind, denies, read_features
 from clearwell.flow.context.fencing import escape_markup
 from clearwell.messages import catalogue
 from clearwell.ports import StatementComparison
 from clearwell.records import Relation, Section
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 from clearwell.text.sentences import split_sentences
 
 FENCE = re.compile(
@@ -51,13 +51,13 @@ class Unfenced:
     shown: str | None = None
 
 
-def fenced_ids(text: str) -> tuple[UUID, ...]:
+def find_fenced_ids(text: str) -> tuple[UUID, ...]:
     """The ids of all fences, true or made up."""
     found = (_id(fence) for fence in FENCE.finditer(text))
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
-def unfenced(text: str, memories: Mapping[UUID, str]) -> Unfenced:
+def remove_fences(text: str, memories: Mapping[UUID, str]) -> Unfenced:
     """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
     cited: list[UUID] = []
 
@@ -92,9 +92,9 @@ def _id(fence: re.Match[str]) -> UUID | None:
 
 def _is(inside: str, memory: str) -> bool:
     """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
-    plain = normalised(inside).rstrip("…")
+    plain = normalise(inside).rstrip("…")
     for known in (memory, escape_markup(memory)):
-        whole = normalised(known)
+        whole = normalise(known)
         if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
             return True
     quoted = _normal_sentences[inside.rstrip("… ")]
@@ -118,7 +118,7 @@ class Repeat:
     whole: bool = False
 
 
-def repeated(
+def measure_repeat(
     text: str, recalled: Mapping[UUID, str], comparison: StatementComparison, *, threshold: float, talk: int
 ) -> Repeat:
     """Sentence by sentence: what stands in a recalled memory, but for small talk around it."""
@@ -131,11 +131,11 @@ def repeated(
     found: dict[str, bool] = {}
     compared = 0
     for sentence in sentences:
-        found[sentence] = normalised(sentence) in exact
+        found[sentence] = normalise(sentence) in exact
         if not found[sentence] and compared < MOST_COMPARED:
             compared += 1
             found[sentence] = _repeats(sentence, nearest, comparison, threshold, talk)
-    widths = {sentence: len(normalised(sentence)) for sentence in sentences}
+    widths = {sentence: len(normalise(sentence)) for sentence in sentences}
     share = sum(widths[one] for one in found if found[one]) / max(1, sum(widths[one] for one in found))
     rest = [sentence for sentence, there in found.items() if not there]
     return Repeat(share, tuple(near), any(found.values()) and is_small_talk(" ".join(rest), talk))
@@ -145,7 +145,7 @@ def is_small_talk(text: str, longest: int) -> bool:
     """Too short to be admitted by itself, and tells, denies and corrects nothing: "I agree." and not "Until May."."""
     if len(text) >= longest or _corrects().search(text):
         return False
-    read = features(text)
+    read = read_features(text)
     told = any(token.value is not None or token.kind is Kind.NAME for token in read.tokens)
     return not told and not read.negations and not denies(read)
 
@@ -192,15 +192,15 @@ def _corrects() -> re.Pattern[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [part for part in split_sentences(text) if normalised(part)]
+    return [part for part in split_sentences(text) if normalise(part)]
 
 
 def _read_normal_sentences(text: str) -> frozenset[str]:
-    return frozenset(map(normalised, _sentences(text)))
+    return frozenset(map(normalise, _sentences(text)))
 
 
 def _read_shingles(text: str) -> frozenset[str]:
-    plain = normalised(text)
+    plain = normalise(text)
     return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
 
 
@@ -209,7 +209,7 @@ shingles = TextCache(_read_shingles, max_bytes=32 * MIB, bytes_per_character=125
 """All runs of five characters of the normalised text; of a shorter text, itself."""
 
 
-def first(ids: Sequence[UUID]) -> str:
+def name_first(ids: Sequence[UUID]) -> str:
     """The ids in words: the first one, and how many more."""
     more = f" (+{len(ids) - 1})" if len(ids) > 1 else ""
     return f"{ids[0]}{more}"

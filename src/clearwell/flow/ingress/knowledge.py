@@ -8,7 +8,7 @@ import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
-from clearwell.flow.ingress.echo import Unfenced, fenced_ids, unfenced
+from clearwell.flow.ingress.echo import Unfenced, find_fenced_ids, remove_fences
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
@@ -21,8 +21,8 @@ from clearwell.ports import (
     WorkingStore,
 )
 from clearwell.records import Found, Layer, Memory, Sighting, WorkingEntry
-from clearwell.text.normalisation import as_summary, hash_value, values_of, wholes_of
-from clearwell.text.splitter import rejoined
+from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value
+from clearwell.text.splitter import rejoin
 
 MEMORIES_COMPARED = 5
 MOST_COMPARED = 4
@@ -98,27 +98,27 @@ class Knowledge:
         """The hash that stands for a normalised value in this group."""
         return hash_value(value, await self._read_secret(group_id))
 
-    async def unfenced(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
+    async def remove_fences(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
         """What a row says itself: its text without the memories that stand between its fences."""
-        ids = [one for one in await offload(len(content), fenced_ids, content) if one != row_id]
+        ids = [one for one in await offload(len(content), find_fenced_ids, content) if one != row_id]
         if not ids:
             return Unfenced(content)
         live = await self._working.entries(group_id)
         memories = await self._texts(group_id, ids, live, agent_id=agent_id)
-        return await offload(len(content) + sum(map(len, memories.values())), unfenced, content, memories)
+        return await offload(len(content) + sum(map(len, memories.values())), remove_fences, content, memories)
 
     async def hash_values(self, group_id: str, *texts: str) -> list[bytes]:
         """The hashes of everything that texts say."""
         secret = await self._read_secret(group_id)
-        read = [await offload(len(text), values_of, text) for text in dict.fromkeys(texts)]
+        read = [await offload(len(text), find_values, text) for text in dict.fromkeys(texts)]
         values = dict.fromkeys(value for values in read for value in values)
         return [hash_value(value, secret) for value in values]
 
     async def hash_promotable_values(self, group_id: str, text: str) -> list[bytes]:
         """The hashes whose tombstones refuse a promotion: of what the text says, and of it as a rejected summary."""
         secret = await self._read_secret(group_id)
-        wholes = await offload(len(text), wholes_of, text)
-        summaries = [hash_value(as_summary(value), secret) for value in wholes]
+        wholes = await offload(len(text), find_whole_values, text)
+        summaries = [hash_value(frame_summary(value), secret) for value in wholes]
         return [*await self.hash_values(group_id, text), *summaries]
 
     async def _read_secret(self, group_id: str) -> bytes:
@@ -204,4 +204,4 @@ def _by_memory(chunks: Sequence[Memory]) -> dict[UUID, str]:
     parts: dict[UUID, list[str]] = {}
     for chunk in chunks:
         parts.setdefault(chunk.id, []).append(chunk.content)
-    return {memory_id: rejoined(of) for memory_id, of in parts.items()}
+    return {memory_id: rejoin(of) for memory_id, of in parts.items()}

@@ -13,7 +13,7 @@ from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.hidden_text import flags_of
-from clearwell.text.normalisation import undisguised
+from clearwell.text.normalisation import remove_disguise
 
 
 class IngressPipeline:
@@ -61,9 +61,11 @@ class IngressPipeline:
     async def _own(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
         capture = candidate.capture
-        own = await self._knowledge.unfenced(capture.group_id, capture.id, capture.content, agent_id=capture.agent_id)
+        own = await self._knowledge.remove_fences(
+            capture.group_id, capture.id, capture.content, agent_id=capture.agent_id
+        )
         flags = (*candidate.flags, checks.CITES_FLAG) if own.cited else candidate.flags
-        plain = await offload(len(own.text), undisguised, own.text)
+        plain = await offload(len(own.text), remove_disguise, own.text)
         return replace(candidate, own=replace(own, text=plain), flags=flags)
 
     async def compare(

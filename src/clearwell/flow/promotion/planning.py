@@ -14,7 +14,7 @@ from clearwell.offload import offload
 from clearwell.ports import PromotionKey
 from clearwell.records import Memory, NewMemory, Origin, Promotion, Scope, Vector
 from clearwell.settings import Settings
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 from clearwell.text.splitter import split
 
 log = structlog.get_logger(__name__)
@@ -109,7 +109,7 @@ class PromotionPlanner:
         Outputs and insights are the same by what they say and for whom. A typed text is also told apart by who said
         it, when and where: two turns of a session may have the same words.
         """
-        value = await offload(len(text.content), normalised, text.content)
+        value = await offload(len(text.content), normalise, text.content)
         parts = (value, text.agent_id or "", *_statement_context(text))
         return await self._knowledge.hash_value(group_id, "\x1f".join(parts))
 

@@ -27,7 +27,7 @@ from clearwell.ports import (
 )
 from clearwell.records import IdempotencyKey, Insight, Principal, Tombstone, TombstoneKind, Vector
 from clearwell.settings import Settings
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 
 log = structlog.get_logger(__name__)
 NEAR_REJECTED = "near_rejected"
@@ -129,7 +129,7 @@ class TombstoneRegistry:
     async def _add(self, group_id: str, value: str, reason: str, by: Principal) -> UUID:
         limits.require_text(value, "value", max_bytes=self._settings.max_content_bytes)
         limits.require_nonblank_reason(reason)
-        plain = await offload(len(value), normalised, value)
+        plain = await offload(len(value), normalise, value)
         if not plain:
             raise InvalidInput("text_blank", field="value")
         tombstone = Tombstone(

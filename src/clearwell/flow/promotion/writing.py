@@ -28,7 +28,7 @@ from clearwell.records import (
     PromotionState,
     Tombstone,
 )
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +272,7 @@ async def has_same_content(state: PromotionState, text: NewMemory) -> bool:
 
 
 def _normalise_equal(one: str, other: str) -> bool:
-    return normalised(one) == normalised(other)
+    return normalise(one) == normalise(other)
 
 
 def describe_memory(state: PromotionState) -> dict[str, object]:

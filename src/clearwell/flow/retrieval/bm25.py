@@ -17,7 +17,7 @@ from typing import Final
 
 from clearwell.caches import MIB, TextCache
 from clearwell.ports import QueryTerms
-from clearwell.text.terms import PAIR, TOKENIZER_VERSION, dimension, terms, weights
+from clearwell.text.terms import PAIR, TOKENIZER_VERSION, count_terms, dimension, weigh_terms
 
 K1: Final = 0.9
 B: Final = 0.2
@@ -59,7 +59,7 @@ class Bm25:
 def analyse_query(query: str, *, dates: float = 1.0) -> QueryTerms:
     """The terms of a query with their weights. ``dates`` is the weight of dates."""
     term_weights: dict[int, float] = {}
-    for term, weight in weights(query, dates=dates).items():
+    for term, weight in weigh_terms(query, dates=dates).items():
         term_weights[dimension(term)] = term_weights.get(dimension(term), 0.0) + weight
     return QueryTerms(weights=term_weights, spoken=spell_words(query))
 
@@ -104,7 +104,7 @@ def spell_words(text: str) -> str:
     return f" {found} " if found else ""
 
 
-_term_counts = TextCache(terms, max_bytes=16 * MIB, bytes_per_character=66)
+_term_counts = TextCache(count_terms, max_bytes=16 * MIB, bytes_per_character=66)
 
 
 def _saturate(counts: Mapping[str, int], length: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import compute_relevance, compute_unverified_relevance
 from clearwell.ports import Embedder
 from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source, Vector, WorkingEntry
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 from clearwell.text.sentences import cut_at_sentence
 
 
@@ -89,7 +89,7 @@ def _explain_memory(found: Found) -> Explanation:
     return Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
 
 
-_normal_forms = TextCache(normalised, max_bytes=8 * MIB, bytes_per_character=8)
+_normal_forms = TextCache(normalise, max_bytes=8 * MIB, bytes_per_character=8)
 
 
 def filter_relevant(items: list[ContextItem], threshold: float | None) -> list[ContextItem]:

@@ -48,7 +48,7 @@ from clearwell.records import (
     Writer,
 )
 from clearwell.settings import Settings
-from clearwell.text.normalisation import as_summary, normalised, values_of
+from clearwell.text.normalisation import find_values, frame_summary, normalise
 
 MAX_MERGED = 50
 DEFAULT_SNOOZE_DAYS = 7.0
@@ -319,9 +319,9 @@ def _find_rejected_value(insight: Insight) -> str:
     A summary that only quotes a source is refused as a summary alone: it is not promoted, but the source is not
     rejected and may be said again. Similar text is flagged either way.
     """
-    value = normalised(insight.summary)
-    source_values = {one for source in insight.sources for one in values_of(source.content)}
-    return as_summary(value) if value in source_values else value
+    value = normalise(insight.summary)
+    source_values = {one for source in insight.sources for one in find_values(source.content)}
+    return frame_summary(value) if value in source_values else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,7 +408,7 @@ def _build_merged(
 
 def _join_summaries(insights: Sequence[Insight]) -> str:
     """Every summary that says something else, one after the other: nothing is lost, and a person may shorten it."""
-    texts = {normalised(one.summary): one.summary for one in reversed(insights)}
+    texts = {normalise(one.summary): one.summary for one in reversed(insights)}
     return "\n".join(reversed(texts.values()))
 
 

@@ -15,7 +15,7 @@ from clearwell.offload import offload
 from clearwell.ports import AdmissionStore, Clock, WorkingStore
 from clearwell.records import Principal, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.text.normalisation import normalised, values_of
+from clearwell.text.normalisation import find_values, normalise
 
 
 class EntryRemover:
@@ -33,9 +33,9 @@ class EntryRemover:
 
     async def remove_value(self, group_id: str, value: str, *, by: Principal) -> None:
         """Remove every entry that contains this value."""
-        removed_value = await offload(len(value), normalised, value)
+        removed_value = await offload(len(value), normalise, value)
         for entry in await self._working.entries(group_id):
-            if removed_value in await offload(len(entry.content), values_of, entry.content):
+            if removed_value in await offload(len(entry.content), find_values, entry.content):
                 await self._remove(group_id, entry.id, by)
 
     async def _remove(self, group_id: str, entry_id: UUID, by: Principal) -> bool:
@@ -83,5 +83,5 @@ class WorkingMemoryRebuilder:
 
     async def _mark_citations(self, entry: WorkingEntry) -> WorkingEntry:
         """Put a mark in the place of each memory that the entry cites, as admission does."""
-        own = await self._knowledge.unfenced(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
+        own = await self._knowledge.remove_fences(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
         return replace(entry, content=own.shown or entry.content)

@@ -1,24 +1,16 @@
-"""The digest: rows of quarantine become 5 to 10 drafts of insights. Pure: no clock, no store, no model.
+"""Drafting: the outputs of one digest become at most ten drafts of insights. Pure: no clock, no store, no model.
 
-    draft(
-        candidates: Sequence[DigestCandidate],        # with ``embedding``; rows without one stand alone
-        *,
-        known: Sequence[KnownText] = (),              # verified memories, chunks of one memory under one id
-        pending: Sequence[KnownText] = (),            # insights of earlier digests that nobody has decided on
-        rejected: Sequence[RejectedText] = (),        # refused insights and tombstones that kept a vector
-        reliability: Mapping[str, float] | None = None,  # agent -> 0..1, how its confidence has proved
-        similarity: Callable[[float], float],         # embedder.similarity
-        comparison: StatementComparison,
-        limits: DraftLimits = DraftLimits(),
-    ) -> Drafts
+In: candidates (rows of quarantine with their vectors), what the group has verified, what waits for a person, what was
+rejected, how reliable each agent has proved, and the comparison of statements. Out: ``Drafts``, best first, each with
+its sources, quotes, contradictions, flags, support and score, and a report in numbers. The order of the candidates
+makes no difference. Next: ``flow.digest.summaries`` writes the insights.
 
-Whoever has a model at hand embeds ``own_words`` first: rows whose vector is of their words without refrains cluster
-better.
+In order: ``texts`` (distinct texts, without their ``refrains``), ``space`` (how near texts are), ``clusters``,
+``scores`` (what a cluster is worth, from ``support``, ``agreement`` and what is verified), ``selection``, ``quotes``.
+``agreement`` finds who contradicts whom, with ``consensus`` (values that depart from the majority), ``contradictions``
+(which contradictions to believe), ``subjects`` (who speaks of something else) and ``small_talk``.
 
-``Drafts.drafts`` are in order of rank; each ``Draft`` has ``sources`` (candidates, most central first), ``quotes`` and
-``summary`` (extractive), ``contradictions``, ``flags``, ``support``, ``score``, ``nearest`` (ids of verified memories
-with similarity), ``near_rejected`` (reason, at) and ``embedding``. ``Drafts.report`` is JSON. The order of the
-candidates makes no difference.
+Embed what ``own_words`` returns before drafting: vectors of texts without their refrains cluster better.
 """
 
 from clearwell.flow.digest.drafting.drafts import (

@@ -13,8 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from clearwell.flow.digest.drafting.neighbours import Indices, Neighbours, neighbours
-from clearwell.flow.digest.drafting.space import Space
+from clearwell.flow.digest.drafting.space import Indices, Neighbours, Space, find_neighbours
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.records import Vector
 
@@ -41,11 +40,11 @@ class Cluster:
     """Average product of two of its members."""
 
 
-def clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2) -> list[Cluster]:
+def find_clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2) -> list[Cluster]:
     """Clusters around texts with so many speakers near them. No text is in two."""
     first = np.flatnonzero(space.originals == np.arange(len(texts)))
     joint = space.joint[first] if len(first) < len(texts) else space.joint
-    found = neighbours([texts[int(place)] for place in first], joint, space.product(NEAR))
+    found = find_neighbours([texts[int(place)] for place in first], joint, space.product(NEAR))
     owner = _led(found, speakers)
     for _ in range(ROUNDS):
         owner = _merged(owner, joint, space.product(MERGE))

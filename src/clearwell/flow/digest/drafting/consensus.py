@@ -49,7 +49,7 @@ class _Said:
     beside: frozenset[str] = frozenset()
 
 
-def departures(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Departure]:
+def find_departures(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Departure]:
     """For each text that departs from the majority, the first text of the majority in the given order."""
     said = [[*_values(features), *_persons(features), *_names(features)] for features in read]
     kinds = sorted({one.kind for some in said for one in some})

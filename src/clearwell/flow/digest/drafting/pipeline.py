@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from clearwell.flow.digest.drafting.choosing import Choice, choose
-from clearwell.flow.digest.drafting.clusters import Cluster, clusters
+from clearwell.flow.digest.drafting.clusters import Cluster, find_clusters
 from clearwell.flow.digest.drafting.drafts import (
     CONFLICTS_WITH_VERIFIED,
     CONTRADICTION,
@@ -19,10 +18,11 @@ from clearwell.flow.digest.drafting.drafts import (
     KnownText,
     RejectedText,
 )
-from clearwell.flow.digest.drafting.quoting import quotes
-from clearwell.flow.digest.drafting.space import Space, space_of
-from clearwell.flow.digest.drafting.texts import Text, distinct, speaker
-from clearwell.flow.digest.drafting.weighing import Background, Scales, Weighed
+from clearwell.flow.digest.drafting.quotes import choose_quotes
+from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster
+from clearwell.flow.digest.drafting.selection import Selection, choose
+from clearwell.flow.digest.drafting.space import Space, build_space
+from clearwell.flow.digest.drafting.texts import Text, collect_distinct, speaker
 from clearwell.ports import StatementComparison
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
 
@@ -48,11 +48,11 @@ def draft(
     limits: DraftLimits = DEFAULTS,
 ) -> Drafts:
     """The insights of one digest. The order of ``candidates`` makes no difference."""
-    texts = distinct(candidates, similarity)
+    texts = collect_distinct(candidates, similarity)
     if not texts:
-        return Drafts(drafts=(), report=_report(candidates, texts, [], [], Choice(), ()))
-    space = space_of(texts, similarity)
-    scales = Scales(
+        return Drafts(drafts=(), report=_report(candidates, texts, [], [], Selection(), ()))
+    space = build_space(texts, similarity)
+    scorer = ClusterScorer(
         texts,
         space,
         Background(
@@ -65,58 +65,58 @@ def draft(
             limits=limits,
         ),
     )
-    found = clusters(texts, space)
-    weighed = _examined(found, texts, scales)
-    choice = choose([one for one in weighed if supported(one)], limits.max_insights, similarity, limits)
+    found = find_clusters(texts, space)
+    scored = _examined(found, texts, scorer)
+    choice = choose([one for one in scored if supported(one)], limits.max_insights, similarity, limits)
     alone = not choice.taken
     if alone:
-        choice = choose(_single(texts, space, scales), limits.min_insights, similarity, limits)
+        choice = choose(_single(texts, space, scorer), limits.min_insights, similarity, limits)
     made = tuple(_draft(one, limits) for one in choice.taken)
-    report = _report(candidates, texts, found, weighed, choice, made)
+    report = _report(candidates, texts, found, scored, choice, made)
     return Drafts(drafts=made, report={**report, "fallback": alone and bool(made)})
 
 
-def supported(one: Weighed) -> bool:
+def supported(one: ScoredCluster) -> bool:
     """Whether two speakers agree, or two disagree about something that is no mere series.
 
     Beside a flood it is not enough to be near: what somebody repeats again and again, another one has to say as well.
     """
-    if one.stances.series or (one.standing.flooded and not one.stances.confirmed):
+    if one.agreement.series or (one.standing.flooded and not one.agreement.confirmed):
         return False
-    return one.agents > 1 or bool(one.stances.opposed)
+    return one.agents > 1 or bool(one.agreement.opposed)
 
 
-def _examined(found: Sequence[Cluster], texts: Sequence[Text], scales: Scales) -> list[Weighed]:
+def _examined(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer) -> list[ScoredCluster]:
     """Weigh one after the other: among much noise many are series, and what is said by few comes late."""
 
     def promise(cluster: Cluster) -> tuple[float, int, int]:
         speakers = frozenset().union(*(texts[place].agents for place in cluster.members))
-        return -math.log2(1 + len(speakers)) * scales.near(cluster), -len(cluster.members), cluster.members[0]
+        return -math.log2(1 + len(speakers)) * scorer.near(cluster), -len(cluster.members), cluster.members[0]
 
-    weighed: list[Weighed] = []
+    scored: list[ScoredCluster] = []
     enough = 0
     for cluster in sorted(found, key=promise)[:EXAMINED]:
-        weighed.append(scales.weigh(cluster))
-        enough += supported(weighed[-1])
+        scored.append(scorer.score_cluster(cluster))
+        enough += supported(scored[-1])
         if enough == ENOUGH:
             break
-    return weighed
+    return scored
 
 
-def _single(texts: Sequence[Text], space: Space, scales: Scales) -> list[Weighed]:
+def _single(texts: Sequence[Text], space: Space, scorer: ClusterScorer) -> list[ScoredCluster]:
     """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
     several = len({speaker(row) for text in texts for row in text.rows}) > 1
-    weighed = _examined(clusters(texts, space, speakers=1), texts, scales)
-    return [one for one in weighed if not one.stances.series and not (several and _floods(one))]
+    scored = _examined(find_clusters(texts, space, speakers=1), texts, scorer)
+    return [one for one in scored if not one.agreement.series and not (several and _floods(one))]
 
 
-def _floods(one: Weighed) -> bool:
+def _floods(one: ScoredCluster) -> bool:
     support = one.standing.support
     return support.agents == 1 and support.rows >= COPIES * sum(one.standing.speakers.values())
 
 
-def _draft(one: Weighed, limits: DraftLimits) -> Draft:
-    dissent = one.stances.dissent
+def _draft(one: ScoredCluster, limits: DraftLimits) -> Draft:
+    dissent = one.agreement.dissent
     sides = [
         [row for at, text in enumerate(one.texts) if (at in dissent) is other for row in text.rows]
         for other in (False, True)
@@ -124,7 +124,7 @@ def _draft(one: Weighed, limits: DraftLimits) -> Draft:
     contradictions = _contradictions(one)
     return Draft(
         sources=tuple(sides[0] + sides[1]),
-        quotes=quotes(
+        quotes=choose_quotes(
             [_disputed_first(side, one) for side in sides],
             {log_id: words for text in one.texts for log_id, words in text.said.items()},
             chars=limits.summary_chars,
@@ -140,7 +140,7 @@ def _draft(one: Weighed, limits: DraftLimits) -> Draft:
     )
 
 
-def _contradictions(one: Weighed) -> tuple[Contradiction, ...]:
+def _contradictions(one: ScoredCluster) -> tuple[Contradiction, ...]:
     """Those with verified memories first."""
     verified = [
         Contradiction(
@@ -160,28 +160,28 @@ def _contradictions(one: Weighed) -> tuple[Contradiction, ...]:
             reason=found.reason,
             params=dict(found.params),
         )
-        for found in one.stances.opposed
+        for found in one.agreement.opposed
     ]
     return tuple([*verified, *among][:CONTRADICTIONS])
 
 
-def _words(one: Weighed) -> dict[UUID, str]:
+def _words(one: ScoredCluster) -> dict[UUID, str]:
     """The words in dispute, by row."""
     words: dict[UUID, str] = {}
-    for found in one.stances.opposed:
+    for found in one.agreement.opposed:
         words.setdefault(one.texts[found.of].rows[0].log_id, found.params.get("new", ""))
         words.setdefault(one.texts[found.against].rows[0].log_id, found.params.get("known", ""))
     return words
 
 
-def _disputed_first(rows: Sequence[DigestCandidate], one: Weighed) -> list[DigestCandidate]:
+def _disputed_first(rows: Sequence[DigestCandidate], one: ScoredCluster) -> list[DigestCandidate]:
     words = _words(one)
     return sorted(rows, key=lambda row: row.log_id not in words)
 
 
-def _flags(one: Weighed, rows: Sequence[DigestCandidate]) -> tuple[str, ...]:
+def _flags(one: ScoredCluster, rows: Sequence[DigestCandidate]) -> tuple[str, ...]:
     own = {
-        CONTRADICTION: bool(one.stances.opposed),
+        CONTRADICTION: bool(one.agreement.opposed),
         CONFLICTS_WITH_VERIFIED: bool(one.known_conflicts),
         DUPLICATES_VERIFIED: one.repeats_known,
         SINGLE_AUTHOR: len(set(map(speaker, rows))) == 1,
@@ -195,8 +195,8 @@ def _report(
     candidates: Sequence[DigestCandidate],
     texts: Sequence[Text],
     found: Sequence[Cluster],
-    weighed: Sequence[Weighed],
-    choice: Choice,
+    scored: Sequence[ScoredCluster],
+    choice: Selection,
     made: Sequence[Draft],
 ) -> dict[str, Json]:
     shown = sum(len(one.sources) for one in made)
@@ -205,9 +205,9 @@ def _report(
         "without_vector": len(candidates) - sum(len(text.rows) for text in texts),
         "texts": len(texts),
         "clusters": len(found),
-        "examined": len(weighed),
-        "supported": sum(map(supported, weighed)),
-        "series": sum(one.stances.series for one in weighed),
+        "examined": len(scored),
+        "supported": sum(map(supported, scored)),
+        "series": sum(one.agreement.series for one in scored),
         "insights": len(made),
         "shown": shown,
         "coverage": round(shown / len(candidates), 4) if candidates else 0.0,

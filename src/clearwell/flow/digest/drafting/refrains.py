@@ -44,7 +44,7 @@ class Refrains:
         return content[parts[start][0] : parts[end - 1][1]].strip() if parts else content
 
 
-def refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Refrains:
+def find_refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Refrains:
     """The refrains among texts, whose vectors of length 1 are the rows of ``meaning``."""
     leads: defaultdict[str, dict[str, int]] = defaultdict(dict)
     tails: defaultdict[str, dict[str, int]] = defaultdict(dict)

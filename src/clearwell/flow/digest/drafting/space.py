@@ -1,7 +1,7 @@
 """Where texts lie by meaning and by words: one matrix, so that one product says how near two texts are.
 
 Vectors alone leave a paraphrase (cosine .44 and more with the default model) as near as another statement on the same
-subject. Words that both have, weighed by how rare they are, bring texts nearer, and texts that share none, as in two
+subject. Words that both have, weighted by how rare they are, bring texts nearer, and texts that share none, as in two
 languages, are not pushed apart: the product is the cosine plus a share of the likeness of words. What all texts of the
 span have in common is taken out of the vectors first, since a team that speaks of one system only would otherwise
 make one cluster.
@@ -11,15 +11,106 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from clearwell.flow.digest.drafting.copies import originals
-from clearwell.flow.digest.drafting.neighbours import Indices
 from clearwell.flow.digest.drafting.texts import Text, unit
 from clearwell.records import Vector
-from clearwell.text.terms import PAIR, PAIR_WEIGHT, dimension, terms
+from clearwell.text.terms import PAIR, PAIR_WEIGHT, count_terms, dimension
+
+MOST: Final = 64
+"""Neighbours kept of one text, the nearest."""
+BLOCK: Final = 256
+VOICES: Final = 64
+"""Agents are counted in so many bins: more make no text more central."""
+
+Indices: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Of each text: its nearest ones, and how many speakers there are among all that are near."""
+
+    nearest: Sequence[Indices]
+    speakers: Indices
+
+
+def find_neighbours(texts: Sequence[Text], joint: Vector, limit: float) -> Neighbours:
+    """All pairs whose product reaches ``limit``, the text itself included."""
+    voices = _voices(texts)
+    nearest: list[Indices] = []
+    speakers = np.zeros(len(texts), dtype=np.int64)
+    for start in range(0, len(texts), BLOCK):
+        products = joint[start : start + BLOCK] @ joint.T
+        near = products >= limit
+        speakers[start : start + BLOCK] = ((near.astype(np.float32) @ voices) > 0).sum(axis=1)
+        nearest.extend(_best(row, hits) for row, hits in zip(products, near, strict=True))
+    return Neighbours(nearest=nearest, speakers=speakers)
+
+
+def _voices(texts: Sequence[Text]) -> Vector:
+    names = sorted({name for text in texts for name in text.agents})
+    bins = {name: number % VOICES for number, name in enumerate(names)}
+    voices = np.zeros((len(texts), min(VOICES, max(1, len(names)))), dtype=np.float32)
+    for row, text in zip(voices, texts, strict=True):
+        row[[bins[name] for name in text.agents]] = 1
+    return voices
+
+
+def _best(products: Vector, hits: npt.NDArray[np.bool_]) -> Indices:
+    found = np.flatnonzero(hits)
+    if len(found) > MOST:
+        order = np.argsort(-products[found], kind="stable")[:MOST]
+        found = np.sort(found[order])
+    return found
+
+
+CHUNK: Final = 4096
+
+
+def find_originals(texts: Sequence[Text], meaning: Vector, limit: float) -> Indices:
+    """For each text the place of the first text that it copies, its own where it copies none.
+
+    Copies are texts of one sole author whose cosine reaches ``limit``.
+    """
+    first = np.arange(len(texts), dtype=np.int64)
+    by_author: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        if len(text.agents) == 1:
+            by_author.setdefault(next(iter(text.agents)), []).append(place)
+    for places in by_author.values():
+        _follow(np.array(places, dtype=np.int64), meaning, limit, first)
+    return first
+
+
+def _follow(places: Indices, meaning: Vector, limit: float, first: Indices) -> None:
+    leaders = np.zeros(0, dtype=np.int64)
+    for start in range(0, len(places), CHUNK):
+        part = places[start : start + CHUNK]
+        if len(leaders):
+            products = meaning[part] @ meaning[leaders].T
+            best = products.argmax(axis=1)
+            copied = products[np.arange(len(part)), best] >= limit
+            first[part[copied]] = leaders[best[copied]]
+            part = part[~copied]
+        leaders = np.concatenate([leaders, _led(part, meaning, limit, first)])
+
+
+def _led(part: Indices, meaning: Vector, limit: float, first: Indices) -> Indices:
+    near = meaning[part] @ meaning[part].T >= limit
+    free = np.ones(len(part), dtype=bool)
+    leaders = []
+    for at in range(len(part)):
+        if free[at]:
+            mine = near[at] & free
+            mine[at] = True
+            first[part[mine]] = part[at]
+            free &= ~mine
+            leaders.append(part[at])
+    return np.array(leaders, dtype=np.int64)
+
 
 PLACES: Final = 256
 """Terms are hashed to so many places with a sign: two unlike texts have a likeness of 0 ± 0.06 by chance."""
@@ -56,9 +147,9 @@ class Space:
         return self.similarity(product * (1 - nothing) + nothing)
 
 
-def space_of(texts: Sequence[Text], similarity: Callable[[float], float]) -> Space:
+def build_space(texts: Sequence[Text], similarity: Callable[[float], float]) -> Space:
     meaning = unit([text.embedding for text in texts])
-    first = originals(texts, meaning, cosine_for(similarity, COPY))
+    first = find_originals(texts, meaning, cosine_for(similarity, COPY))
     joint = np.empty((len(texts), meaning.shape[1] + PLACES), dtype=np.float32)
     space = Space(meaning=meaning, joint=joint, originals=first, similarity=similarity)
     vectors, words = joint[:, : meaning.shape[1]], joint[:, meaning.shape[1] :]
@@ -81,7 +172,7 @@ def cosine_for(similarity: Callable[[float], float], value: float) -> float:
 
 
 def _place_words(texts: Sequence[Text], places: Vector) -> None:
-    counted = [Counter(dict.fromkeys(terms(text.content), 1)) for text in texts]
+    counted = [Counter(dict.fromkeys(count_terms(text.content), 1)) for text in texts]
     seen: Counter[str] = Counter()
     for some in counted:
         seen.update(some)

@@ -39,7 +39,7 @@ class Standing:
         return most >= FLOOD_ROWS and most >= FLOOD_SHARE * sum(self.rows.values())
 
 
-def standing(
+def measure_standing(
     texts: Sequence[Text],
     vectors: Vector,
     *,

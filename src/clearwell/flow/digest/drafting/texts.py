@@ -8,9 +8,9 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.flow.digest.drafting.refrains import refrains
+from clearwell.flow.digest.drafting.refrains import find_refrains
 from clearwell.records import DigestCandidate, Vector
-from clearwell.text.normalisation import normalised
+from clearwell.text.normalisation import normalise
 
 UNKNOWN: Final = "unknown"
 
@@ -47,15 +47,15 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def distinct(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> list[Text]:
+def collect_distinct(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> list[Text]:
     """Texts in the order of their smallest row id, whatever the order of the candidates. Needs a vector a text."""
     found: dict[str, list[DigestCandidate]] = {}
     for row in sorted(candidates, key=lambda one: one.log_id):
-        found.setdefault(normalised(row.content), []).append(row)
+        found.setdefault(normalise(row.content), []).append(row)
     having = [(rows, vector) for rows in found.values() if (vector := _vector(rows)) is not None and vector.any()]
     if not having:
         return []
-    common = refrains([rows[0].content for rows, _ in having], unit([vector for _, vector in having]), similarity)
+    common = find_refrains([rows[0].content for rows, _ in having], unit([vector for _, vector in having]), similarity)
     return [
         Text(rows=tuple(rows), said={row.log_id: common.without(row.content) for row in rows}, embedding=vector)
         for rows, vector in having
@@ -66,7 +66,7 @@ def own_words(candidates: Sequence[DigestCandidate], similarity: Callable[[float
     """What those rows say that have a refrain: their vectors are of more than that."""
     return {
         row.log_id: text.said[row.log_id]
-        for text in distinct(candidates, similarity)
+        for text in collect_distinct(candidates, similarity)
         for row in text.rows
         if text.said[row.log_id] != row.content.strip()
     }

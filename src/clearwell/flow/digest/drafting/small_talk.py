@@ -12,7 +12,7 @@ from typing import Final
 from clearwell.comparison import Features
 from clearwell.comparison.tokens import Kind, Token
 from clearwell.text.languages.english import stem
-from clearwell.text.terms import terms
+from clearwell.text.terms import count_terms
 
 SHARE: Final = 1 / 3
 """Share of small talk among the words of a text from which it tells how work goes."""
@@ -21,7 +21,7 @@ _COUNTED: Final = frozenset({"count", "ordinal"})
 _CALENDAR: Final = frozenset({"date", "weekday", "relative", "time"})
 
 
-def chatters(text: Features) -> bool:
+def is_chatter(text: Features) -> bool:
     """Whether a text asks, or is made of the words of how work goes to a good part."""
     words = [token for token in text.tokens if token.value is None and (token.content or _small(token))]
     return text.asks or "?" in text.raw or sum(map(_small, words)) >= SHARE * max(1, len(words))
@@ -35,13 +35,13 @@ def counts_progress(text: Features, surface: str) -> bool:
     if at and text.tokens[at - 1].kind is Kind.NAME:
         return False
     beside = text.tokens[max(0, at - _BESIDE) : at + _BESIDE + 1]
-    return any(_counter(token) for token in beside) or chatters(text)
+    return any(_counter(token) for token in beside) or is_chatter(text)
 
 
 def tells_when(text: Features, surface: str) -> bool:
     """Whether a value is a day or an hour in a text of how work goes: nothing to report from Tuesday."""
     token = next((token for token in text.tokens if token.surface == surface), None)
-    return token is not None and token.value is not None and token.value.dimension in _CALENDAR and chatters(text)
+    return token is not None and token.value is not None and token.value.dimension in _CALENDAR and is_chatter(text)
 
 
 def _counter(token: Token) -> bool:
@@ -57,7 +57,7 @@ def _small(token: Token) -> bool:
 def small_talk() -> frozenset[str]:
     """Terms of how work goes."""
     return frozenset(
-        term for words in _lists("small_talk").values() for word in words.split() for term in (word, *terms(word))
+        term for words in _lists("small_talk").values() for word in words.split() for term in (word, *count_terms(word))
     )
 
 

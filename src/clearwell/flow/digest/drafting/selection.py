@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clearwell.flow.digest.drafting.drafts import DraftLimits
-from clearwell.flow.digest.drafting.weighing import Weighed
+from clearwell.flow.digest.drafting.scores import ScoredCluster
 
 ALIKE: Final = 0.5
 """Similarity of two clusters from which the second tells less that is new."""
@@ -16,20 +16,22 @@ WORTHY: Final = 1.0
 
 
 @dataclass(slots=True)
-class Choice:
+class Selection:
     """The clusters chosen, best first, and whose were left out."""
 
-    taken: list[Weighed] = field(default_factory=list)
+    taken: list[ScoredCluster] = field(default_factory=list)
     capped: Counter[str] = field(default_factory=Counter)
 
 
-def choose(weighed: Sequence[Weighed], most: int, similarity: Callable[[float], float], limits: DraftLimits) -> Choice:
+def choose(
+    scored: Sequence[ScoredCluster], most: int, similarity: Callable[[float], float], limits: DraftLimits
+) -> Selection:
     """Greedily the best of what is left; what comes near a rejected value comes last."""
-    choice = Choice()
-    mains = {one.standing.main for one in weighed}
+    choice = Selection()
+    mains = {one.standing.main for one in scored}
     # Where nobody confirms anything and one agent alone speaks, there is nobody whom it could crowd out.
     cap = max(1, int(limits.agent_share * most)) if len(mains) > 1 or most == limits.max_insights else most
-    left = sorted(weighed, key=lambda one: (-one.score, one.cluster.members[0]))
+    left = sorted(scored, key=lambda one: (-one.score, one.cluster.members[0]))
     of_agent: Counter[str] = Counter()
     while left and len(choice.taken) < most:
         best = max(left, key=lambda one: (one.near_rejected is None, _worth(one, choice.taken, similarity)))
@@ -45,6 +47,6 @@ def choose(weighed: Sequence[Weighed], most: int, similarity: Callable[[float], 
     return choice
 
 
-def _worth(one: Weighed, taken: Sequence[Weighed], similarity: Callable[[float], float]) -> float:
+def _worth(one: ScoredCluster, taken: Sequence[ScoredCluster], similarity: Callable[[float], float]) -> float:
     nearest = max((similarity(float(one.middle @ other.middle)) for other in taken), default=0.0)
     return one.score * (1 - min(1 - _LEAST_LEFT, max(0.0, (nearest - ALIKE) / (1 - ALIKE))))

@@ -11,19 +11,18 @@ from itertools import combinations
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.flow.digest.drafting.consensus import MOST_SAY, Departure, departures
-from clearwell.flow.digest.drafting.opposing import (
+from clearwell.flow.digest.drafting.consensus import MOST_SAY, Departure, find_departures
+from clearwell.flow.digest.drafting.contradictions import (
     FRAMED,
     TERM,
     VALUES,
-    Opposed,
-    credible,
+    Opposition,
     denies_outright,
-    frame_of,
-    of_fact,
-    of_work,
+    is_about_fact,
+    is_about_progress,
+    is_credible,
 )
-from clearwell.flow.digest.drafting.subjects import strays
+from clearwell.flow.digest.drafting.subjects import measure_frame, strays
 from clearwell.ports import StatementComparison
 from clearwell.records import Comparison, Relation
 
@@ -38,10 +37,10 @@ DISPUTANTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stances:
+class Agreement:
     """The sides of one cluster, as places in the texts given."""
 
-    opposed: tuple[Opposed, ...] = ()
+    opposed: tuple[Opposition, ...] = ()
     dissent: frozenset[int] = frozenset()
     """Texts of the smaller sides."""
     loose: bool = False
@@ -56,7 +55,7 @@ class Stances:
 @dataclass(slots=True)
 class _Pairs:
     same: list[tuple[int, int]] = field(default_factory=list)
-    opposed: list[Opposed] = field(default_factory=list)
+    opposed: list[Opposition] = field(default_factory=list)
     framed: list[tuple[int, int]] = field(default_factory=list)
     agreeing: int = 0
     compared: int = 0
@@ -65,12 +64,12 @@ class _Pairs:
     """Those of them who contradict each other about a fact."""
 
 
-def stances(
+def find_agreement(
     read: Sequence[Features],
     speakers: Sequence[frozenset[str]],
     similarity: Callable[[int, int], float],
     comparison: StatementComparison,
-) -> Stances:
+) -> Agreement:
     """Compare texts, the most central first, with each other; ``similarity`` is the calibrated one of two of them."""
     alike = _alike(read)
     voices = {first: frozenset[str]().union(*(speakers[at] for at in some)) for first, some in alike.items()}
@@ -82,10 +81,10 @@ def stances(
     share = (pairs.agreeing + alone) / (pairs.compared + alone) if pairs.compared + alone else 0.5
     groups = _groups(len(read), pairs.same, apart=pairs.opposed)
     filled = _most_stances(groups, _groups(len(read), [*pairs.same, *pairs.framed]))
-    departing = [one for one in _departing(read, speakers) if not of_work(one, read)]
+    departing = [one for one in _departing(read, speakers) if not is_about_progress(one, read)]
     disputed = filled <= DISPUTANTS and pairs.disputed >= DISPUTED * (pairs.compared - pairs.agreeing)
     if share < SERIES and filled > 2 and not (disputed and (departing or not share)):
-        return Stances(series=True, agreement=share)
+        return Agreement(series=True, agreement=share)
     united = _united([*pairs.opposed, *departing])
     opposed = [one for one in united if groups[one.of] != groups[one.against] and _usual(one, read, speakers)]
     opposed = [one for one in opposed if len(speakers[one.of] | speakers[one.against]) > 1]
@@ -103,7 +102,7 @@ def stances(
     dissent = sides.smaller()
     told = tuple(_turned(one, dissent) for one in opposed)
     loose = bool(opposed) and not confirmed and len(united) == len(pairs.opposed)
-    return Stances(opposed=told, dissent=dissent, agreement=share, confirmed=confirmed, loose=loose)
+    return Agreement(opposed=told, dissent=dissent, agreement=share, confirmed=confirmed, loose=loose)
 
 
 def _alike(read: Sequence[Features]) -> dict[int, list[int]]:
@@ -133,7 +132,7 @@ def _note(
 ) -> None:
     one, other = places
     weight = len(voices[0]) * len(voices[1])
-    frame = frame_of(read[one], read[other])
+    frame = measure_frame(read[one], read[other])
     if found.relation is Relation.SAME:
         pairs.same.append(places)
     if found.relation is Relation.SAME or (frame >= FRAMED and _another_fact(found)):
@@ -141,12 +140,12 @@ def _note(
         pairs.compared += weight
     if found.relation is Relation.SAME:
         pairs.agreeing += weight
-    if found.relation is Relation.CONFLICT and credible(found, read[one], read[other]):
-        opposed = Opposed(of=one, against=other, reason=found.reason, params=dict(found.params))
-        if of_work(opposed, read):
+    if found.relation is Relation.CONFLICT and is_credible(found, read[one], read[other]):
+        opposed = Opposition(of=one, against=other, reason=found.reason, params=dict(found.params))
+        if is_about_progress(opposed, read):
             return
         pairs.opposed.append(opposed)
-        if frame >= FRAMED and voices[0].isdisjoint(voices[1]) and of_fact(opposed, read):
+        if frame >= FRAMED and voices[0].isdisjoint(voices[1]) and is_about_fact(opposed, read):
             pairs.disputed += weight
 
 
@@ -155,7 +154,7 @@ def _another_fact(found: Comparison) -> bool:
     return found.relation is Relation.CONFLICT or found.reason == "different_fact"
 
 
-def _usual(one: Opposed, read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> bool:
+def _usual(one: Opposition, read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> bool:
     """Whether a word that has another in its place is what most say: else the two are but two ways of saying it."""
     if one.reason != TERM:
         return True
@@ -182,17 +181,17 @@ def _has(features: Features, surface: str, origin: Features) -> bool:
     return any(token.key == key for token in features.tokens)
 
 
-def _departing(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Opposed]:
-    return [_told(one) for one in departures(read, speakers)]
+def _departing(read: Sequence[Features], speakers: Sequence[frozenset[str]]) -> list[Opposition]:
+    return [_told(one) for one in find_departures(read, speakers)]
 
 
-def _told(one: Departure) -> Opposed:
-    return Opposed(of=one.of, against=one.against, reason=one.reason, params={"new": one.new, "known": one.known})
+def _told(one: Departure) -> Opposition:
+    return Opposition(of=one.of, against=one.against, reason=one.reason, params={"new": one.new, "known": one.known})
 
 
 def _of_one_subject(
-    opposed: Sequence[Opposed], groups: Sequence[int], read: Sequence[Features], speakers: Sequence[frozenset[str]]
-) -> list[Opposed]:
+    opposed: Sequence[Opposition], groups: Sequence[int], read: Sequence[Features], speakers: Sequence[frozenset[str]]
+) -> list[Opposition]:
     """Without texts that speak of another thing than those they would contradict."""
     lesser = _Sides(opposed, groups, speakers).smaller()
     most = [read[at] for at in range(len(read)) if at not in lesser]
@@ -200,15 +199,15 @@ def _of_one_subject(
     return [one for one in opposed if one.reason not in VALUES or astray.isdisjoint({one.of, one.against})]
 
 
-def _united(opposed: Sequence[Opposed]) -> list[Opposed]:
+def _united(opposed: Sequence[Opposition]) -> list[Opposition]:
     """Each two texts once."""
-    found: dict[frozenset[int], Opposed] = {}
+    found: dict[frozenset[int], Opposition] = {}
     for one in opposed:
         found.setdefault(frozenset({one.of, one.against}), one)
     return list(found.values())
 
 
-def _groups(count: int, same: Sequence[tuple[int, int]], apart: Sequence[Opposed] = ()) -> list[int]:
+def _groups(count: int, same: Sequence[tuple[int, int]], apart: Sequence[Opposition] = ()) -> list[int]:
     """The first text of each text's group. Two that are opposed are never in one, though a third agrees with both."""
     parent = list(range(count))
 
@@ -236,7 +235,9 @@ def _most_stances(groups: Sequence[int], frames: Sequence[int]) -> int:
 class _Sides:
     """Groups of texts that agree, and which of them contradict each other."""
 
-    def __init__(self, opposed: Sequence[Opposed], groups: Sequence[int], speakers: Sequence[frozenset[str]]) -> None:
+    def __init__(
+        self, opposed: Sequence[Opposition], groups: Sequence[int], speakers: Sequence[frozenset[str]]
+    ) -> None:
         self._groups = groups
         self._against: dict[int, set[int]] = {}
         for one in opposed:
@@ -252,7 +253,7 @@ class _Sides:
         allies -= self._against[group]
         return len(set[str]().union(*(self.voices[ally] for ally in allies)))
 
-    def borne_out(self, one: Opposed) -> bool:
+    def borne_out(self, one: Opposition) -> bool:
         """Whether two speakers stand on one side: two who each say something of their own may both be right."""
         return max(self.backing(self._groups[one.of]), self.backing(self._groups[one.against])) > 1
 
@@ -270,9 +271,9 @@ class _Sides:
         return frozenset(at for at, group in enumerate(self._groups) if group in lesser)
 
 
-def _turned(one: Opposed, dissent: frozenset[int]) -> Opposed:
+def _turned(one: Opposition, dissent: frozenset[int]) -> Opposition:
     """The side of the fewer first."""
     if one.of in dissent or one.against not in dissent:
         return one
     params = {"new": one.params.get("known", ""), "known": one.params.get("new", "")}
-    return Opposed(of=one.against, against=one.of, reason=one.reason, params=params)
+    return Opposition(of=one.against, against=one.of, reason=one.reason, params=params)

@@ -8,18 +8,18 @@ from typing import Final
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
-from clearwell.flow.digest.drafting.chatter import small_talk
+from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
 from clearwell.flow.digest.drafting.clusters import NEAR, Cluster
+from clearwell.flow.digest.drafting.contradictions import is_credible
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
-from clearwell.flow.digest.drafting.opposing import credible
-from clearwell.flow.digest.drafting.parting import about_others
+from clearwell.flow.digest.drafting.small_talk import small_talk
 from clearwell.flow.digest.drafting.space import Space
-from clearwell.flow.digest.drafting.stances import Stances, stances
-from clearwell.flow.digest.drafting.support import Standing, standing
+from clearwell.flow.digest.drafting.subjects import find_other_subjects
+from clearwell.flow.digest.drafting.support import Standing, measure_standing
 from clearwell.flow.digest.drafting.texts import Text, unit
 from clearwell.ports import StatementComparison
 from clearwell.records import Comparison, Relation, Vector
-from clearwell.text.terms import PAIR, terms
+from clearwell.text.terms import PAIR, count_terms
 
 READ: Final = 300
 """Texts of a cluster that are read word by word, the most central."""
@@ -45,12 +45,12 @@ class KnownConflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class ScoredCluster:
     """A cluster and all that is known of it. Places are those of ``texts``."""
 
     cluster: Cluster
     texts: Sequence[Text]
-    stances: Stances
+    agreement: Agreement
     standing: Standing
     nearest: tuple[Nearest, ...]
     known_conflicts: tuple[KnownConflict, ...]
@@ -78,7 +78,7 @@ class Background:
     limits: DraftLimits
 
 
-class Scales:
+class ClusterScorer:
     """Weighs one cluster after the other."""
 
     def __init__(self, texts: Sequence[Text], space: Space, background: Background) -> None:
@@ -89,15 +89,15 @@ class Scales:
         self._pending = _matrix([one.embedding for one in background.pending])
         self._rejected = _matrix([one.embedding for one in background.rejected])
 
-    def weigh(self, cluster: Cluster) -> Weighed:
+    def score_cluster(self, cluster: Cluster) -> ScoredCluster:
         cluster = self._about_one(cluster)
         places = list(cluster.members[:READ])
         found = self._stances(places)
         if found.loose and not self._isolated(cluster):
-            found = Stances(series=True, agreement=found.agreement)
+            found = Agreement(series=True, agreement=found.agreement)
         texts = [self._texts[place] for place in cluster.members]
         main = [at for at in range(len(texts)) if at not in found.dissent]
-        stands = standing(
+        stands = measure_standing(
             [texts[at] for at in main],
             self._space.meaning[[cluster.members[at] for at in main]],
             copy=self._space.cosine(self._back.limits.duplicate),
@@ -106,22 +106,22 @@ class Scales:
         middle = unit([self._space.meaning[list(cluster.members)].mean(axis=0)])[0]
         nearest, conflicts, repeats = self._held_against_known(places)
         novelty = 1.0 - max([0.0, self._repeated(middle, repeats=repeats)])
-        return Weighed(
+        return ScoredCluster(
             cluster=cluster,
             texts=texts,
-            stances=found,
+            agreement=found,
             standing=stands,
             nearest=nearest,
             known_conflicts=conflicts,
             repeats_known=repeats,
             near_rejected=self._near_rejected(places, middle),
             middle=middle,
-            score=self._score(stands, found, novelty, texts, conflict=bool(conflicts))
+            score=self._compute_score(stands, found, novelty, texts, conflict=bool(conflicts))
             * self._held_together(cluster, found),
         )
 
-    def _score(
-        self, stands: Standing, found: Stances, novelty: float, texts: Sequence[Text], *, conflict: bool
+    def _compute_score(
+        self, stands: Standing, found: Agreement, novelty: float, texts: Sequence[Text], *, conflict: bool
     ) -> float:
         support = stands.support
         voices = math.log2(1 + support.agents) + 0.35 * (math.log2(1 + support.sessions) + math.log2(1 + support.days))
@@ -130,7 +130,7 @@ class Scales:
         agreed = 0.5 + 0.5 * found.agreement
         return voices * sure * new * agreed * substance(texts) * (_CONFLICT_BONUS if conflict else 1.0)
 
-    def _held_together(self, cluster: Cluster, found: Stances) -> float:
+    def _held_together(self, cluster: Cluster, found: Agreement) -> float:
         """How sure it is that the members speak of one thing: they are near each other, and some say the same."""
         return self.near(cluster) * (0.4 + 0.6 * found.confirmed)
 
@@ -141,17 +141,19 @@ class Scales:
 
     def _about_one(self, cluster: Cluster) -> Cluster:
         places = cluster.members[:READ]
-        others = about_others([self._features(place) for place in places], [self._texts[at].agents for at in places])
+        others = find_other_subjects(
+            [self._features(place) for place in places], [self._texts[at].agents for at in places]
+        )
         kept = tuple(place for at, place in enumerate(cluster.members) if at not in others)
         return replace(cluster, members=kept) if others else cluster
 
     def _features(self, place: int) -> Features:
         return features_of[self._texts[place].content]
 
-    def _stances(self, places: Sequence[int]) -> Stances:
+    def _stances(self, places: Sequence[int]) -> Agreement:
         vectors = self._space.meaning[list(places)]
         cosines = vectors @ vectors.T
-        return stances(
+        return find_agreement(
             [self._features(place) for place in places],
             [self._texts[place].agents for place in places],
             lambda one, other: self._back.similarity(float(cosines[one, other])),
@@ -195,7 +197,7 @@ class Scales:
         for at in np.argsort(-cosines, kind="stable")[:CENTRAL]:
             mine = self._features(places[at])
             outcome = self._back.comparison.compare(mine.raw, content, self._back.similarity(float(cosines[at])))
-            if outcome.relation is not Relation.CONFLICT or credible(outcome, mine, known):
+            if outcome.relation is not Relation.CONFLICT or is_credible(outcome, mine, known):
                 found.append((int(at), outcome))
         return found
 
@@ -223,7 +225,7 @@ class Scales:
 def substance(texts: Sequence[Text]) -> float:
     """How much the central texts say, from 0 to 1: "done, thanks" says little."""
     counts = [
-        sum(not term.startswith(PAIR) and term not in small_talk() for term in terms(text.content))
+        sum(not term.startswith(PAIR) and term not in small_talk() for term in count_terms(text.content))
         for text in texts[:CENTRAL]
     ]
     return min(1.0, sorted(counts)[len(counts) // 2] / SUBSTANCE)

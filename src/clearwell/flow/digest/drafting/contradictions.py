@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.comparison.frame import likeness
 from clearwell.comparison.tokens import Kind
-from clearwell.flow.digest.drafting.chatter import chatters, counts_progress, tells_when
-from clearwell.flow.digest.drafting.subjects import misspelt, words
+from clearwell.flow.digest.drafting.small_talk import counts_progress, is_chatter, tells_when
+from clearwell.flow.digest.drafting.subjects import SIBLINGS, measure_frame, misspelt, words
 from clearwell.records import Comparison
 
 TERM: Final = "conflict_term"
 FRAMED: Final = 0.5
 """Share of words in the same order from which two texts have one frame."""
-SIBLINGS: Final = 0.6
-"""The same from which it is one sentence told of several things."""
 REARRANGED: Final = 0.7
 """The same where all that differs is the order of words: free wordings put them as they like."""
 _ROLES: Final = "conflict_roles"
@@ -31,7 +28,7 @@ _WORDING: Final = frozenset({TERM, _ROLES, _NAME})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opposed:
+class Opposition:
     """Two places of texts that contradict each other, and why."""
 
     of: int
@@ -40,15 +37,15 @@ class Opposed:
     params: dict[str, str]
 
 
-def of_work(one: Opposed, read: Sequence[Features]) -> bool:
+def is_about_progress(one: Opposition, read: Sequence[Features]) -> bool:
     """Whether what differs is how far somebody is, or a word of how work goes."""
     if one.reason in VALUES:
         places = ((one.of, "new"), (one.against, "known"))
         return any(counts_progress(read[at], one.params.get(side, "")) for at, side in places)
-    return one.reason in _WORDING and all(chatters(read[at]) for at in (one.of, one.against))
+    return one.reason in _WORDING and all(is_chatter(read[at]) for at in (one.of, one.against))
 
 
-def of_fact(one: Opposed, read: Sequence[Features]) -> bool:
+def is_about_fact(one: Opposition, read: Sequence[Features]) -> bool:
     """Whether two texts give the same thing another value, or deny it, with no other thing told of."""
     told = [
         {token.key for token in read[at].tokens if token.content and token.value is None}
@@ -62,35 +59,28 @@ def of_fact(one: Opposed, read: Sequence[Features]) -> bool:
     return one.reason in _DENIED and max(len(told[0] - told[1]), len(told[1] - told[0])) <= 1
 
 
-def denies_outright(one: Opposed, read: Sequence[Features]) -> bool:
+def denies_outright(one: Opposition, read: Sequence[Features]) -> bool:
     """Whether one text denies what the other says in nearly the same words: no two of a series do that."""
-    return one.reason in _DENIED and of_fact(one, read)
+    return one.reason in _DENIED and is_about_fact(one, read)
 
 
 def _named_late(text: Features) -> bool:
     """Whether a text names somebody as what it says, and not as the one who did something: both may have done it."""
     first = next((token for token in text.tokens if token.content), None)
-    return first is not None and first.kind is not Kind.NAME and not chatters(text)
+    return first is not None and first.kind is not Kind.NAME and not is_chatter(text)
 
 
-def _apart_from_names(read: Sequence[Features], one: Opposed) -> bool:
+def _apart_from_names(read: Sequence[Features], one: Opposition) -> bool:
     """Whether two texts are the same but for names."""
     texts = read[one.of], read[one.against]
     rest = [[token.key for token in text.tokens if token.kind is not Kind.NAME] for text in texts]
     return rest[0] == rest[1]
 
 
-def frame_of(one: Features, other: Features) -> float:
-    """How much two texts have of one frame: all, where they are the same words in another order."""
-    if one.language is not other.language:
-        return 0.0
-    return 1.0 if sorted(one.keys) == sorted(other.keys) else likeness(one.keys, other.keys)
-
-
-def credible(found: Comparison, one: Features, other: Features) -> bool:
+def is_credible(found: Comparison, one: Features, other: Features) -> bool:
     """Values are opposed in any words; names and terms only where the words around them are the same."""
     new, known = found.params.get("new", ""), found.params.get("known", "")
-    if of_siblings(one, other, (new, known)) or all(_asks(text) for text in (one, other)):
+    if are_siblings(one, other, (new, known)) or all(_asks(text) for text in (one, other)):
         return False
     if found.reason in VALUES:
         return True
@@ -102,16 +92,16 @@ def credible(found: Comparison, one: Features, other: Features) -> bool:
         return False
     needed = REARRANGED if found.reason == _ROLES else FRAMED
     worded = found.reason in _WORDING and _akin(new.casefold(), known.casefold())
-    return frame_of(one, other) >= needed and not worded
+    return measure_frame(one, other) >= needed and not worded
 
 
 def _asks(text: Features) -> bool:
     return text.asks or "?" in text.raw or "？" in text.raw
 
 
-def of_siblings(one: Features, other: Features, disputed: tuple[str, str]) -> bool:
+def are_siblings(one: Features, other: Features, disputed: tuple[str, str]) -> bool:
     """Whether two texts of one frame have other words beside those in dispute: each tells of a thing of its own."""
-    if frame_of(one, other) < SIBLINGS:
+    if measure_frame(one, other) < SIBLINGS:
         return False
     rest = [_beside(text, surface) for text, surface in zip((one, other), disputed, strict=True)]
     return all(

@@ -9,7 +9,7 @@ from clearwell.flow.digest.drafting.drafts import Quote
 from clearwell.records import DigestCandidate
 from clearwell.text.hidden_text import escaped
 from clearwell.text.sentences import split_sentences
-from clearwell.text.terms import PAIR, terms
+from clearwell.text.terms import PAIR, count_terms
 
 LONGEST: Final = 240
 """Characters of one quote; what is longer is cut at a word and marked."""
@@ -17,7 +17,7 @@ REPEATS: Final = 0.6
 """Share of a sentence's terms that quotes before it have, from which it says nothing new."""
 
 
-def quotes(
+def choose_quotes(
     sides: Sequence[Sequence[DigestCandidate]],
     said: Mapping[UUID, str],
     *,
@@ -47,7 +47,7 @@ def _fresh(rows: Sequence[DigestCandidate], said: Mapping[UUID, str], disputed: 
     for row in rows:
         word = disputed.get(row.log_id, "")
         for sentence in sorted(split_sentences(said[row.log_id]), key=lambda one: word not in one):
-            words = {term for term in terms(sentence) if not term.startswith(PAIR)}
+            words = {term for term in count_terms(sentence) if not term.startswith(PAIR)}
             if words and len(words & quoted) < REPEATS * len(words):
                 quoted |= words
                 yield Quote(log_id=row.log_id, text=_cut(escaped(sentence)))
