@@ -20,6 +20,7 @@ from bench import (
     review,
     sameness,
     scale,
+    served,
     start,
     tokens,
 )
@@ -37,6 +38,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "digest": digest.measure,
     "growth": growth.measure,
     "clients": clients.measure,
+    "served": served.measure,
     "review": review.measure,
 }
 ONLY_BY_NAME = {"tokens"}
