@@ -221,15 +221,16 @@ async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
     asking = wanted(HOSTILE, vector, "lantern meadow")
     params = {"group_id": HOSTILE, "embedding": to_column(vector), "model": "m", "agent_id": None, "limit": 13}
     worded = params | word_params(asking, 13) | filter_params(asking.where)
-    large, large_with_words, exact, exact_with_words = [
-        await plan(database, statements)
-        for statements in (
-            search_by_index("search_large", params, DIMENSIONS),
-            search_by_index("search_large_with_words", worded, DIMENSIONS),
-            [(query("last_move"), {}), (query("search"), params)],
-            [(query("plan_by_group"), {}), (query("search_with_words"), worded)],
-        )
+    searches: list[list[Statement]] = [
+        search_by_index("search_large", params, DIMENSIONS),
+        search_by_index("search_large_with_words", worded, DIMENSIONS),
+        [(query("last_move"), {}), (query("search"), params)],
+        [
+            (query("enter_for_scan"), {"role": Role.AGENT, "group_id": HOSTILE}),
+            (query("search_with_words"), worded),
+        ],
     ]
+    large, large_with_words, exact, exact_with_words = [await plan(database, one) for one in searches]
     assert "Index Scan using memories_near_" in large
     assert "Index Scan using memories_near_" in large_with_words
     assert "clearwell_worded" not in exact + exact_with_words

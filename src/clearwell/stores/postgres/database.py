@@ -77,18 +77,21 @@ class Database:
         return rows
 
     async def run_all(
-        self, role: Role | None, group_id: str | None, statements: Sequence[Statement]
+        self, role: Role | None, group_id: str | None, statements: Sequence[Statement], *, entry: str = "enter"
     ) -> list[list[DictRow]]:
-        """Several statements in one round trip and one transaction: all or nothing."""
-        entry = [] if role is None else [(query("enter"), {"role": role, "group_id": group_id or ""})]
+        """Run several statements in one round trip and one transaction: all or nothing.
+
+        ``entry`` names the statement that enters the role and the group, and may also set how to plan.
+        """
+        before = [] if role is None else [(query(entry), {"role": role, "group_id": group_id or ""})]
         with translated_errors():
             # Not as a context: that would commit, and the runner has ended its transaction itself.
             connection = await self._pool.getconn()
             try:
-                answers = await connection.runner.run([*entry, *statements])
+                answers = await connection.runner.run([*before, *statements])
             finally:
                 await self._pool.putconn(connection)
-        return answers[len(entry) :]
+        return answers[len(before) :]
 
     @asynccontextmanager
     async def transaction(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:

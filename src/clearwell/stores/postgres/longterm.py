@@ -50,22 +50,40 @@ class PostgresLongTerm:
             "agent_id": wanted.agent_id,
             "limit": limit,
         }
-        (planned,), rows = await self._database.run_all(self._role, wanted.group_id, self._statements(wanted, params))
-        if wanted.move is not None and wanted.embedding is not None and planned["move"] != wanted.move:
+        indexed = None if self._indexed is None else self._indexed.find_dimensions(wanted, limit)
+        if wanted.terms is None and wanted.where.everything:
+            move, rows = await self._search_by_vector(wanted, params, indexed)
+        else:
+            params |= word_params(wanted, limit) | filter_params(wanted.where)
+            move, rows = await self._search_with_words(wanted, params, indexed)
+        if wanted.move is not None and wanted.embedding is not None and move != wanted.move:
             raise ModelsMoved("models_moved")
         return rows
 
-    def _statements(self, wanted: SearchQuery, params: dict[str, Any]) -> list[Statement]:
-        """Return the planner settings and the search: exact, or by the group's own index where it has one."""
-        indexed = None if self._indexed is None else self._indexed.find_dimensions(wanted, params["limit"])
-        if wanted.terms is None and wanted.where.everything:
-            if indexed is not None:
-                return search_by_index("search_large", params, indexed)
-            return [(query("last_move"), {}), (query("search"), params)]
-        params |= word_params(wanted, params["limit"]) | filter_params(wanted.where)
+    async def _search_by_vector(
+        self, wanted: SearchQuery, params: dict[str, Any], indexed: int | None
+    ) -> tuple[int, list[DictRow]]:
+        """Return the number of the last move to another model and the nearest chunks."""
+        statements: list[Statement] = [(query("last_move"), {}), (query("search"), params)]
         if indexed is not None:
-            return search_by_index("search_large_with_words", params, indexed)
-        return [(query("plan_by_group"), {}), (query("search_with_words"), params)]
+            statements = search_by_index("search_large", params, indexed)
+        (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
+        return planned["move"], rows
+
+    async def _search_with_words(
+        self, wanted: SearchQuery, params: dict[str, Any], indexed: int | None
+    ) -> tuple[int, list[DictRow]]:
+        """As ``_search_by_vector``. An exact search is one statement beside the entry: its rows name the move."""
+        if indexed is not None:
+            statements = search_by_index("search_large_with_words", params, indexed)
+            (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
+            return planned["move"], rows
+        statement = (query("search_with_words"), params)
+        (rows,) = await self._database.run_all(self._role, wanted.group_id, [statement], entry="enter_for_scan")
+        if rows or wanted.move is None:
+            return (rows[0]["move"] if rows else 0), rows
+        (planned,) = await self._database.run(self._role, wanted.group_id, query("last_move"))
+        return planned["move"], rows
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}

@@ -283,10 +283,11 @@ UPDATE indexed_groups SET tokenizer_version = %(tokenizer_version)s WHERE group_
 -- Groups whose words an older tokenizer made. Only ids are visible here.
 SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_version)s ORDER BY group_id LIMIT %(limit)s
 
--- name: plan_by_group
--- One plan for every group, and always by the group's index: planning anew costs as much as scanning a small group.
-SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
+-- name: enter_for_scan
+-- As enter, for a search that compares every row of the group. One generic plan, always by the group's index: planning
+-- each search anew costs as much as scanning a small group.
+SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true),
+    set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
 
 -- part: asked_words
 -- The words of a query by their rarity among what the reader may read, and the one speaker whom it names.
@@ -326,7 +327,8 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
-    (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id
+    (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
+    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
 
@@ -371,7 +373,7 @@ ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
 SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) AS move FROM reembeddings
 
 -- name: plan_by_index
--- A partial index is used only where the planner knows the group, and an approximate one only instead of sorting.
+-- A partial index is used only if the planner knows the group, and an approximate one only if it cannot sort.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true),
     set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', %(effort)s, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
