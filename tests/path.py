@@ -32,7 +32,7 @@ class Path:
         self.ids = CountedIds()
         twins = MemoryStores(self.settings, self.clock, self.ids, Bm25())
         self.quarantine, self.longterm, self.ledger = twins.quarantine, twins.longterm, twins.ledger
-        self.digest_store, self.digest_queue, self.groups = twins.digests, twins.digest_queue, twins.groups
+        self.digest_store, self.groups = twins.digests, twins.groups
         self.decisions, self.audit, self.idempotency, self.review_store = (
             twins.decisions,
             twins.audit,

@@ -19,6 +19,7 @@
     │   ├── EmbedderUnavailable
     │   ├── JudgeUnavailable    the judge did not answer: why, and when to retry
     │   └── WriterUnavailable   the language model that writes insights did not answer
+    ├── UnexpectedError         an error of another library, recorded by its name alone
     └── ConfigurationError      the operator must change something first
         ├── SchemaError         the database has another schema than this program needs
         ├── ModelMismatch       the database has vectors of another embedding model
@@ -151,6 +152,10 @@ class JudgeUnavailable(Unavailable):
 
 class WriterUnavailable(Unavailable):
     """The language model did not respond, or wrote nothing that can be shown."""
+
+
+class UnexpectedError(ClearwellError):
+    """An error of another library. Only its name is recorded, because its text may quote memory content."""
 
 
 class ConfigurationError(ClearwellError):

@@ -1,8 +1,13 @@
-"""What runs beside the callers: admissions left behind, tidying up, indexing anew, and the digests."""
+"""The periodic duties of a process that works: each one has its interval and runs in a task of its own.
+
+The work itself is rows in PostgreSQL: admissions, waiting promotions and digests say when they are due, and those that
+cost money or minutes are leased while a process works on them. Any number of processes can share it.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 
 import structlog
@@ -13,12 +18,99 @@ from clearwell.records import Principal
 
 log = structlog.get_logger(__name__)
 SWEEP_LIMIT = 500
-TIDY_EVERY = 60
 INDEX_LIMIT = 10
-USES_EVERY = 6
-BEAT_SECONDS, BEAT_LASTS = 5, timedelta(seconds=20)
+HEARTBEAT_SECONDS, HEARTBEAT_LASTS = 5.0, timedelta(seconds=20)
+DIGEST_SECONDS = 0.5
+"""How soon a digest that somebody requests begins. Looking costs less than a connection kept for LISTEN, and works
+behind a PgBouncer too."""
 SCHEDULE_SECONDS = 60.0
-"""As often as a schedule of cron can name a time."""
+"""As often as a cron expression can name a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What is done again and again, and how long to pause in between."""
+
+    name: str
+    seconds: float
+    act: Callable[[], Awaitable[None]]
+
+
+class Worker:
+    """The duties of one process."""
+
+    def __init__(self, clearwell: Clearwell) -> None:
+        self._clearwell = clearwell
+        self._missing_rights_logged = False
+
+    def duties(self) -> Sequence[Duty]:
+        """All duties, with their intervals."""
+        sweep = self._clearwell.settings.sweep_seconds
+        return (
+            Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
+            Duty("embedding models", sweep, self._clearwell.models.refresh),
+            Duty("admissions", sweep, self._sweep_admissions),
+            Duty("waiting promotions", sweep, self._complete_promotions),
+            Duty("rebuild of working memory", sweep, self._rebuild_working_memory),
+            Duty("use of memories", 6 * sweep, self._record_use),
+            Duty("expiry", 60 * sweep, self._remove_expired),
+            Duty("lexical index", sweep, self._rebuild_lexical_index),
+            Duty("vector indexes", sweep, self._maintain_vector_indexes),
+            *self.digest_duties(scheduled=True),
+        )
+
+    def digest_duties(self, *, scheduled: bool) -> Sequence[Duty]:
+        """The duties that make digests: those that somebody requests, and with ``scheduled`` those that are due."""
+        requested = Duty("digests", DIGEST_SECONDS, self._run_digests)
+        return (
+            (requested, Duty("digest schedule", SCHEDULE_SECONDS, self._add_due_digests)) if scheduled else (requested,)
+        )
+
+    async def _send_heartbeat(self) -> None:
+        """Let other processes know that this one admits captures, and how: they leave it to this one if they differ."""
+        with suppress(Unavailable):
+            await self._clearwell.stores.heartbeats.beat(lasts=HEARTBEAT_LASTS)
+
+    async def _sweep_admissions(self) -> None:
+        if rows := await sweep(self._clearwell):
+            log.info("admissions resumed", rows=rows)
+
+    async def _complete_promotions(self) -> None:
+        if memories := await self._clearwell.waiting_promotions.complete_due():
+            log.info("waiting promotions completed", memories=memories)
+
+    async def _rebuild_working_memory(self) -> None:
+        if rebuilt := await self._clearwell.rebuilder.rebuild_after_loss():
+            log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
+
+    async def _record_use(self) -> None:
+        await self._clearwell.uses.record()
+
+    async def _remove_expired(self) -> None:
+        await self._clearwell.memory.cleanup_working_memory(by=Principal.local("worker"))
+        await self._clearwell.stores.idempotency.expire()
+
+    async def _rebuild_lexical_index(self) -> None:
+        await rebuild_lexical_index(self._clearwell)
+
+    async def _maintain_vector_indexes(self) -> None:
+        """Build the indexes of large groups, which can take minutes, and drop those that are no longer needed."""
+        clearwell = self._clearwell
+        if clearwell.models.is_moving:
+            return
+        changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.fetch_current()).model)
+        for group_id in changes.built:
+            log.info("group indexed", group_id=group_id)
+        if changes.not_owner and not self._missing_rights_logged:
+            log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
+            self._missing_rights_logged = True
+
+    async def _run_digests(self) -> None:
+        await self._clearwell.digests.runner.run_due()
+
+    async def _add_due_digests(self) -> None:
+        if digests := await self._clearwell.digests.scheduler.make_due():
+            log.info("digests due", digests=len(digests))
 
 
 async def sweep(clearwell: Clearwell) -> int:
@@ -34,159 +126,42 @@ async def sweep(clearwell: Clearwell) -> int:
     return clearwell.queue.length - before
 
 
-async def tidy(clearwell: Clearwell) -> None:
-    """Remove expired entries and answers."""
-    await clearwell.memory.cleanup_working_memory(by=Principal.local("worker"))
-    await clearwell.stores.idempotency.expire()
-
-
-async def index(clearwell: Clearwell) -> int:
-    """Make the words of groups anew that an older tokenizer made, some groups a round; how many there were."""
+async def rebuild_lexical_index(clearwell: Clearwell) -> int:
+    """Rebuild the terms of groups that an older tokenizer made, some groups at a time; how many there were."""
     groups = await clearwell.stores.lexical_index.find_outdated_groups(limit=INDEX_LIMIT)
     for group_id in groups:
         chunks = await clearwell.stores.lexical_index.rebuild_group(group_id)
-        log.info("words made anew", chunks=chunks)
+        log.info("lexical index rebuilt", chunks=chunks)
     return len(groups)
-
-
-async def look_after_digests(clearwell: Clearwell) -> int:
-    """Every digest that has not ended has a job that somebody does; how many were found without."""
-    stores = clearwell.stores
-    taken_up = await stores.digest_queue.take_up()
-    waiting = await stores.digest_queue.queued()
-    lost = [one for one in await stores.digest_runs.open_runs() if one.digest_id not in waiting]
-    for one in lost:
-        await stores.digest_queue.put(one.group_id, one.digest_id)
-    return taken_up + len(lost)
-
-
-async def _sweep_round(clearwell: Clearwell, number: int) -> None:
-    await clearwell.models.refresh()
-    found = await sweep(clearwell)
-    if found:
-        log.info("admissions taken up again", rows=found)
-    made = await clearwell.waiting_promotions.complete_due()
-    if made:
-        log.info("promotions carried out", memories=made)
-    if number % USES_EVERY == 0:
-        await clearwell.uses.record()
-    rebuilt = await clearwell.rebuilder.rebuild_after_loss()
-    if rebuilt:
-        log.warning("working memory rebuilt", groups=len(rebuilt), entries=sum(rebuilt.values()))
-    if number % TIDY_EVERY == 0:
-        await tidy(clearwell)
-    await index(clearwell)
-
-
-async def _digest_round(clearwell: Clearwell, _: int) -> None:
-    found = await look_after_digests(clearwell)
-    if found:
-        log.info("digests taken up again", digests=found)
-
-
-async def _schedule_round(clearwell: Clearwell, _: int) -> None:
-    made = await clearwell.digests.scheduler.make_due()
-    if made:
-        log.info("digests are due", digests=len(made))
-
-
-async def work(clearwell: Clearwell) -> None:
-    """Sweep for ever. A round does not wait for the queue: under steady traffic, or while a judge is slow, it is
-    never empty."""
-    await _rounds(
-        "sweep",
-        lambda number: _sweep_round(clearwell, number),
-        lambda: asyncio.sleep(clearwell.settings.sweep_seconds),
-    )
-
-
-async def build_indexes(clearwell: Clearwell) -> None:
-    """Look for large groups for ever, beside the sweep: building an index can take minutes."""
-    told = False
-
-    async def one_round(_: int) -> None:
-        nonlocal told
-        if not clearwell.models.is_moving:
-            told = await _indexed(clearwell, told=told)
-
-    await _rounds("indexes", one_round, lambda: asyncio.sleep(clearwell.settings.sweep_seconds))
-
-
-async def _indexed(clearwell: Clearwell, *, told: bool) -> bool:
-    """One look; whether it was told that this login cannot build. Once is enough."""
-    changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.fetch_current()).model)
-    if changes.not_owner and not told:
-        log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
-    for group_id in changes.built:
-        log.info("group indexed", group_id=group_id)
-    return told or changes.not_owner
-
-
-async def work_at_digests(clearwell: Clearwell, *, scheduled: bool) -> None:
-    """Look after digests for ever; the jobs themselves run beside this."""
-    seconds = clearwell.settings.sweep_seconds
-    every = max(1, round(SCHEDULE_SECONDS / seconds))
-
-    async def one_round(number: int) -> None:
-        await _digest_round(clearwell, number)
-        if scheduled and number % every == 0:
-            await _schedule_round(clearwell, number)
-
-    await _rounds("digests", one_round, lambda: asyncio.sleep(seconds))
-
-
-async def _rounds(what: str, act: Callable[[int], Awaitable[None]], pause: Callable[[], Awaitable[None]]) -> None:
-    number = 0
-    while True:
-        try:
-            await act(number)
-        except Unavailable as error:
-            log.warning("a round is put off", of=what, reason=error.code)
-        except Exception:
-            # The worker's loop must outlive a bad round.
-            log.exception("a round failed", of=what)
-        number += 1
-        await pause()
-
-
-async def beat(clearwell: Clearwell) -> None:
-    """Let other processes know that this one settles captures, and how: they leave that to it where they differ."""
-    while True:
-        try:
-            await clearwell.stores.heartbeats.beat(lasts=BEAT_LASTS)
-        except Unavailable as error:
-            log.debug("not known as a worker", reason=error.code)
-        await asyncio.sleep(BEAT_SECONDS)
 
 
 @asynccontextmanager
 async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
-    """The worker, as long as this lasts."""
+    """All duties, as long as this lasts."""
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_as_long(work(clearwell), "worker"))
-        await stack.enter_async_context(_as_long(build_indexes(clearwell), "indexes"))
-        stack.push_async_callback(_stop_beating, clearwell)
-        await stack.enter_async_context(_as_long(beat(clearwell), "worker's beat"))
-        await stack.enter_async_context(digest_worker(clearwell))
+        stack.push_async_callback(_stop_heartbeat, clearwell)
+        for duty in Worker(clearwell).duties():
+            await stack.enter_async_context(_performed(duty))
         yield
 
 
-async def _stop_beating(clearwell: Clearwell) -> None:
+@asynccontextmanager
+async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> AsyncIterator[None]:
+    """The duties that make digests, as long as this lasts."""
+    async with AsyncExitStack() as stack:
+        for duty in Worker(clearwell).digest_duties(scheduled=scheduled):
+            await stack.enter_async_context(_performed(duty))
+        yield
+
+
+async def _stop_heartbeat(clearwell: Clearwell) -> None:
     with suppress(Unavailable):
         await clearwell.stores.heartbeats.stop()
 
 
 @asynccontextmanager
-async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> AsyncIterator[None]:
-    """The part of the worker that makes digests: those that somebody asks for, and those that are due."""
-    looking = work_at_digests(clearwell, scheduled=scheduled)
-    async with clearwell.stores.digest_queue.working(clearwell.digests.runner.run), _as_long(looking, "digests"):
-        yield
-
-
-@asynccontextmanager
-async def _as_long(work: Coroutine[object, object, None], name: str) -> AsyncIterator[None]:
-    task = asyncio.create_task(work, name=name)
+async def _performed(duty: Duty) -> AsyncIterator[None]:
+    task = asyncio.create_task(_perform(duty), name=duty.name)
     try:
         yield
     finally:
@@ -194,3 +169,15 @@ async def _as_long(work: Coroutine[object, object, None], name: str) -> AsyncIte
         while not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=0.1)
+
+
+async def _perform(duty: Duty) -> None:
+    while True:
+        try:
+            await duty.act()
+        except Unavailable as error:
+            log.warning("duty postponed", duty=duty.name, reason=error.code)
+        except Exception:
+            # The worker's loop must outlive a failure.
+            log.exception("duty failed", duty=duty.name)
+        await asyncio.sleep(duty.seconds)

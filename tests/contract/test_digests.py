@@ -31,6 +31,7 @@ from clearwell.records import (
 from tests.contract.ports import START, Stores, capture, event, promotion, settled, unit
 
 LATER = START + timedelta(hours=2)
+LEASE_END = LATER + timedelta(seconds=30)
 ALL = CandidateFilter(group_id="g", model="m", without_types=("fact_check",))
 
 
@@ -107,7 +108,7 @@ async def candidates(stores: Stores, where: CandidateFilter = ALL) -> list[int]:
 
 async def begun(stores: Stores, number: int = 1) -> tuple[Digest, Run]:
     asked = await stores.digests.request(digest(number), event=event(100 + number))
-    taken = await stores.runs.take("g", asked.id, at=LATER)
+    taken = await stores.runs.claim("g", asked.id, at=LATER, until=LEASE_END)
     assert taken is not None
     return taken, Run(group_id="g", digest_id=taken.id, attempt=taken.attempts)
 
@@ -121,13 +122,13 @@ async def test_a_second_request_is_answered_with_the_open_one(stores: Stores) ->
     assert (first.id, first.status, first.progress) == (digest(1).id, DigestStatus.QUEUED, 0.0)
     assert (await stores.digests.request(digest(2), event=event(2))).id == first.id
     assert (await stores.digests.request(digest(3, "other"), event=event(3, "other"))).id == digest(3).id
-    taken = await stores.runs.take("g", first.id, at=LATER)
+    due = [("g", digest(1).id), ("other", digest(3).id)]
+    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LATER)] == due
+    taken = await stores.runs.claim("g", first.id, at=LATER, until=LEASE_END)
     assert taken is not None
     assert (await stores.digests.request(digest(4), event=event(4))).status is DigestStatus.RUNNING
-    assert [(one.group_id, one.digest_id) for one in await stores.runs.open_runs()] == [
-        ("g", digest(1).id),
-        ("other", digest(3).id),
-    ]
+    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LATER)] == due[1:]
+    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LEASE_END)] == due
 
 
 async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -> None:
@@ -164,34 +165,51 @@ async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stor
     await settle(stores, settled(1, vector=unit(1)))
     asked, first = await begun(stores)
     assert await stores.runs.tell(first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2})
-    taken = await stores.runs.take("g", asked.id, at=LATER + timedelta(hours=1))
+    hour = timedelta(hours=1)
+    taken = await stores.runs.claim("g", asked.id, at=LATER + hour, until=LATER + 2 * hour)
     assert taken is not None
     assert (taken.attempts, taken.progress, taken.started_at) == (2, 0.0, LATER)
     shown = insight(1, asked, 1)
     assert not await stores.runs.tell(first, progress=0.5, note="x", params={})
-    assert not await stores.runs.put_off(first, note="x", params={})
+    assert not await stores.runs.renew(first, until=LATER + 3 * hour)
+    assert not await stores.runs.release(first)
+    assert not await stores.runs.put_off(first, again=LATER, note="x", params={})
     assert not await stores.runs.fail(first, at=LATER, note="x", params={}, event=event(2))
     assert not await stores.runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
     assert await candidates(stores) == [1]
     second = replace(first, attempt=2)
     assert await stores.runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
-    assert await stores.runs.take("g", asked.id, at=LATER) is None
-    assert await stores.runs.take("other", asked.id, at=LATER) is None
+    for group_id in ("g", "other"):
+        assert await stores.runs.claim(group_id, asked.id, at=LATER + 9 * hour, until=LATER + 10 * hour) is None
+
+
+async def test_a_leased_digest_is_left_to_its_worker(stores: Stores) -> None:
+    asked, run = await begun(stores)
+    almost, late = LEASE_END - timedelta(seconds=1), LEASE_END + timedelta(minutes=1)
+    assert await stores.runs.claim("g", asked.id, at=almost, until=late) is None
+    assert await stores.runs.renew(run, until=late)
+    assert await stores.runs.claim("g", asked.id, at=LEASE_END, until=late) is None
+    assert await stores.runs.release(run)
+    taken = await stores.runs.claim("g", asked.id, at=almost, until=late)
+    assert taken is not None
+    assert taken.attempts == 2
 
 
 async def test_a_try_that_is_put_off_waits_with_its_reason_and_one_that_fails_has_ended(stores: Stores) -> None:
     asked, run = await begun(stores)
-    assert await stores.runs.put_off(run, note="digest_put_off", params={"attempt": 1})
+    assert await stores.runs.put_off(run, again=LEASE_END, note="digest_put_off", params={"attempt": 1})
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.note, found.note_params) == (DigestStatus.QUEUED, "digest_put_off", {"attempt": 1})
-    await stores.runs.take("g", asked.id, at=LATER)
+    assert await stores.runs.find_due(at=LEASE_END - timedelta(seconds=1)) == []
+    assert await stores.runs.claim("g", asked.id, at=LATER, until=LEASE_END) is None, "not before its time"
+    await stores.runs.claim("g", asked.id, at=LEASE_END, until=LEASE_END + timedelta(minutes=1))
     later = replace(run, attempt=2)
     assert await stores.runs.fail(later, at=LATER, note="digest_failed", params={"attempts": 2}, event=event(2))
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.finished_at, found.note) == (DigestStatus.FAILED, LATER, "digest_failed")
-    assert await stores.runs.open_runs() == []
+    assert await stores.runs.find_due(at=LEASE_END + timedelta(days=1)) == []
     assert (await stores.digests.request(digest(2), event=event(3))).id == digest(2).id
 
 

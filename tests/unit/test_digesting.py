@@ -52,8 +52,7 @@ async def keep(path: Path, *captures: NewCapture) -> list[UUID]:
 async def made(path: Path, group_id: str = "g") -> Digest:
     """Ask for a digest, do it, and read it."""
     asked, _ = await path.memory.request_digest(group_id, by=PERSON)
-    assert path.digest_queue.waiting.pop() == (group_id, asked)
-    assert await path.runner.run(group_id, asked) is None
+    assert await path.runner.run_due() == 1
     return await path.memory.digest(asked, by=PERSON)
 
 
@@ -226,7 +225,10 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     waiting = await path.memory.digest(asked, by=PERSON)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
     assert "Attempt 1 of 3 failed" in str(waiting.explanation("en"))
-    assert await path.runner.run("g", asked) == now + timedelta(seconds=20)
+    assert await path.runner.run("g", asked) is None, "not before its time"
+    path.clock.forward(timedelta(seconds=10))
+    assert await path.runner.run("g", asked) == now + timedelta(seconds=30)
+    path.clock.forward(timedelta(seconds=20))
     assert await path.runner.run("g", asked) is None
     done = await path.memory.digest(asked, by=PERSON)
     assert (done.status, done.note, done.note_params["missing"]) == (DigestStatus.DONE, "digest_done_partly", 1)
@@ -249,11 +251,45 @@ async def test_a_digest_whose_tries_never_end_is_given_up() -> None:
     path = Path(Settings(digest_attempts=2))
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     for _ in range(2):
-        await path.digest_store.take("g", asked, at=path.clock.now())  # and the process is killed
+        now = path.clock.now()
+        assert await path.digest_store.claim("g", asked, at=now, until=now + timedelta(seconds=30))
+        path.clock.forward(timedelta(seconds=30))  # the process was killed, and its lease has ended
     assert await path.runner.run("g", asked) is None
     found = await path.memory.digest(asked, by=PERSON)
     assert (found.status, found.note) == (DigestStatus.FAILED, "digest_gave_up")
     assert await path.runner.run("g", asked) is None
+
+
+class BrokenWriter:
+    """A writer with a fault in its code."""
+
+    model = "broken"
+
+    def __init__(self) -> None:
+        self.broken = True
+
+    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+        if self.broken:
+            raise ZeroDivisionError(sources[0].content)
+        raise WriterUnavailable("writer_nonsense", model=self.model)
+
+
+async def test_an_unexpected_failure_is_recorded_and_tried_again() -> None:
+    writer = BrokenWriter()
+    path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), writer=writer)
+    await keep(path, *agreed(GATEWAY))
+    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    assert await path.runner.run_due() == 1
+    waiting = await path.memory.digest(asked, by=PERSON)
+    assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
+    told = str(waiting.explanation("en"))
+    assert "An unexpected error occurred (ZeroDivisionError)" in told
+    assert GATEWAY not in told
+    assert await path.runner.run_due() == 0
+    writer.broken = False
+    path.clock.forward(timedelta(seconds=10))
+    assert await path.runner.run_due() == 1
+    assert (await path.memory.digest(asked, by=PERSON)).status is DigestStatus.DONE
 
 
 async def test_people_ask_for_digests_and_agents_do_not() -> None:
@@ -287,7 +323,7 @@ async def test_a_missed_week_runs_once_and_no_week_before_there_was_anything() -
     path.clock.forward(timedelta(days=20))  # two Mondays were missed, and this is the Wednesday after the third
     (only,) = await path.scheduler.make_due()
     assert (await path.memory.digest(only, by=PERSON)).due_at == MONDAY + timedelta(days=14)
-    assert path.digest_queue.waiting == [("g", only)]
+    assert [one.digest_id for one in await path.digest_store.find_due(at=path.clock.now())] == [only]
     assert await path.scheduler.make_due() == []
     await path.runner.run("g", only)
     assert await path.scheduler.make_due() == []

@@ -13,7 +13,6 @@ HEAVY = (
     "httpx",
     "numpy",
     "pgvector",
-    "procrastinate",
     "psycopg",
     "pydantic",
     "redis",

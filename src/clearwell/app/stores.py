@@ -23,7 +23,6 @@ from clearwell.stores.postgres import (
     PostgresDigests,
     PostgresGroups,
     PostgresIdempotency,
-    PostgresJobs,
     PostgresKeys,
     PostgresLexicalIndex,
     PostgresLongTerm,
@@ -45,9 +44,6 @@ async def open_stores(
 ) -> AsyncIterator[Stores]:
     """All stores on an open database and the Valkey at this address, as long as this lasts."""
     async with AsyncExitStack() as stack:
-        jobs = _make_jobs(settings, database)
-        await jobs.open()
-        stack.push_async_callback(jobs.close)
         client = open_client(
             redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds
         )
@@ -56,7 +52,7 @@ async def open_stores(
         stack.push_async_callback(indexed.close)
         # The first search must already know which groups have indexes.
         await indexed.refresh()
-        yield make_stores(settings, database, client, indexed, jobs, clock, ids)
+        yield make_stores(settings, database, client, indexed, clock, ids)
 
 
 def make_stores(
@@ -64,7 +60,6 @@ def make_stores(
     database: Database,
     client: redis.Redis,
     indexed: IndexedGroups,
-    jobs: PostgresJobs,
     clock: Clock,
     ids: Ids,
 ) -> Stores:
@@ -83,7 +78,6 @@ def make_stores(
         digests=PostgresDigests(database),
         digest_runs=PostgresDigestRuns(database),
         digest_material=PostgresDigestMaterial(database),
-        digest_queue=jobs,
         decisions=PostgresDecisions(database, Bm25(), clock),
         review=review,
         provenance=review,
@@ -127,12 +121,3 @@ def _make_admissions(settings: Settings, database: Database, clock: Clock) -> Po
     )
     ttl = timedelta(seconds=settings.working_ttl_seconds)
     return PostgresAdmissions(database, clock, ttl=ttl, judge_back_off=back_off)
-
-
-def _make_jobs(settings: Settings, database: Database) -> PostgresJobs:
-    return PostgresJobs(
-        database.url,
-        connect_seconds=settings.postgres_connect_seconds,
-        statement_seconds=settings.postgres_statement_seconds,
-        stalled_seconds=settings.digest_stalled_seconds,
-    )

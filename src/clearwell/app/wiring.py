@@ -276,7 +276,7 @@ def _build_digests(
     reader = MaterialReader(material, knowledge, embedder, settings)
     composer = InsightComposer(writer, reader, embedder, ids)
     return Digests(
-        requests=DigestRequests(stores.digests, stores.digest_queue, stores.idempotency, clock, ids),
-        scheduler=DigestScheduler(runs, stores.digest_queue, clock, ids, settings),
+        requests=DigestRequests(stores.digests, stores.idempotency, clock, ids),
+        scheduler=DigestScheduler(runs, clock, ids, settings),
         runner=DigestRunner(runs, material, reader, composer, comparison, embedder, clock, ids, settings),
     )

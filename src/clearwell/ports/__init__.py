@@ -8,7 +8,6 @@ from clearwell.ports.comparison import StatementComparison
 from clearwell.ports.digest import (
     CandidateFilter,
     DigestMaterial,
-    DigestQueue,
     DigestRuns,
     DigestStore,
     Due,
@@ -17,7 +16,6 @@ from clearwell.ports.digest import (
     OpenDigest,
     RejectedVector,
     Run,
-    RunDigest,
     Schedule,
 )
 from clearwell.ports.groups import GroupStore
@@ -70,7 +68,6 @@ __all__ = [
     "DecisionStore",
     "DecisionTransaction",
     "DigestMaterial",
-    "DigestQueue",
     "DigestRuns",
     "DigestStore",
     "Due",
@@ -102,7 +99,6 @@ __all__ = [
     "RejectedVector",
     "ReviewStore",
     "Run",
-    "RunDigest",
     "Schedule",
     "SearchQuery",
     "Settled",

@@ -1,7 +1,6 @@
 """Digests: the runs, what they are made of, and who writes their words."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -113,20 +112,28 @@ class DigestRuns(Protocol):
         """Add the run of a tick, unless the tick has had its run or the group has an open one."""
         ...
 
-    async def open_runs(self) -> Sequence[OpenDigest]:
-        """The runs of all groups that have not ended, oldest first."""
+    async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
+        """The runs of all groups that have not ended, are due and that nobody has leased, oldest first."""
         ...
 
-    async def take(self, group_id: str, digest_id: UUID, *, at: datetime) -> Digest | None:
-        """Begin a try, the ``attempts``-th. None where the run has ended, or there is none."""
+    async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
+        """Begin the next try and lease the run until then. None where the run is not due, or somebody has leased it."""
+        ...
+
+    async def renew(self, run: Run, *, until: datetime) -> bool:
+        """Extend the lease of a try. False where a later try has taken over."""
+        ...
+
+    async def release(self, run: Run) -> bool:
+        """End the lease of a try that stops, so that the next one can begin. False where a later one has taken over."""
         ...
 
     async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
         """Say how far it is. False where a later try has taken over."""
         ...
 
-    async def put_off(self, run: Run, *, note: str, params: Metadata) -> bool:
-        """Back to the queue, with the reason. False where a later try has taken over."""
+    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+        """Have the next try begin at that time, with the reason. False where a later try has taken over."""
         ...
 
     async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
@@ -184,30 +191,6 @@ class DigestMaterial(Protocol):
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         """The hashes of all values with a tombstone in force."""
-        ...
-
-
-RunDigest = Callable[[str, UUID], Awaitable[datetime | None]]
-"""Does one try at a digest; when to try again, where there is something to try again."""
-
-
-class DigestQueue(Protocol):
-    """What runs digests, now or in another process."""
-
-    async def put(self, group_id: str, digest_id: UUID) -> None:
-        """Have this run done soon. Once is enough: again changes nothing."""
-        ...
-
-    async def queued(self) -> frozenset[UUID]:
-        """The digests that have a job, waiting or running."""
-        ...
-
-    async def take_up(self) -> int:
-        """Put back the jobs of workers that gave no sign of life for a while; how many there were."""
-        ...
-
-    def working(self, run_digest: RunDigest) -> AbstractAsyncContextManager[None]:
-        """Run jobs as long as this lasts."""
         ...
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
-from clearwell.ports.digest import DigestMaterial, DigestQueue, DigestRuns, DigestStore
+from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
@@ -32,7 +32,6 @@ class Stores:
     digests: DigestStore
     digest_runs: DigestRuns
     digest_material: DigestMaterial
-    digest_queue: DigestQueue
     decisions: DecisionStore
     review: ReviewStore
     provenance: ProvenanceStore

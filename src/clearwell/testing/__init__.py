@@ -5,7 +5,7 @@ They pass the contract tests of the real ones. Provenance and statistics have no
 
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
-from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
+from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
@@ -21,7 +21,6 @@ __all__ = [
     "ManualClock",
     "MemoryAudit",
     "MemoryDecisions",
-    "MemoryDigestQueue",
     "MemoryDigests",
     "MemoryGroups",
     "MemoryIdempotency",

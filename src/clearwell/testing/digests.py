@@ -1,7 +1,6 @@
 """Digests in dicts, over the rows of the quarantine twin."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -13,7 +12,6 @@ from clearwell.ports import (
     OpenDigest,
     RejectedVector,
     Run,
-    RunDigest,
     Schedule,
 )
 from clearwell.records import (
@@ -57,6 +55,8 @@ class MemoryDigests:
         self._tombstones = tombstones
         self._digests: dict[UUID, Digest] = {}
         self._vectors: dict[tuple[str, UUID, str], Vector] = {}
+        self._next_tries: dict[UUID, datetime] = {}
+        self._leases: dict[UUID, datetime] = {}
         self.events: list[AuditEvent] = []
 
     # the reader's side
@@ -102,15 +102,20 @@ class MemoryDigests:
         self._add(digest, event)
         return Due.ADDED
 
-    async def open_runs(self) -> Sequence[OpenDigest]:
-        standing = [one for one in self._digests.values() if one.status in OPEN]
+    async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
+        standing = [one for one in self._digests.values() if self._is_due(one, at)]
         standing.sort(key=lambda one: (one.created_at, one.id))
         return [OpenDigest(group_id=one.group_id, digest_id=one.id) for one in standing]
 
-    async def take(self, group_id: str, digest_id: UUID, *, at: datetime) -> Digest | None:
+    def _is_due(self, digest: Digest, at: datetime) -> bool:
+        times = (self._next_tries.get(digest.id), self._leases.get(digest.id))
+        return digest.status in OPEN and all(time is None or time <= at for time in times)
+
+    async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
         found = await self.get(group_id, digest_id)
-        if found is None or found.status not in OPEN:
+        if found is None or not self._is_due(found, at):
             return None
+        self._leases[digest_id] = until
         taken = replace(
             found,
             status=DigestStatus.RUNNING,
@@ -121,11 +126,24 @@ class MemoryDigests:
         self._digests[digest_id] = taken
         return taken
 
+    async def renew(self, run: Run, *, until: datetime) -> bool:
+        if not self._change(run):
+            return False
+        self._leases[run.digest_id] = until
+        return True
+
+    async def release(self, run: Run) -> bool:
+        return self._change(run) and self._leases.pop(run.digest_id, None) is not None
+
     async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
         return self._change(run, progress=progress, note=note, note_params=dict(params))
 
-    async def put_off(self, run: Run, *, note: str, params: Metadata) -> bool:
-        return self._change(run, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params))
+    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+        if not self._change(run, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params)):
+            return False
+        self._next_tries[run.digest_id] = again
+        self._leases.pop(run.digest_id, None)
+        return True
 
     async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
         failed = {"status": DigestStatus.FAILED, "progress": 0.0, "finished_at": at, "note": note}
@@ -281,27 +299,3 @@ class MemoryDigests:
             considered=self._ledger.mark(capture.group_id, capture.id).considered,
             embedding=own if own is not None else self._vectors.get((capture.group_id, capture.id, model)),
         )
-
-
-class MemoryDigestQueue:
-    """Remembers what is to be done, for a test to do it."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[str, UUID]] = []
-
-    async def put(self, group_id: str, digest_id: UUID) -> None:
-        if (group_id, digest_id) not in self.waiting:
-            self.waiting.append((group_id, digest_id))
-
-    async def queued(self) -> frozenset[UUID]:
-        return frozenset(digest_id for _, digest_id in self.waiting)
-
-    async def take_up(self) -> int:
-        return 0
-
-    @asynccontextmanager
-    async def working(self, run_digest: RunDigest) -> AsyncIterator[None]:
-        """Run what waits, once."""
-        while self.waiting:
-            await run_digest(*self.waiting.pop(0))
-        yield

@@ -6,7 +6,7 @@ from clearwell.ports import Clock, Ids, Lexicon, Stores
 from clearwell.settings import Settings
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
-from clearwell.testing.digests import MemoryDigestQueue, MemoryDigests
+from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
@@ -31,7 +31,6 @@ class MemoryStores:
         self.recalls = MemoryRecalls(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
-        self.digest_queue = MemoryDigestQueue()
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
         self.review = MemoryReview(self.ledger, self.quarantine, self.longterm)
 
@@ -51,7 +50,6 @@ class MemoryStores:
             digests=self.digests,
             digest_runs=self.digests,
             digest_material=self.digests,
-            digest_queue=self.digest_queue,
             decisions=self.decisions,
             review=self.review,
             provenance=postgres_only,

@@ -14,7 +14,7 @@ from clearwell.errors import DatabaseUnavailable
 from clearwell.models import OfflineEmbedder
 from clearwell.records import Digest, DigestStatus, GroupChange, NewCapture
 from clearwell.settings import Settings
-from clearwell.worker import look_after_digests, worker
+from clearwell.worker import worker
 from tests.conftest import opened
 from tests.integration.cli.program import Program
 from tests.path import PERSON
@@ -141,18 +141,15 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
     assert timedelta(0) <= now - made.due_at < timedelta(minutes=1, seconds=5)
 
 
-async def test_a_digest_without_a_job_is_given_one(quick: Settings, offline_embedder: OfflineEmbedder) -> None:
-    """As after a crash between the two."""
-    async with opened(quick, offline_embedder) as clearwell:
-        asked, _ = await clearwell.memory.request_digest("g", by=PERSON)
-        assert await clearwell.stores.digest_queue.queued() == {asked}
-        assert await look_after_digests(clearwell) == 0
-        _run(quick, "SET search_path = procrastinate; DELETE FROM procrastinate_jobs")
-        assert await look_after_digests(clearwell) == 1
-        assert await clearwell.stores.digest_queue.queued() == {asked}
-        async with worker(clearwell):
-            assert (await until(clearwell, asked, DigestStatus.DONE)).attempts == 1
-        assert await clearwell.stores.digest_queue.queued() == frozenset()
+async def test_a_digest_begins_within_a_second_in_another_process(
+    quick: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    async with opened(quick, offline_embedder) as asker, opened(quick, offline_embedder) as maker, worker(maker):
+        asked, _ = await asker.memory.request_digest("g", by=PERSON)
+        done = await until(asker, asked, DigestStatus.DONE)
+    assert done.started_at is not None
+    assert done.started_at - done.created_at < timedelta(seconds=2)
+    assert done.attempts == 1
 
 
 async def test_a_worker_outlives_its_connections(quick: Settings, offline_embedder: OfflineEmbedder) -> None:

@@ -11,7 +11,7 @@ from clearwell.app import Clearwell, SystemClock
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.stores.postgres import PostgresDecisions, PostgresLexicalIndex, PostgresLongTerm, open_database
 from clearwell.testing import MemoryLongTerm
-from clearwell.worker import index, worker
+from clearwell.worker import rebuild_lexical_index, worker
 from tests.contract.ports import START
 from tests.contract.test_search_with_words import QUESTIONS, query, said
 from tests.path import OTHER, PERSON
@@ -86,7 +86,7 @@ async def test_the_worker_makes_words_of_an_older_tokenizer_anew(clearwell: Clea
     for group in ("g", "h"):
         await clearwell.memory.promote(group, OTHER, by=PERSON, session_id="s", author="Ann")
         await clearwell.memory.promote(group, "Only for the auditor.", by=PERSON, agent_id="auditor")
-    assert await index(clearwell) == 0
+    assert await rebuild_lexical_index(clearwell) == 0
     assert clearwell.settings.database_url is not None
     with psycopg.connect(clearwell.settings.database_url.get_secret_value(), autocommit=True) as owner:
         before = owner.execute("SELECT * FROM group_terms ORDER BY group_id, dimension, reader").fetchall()
@@ -100,4 +100,4 @@ async def test_the_worker_makes_words_of_an_older_tokenizer_anew(clearwell: Clea
         assert owner.execute("SELECT * FROM group_terms ORDER BY group_id, dimension, reader").fetchall() == before
         versions = owner.execute("SELECT DISTINCT tokenizer_version FROM memories").fetchall()
     assert versions == [(Bm25.version,)]
-    assert await index(clearwell) == 0
+    assert await rebuild_lexical_index(clearwell) == 0

@@ -291,20 +291,25 @@ def test_only_the_operator_says_what_groups_and_agents_are_told(connection: psyc
 DIGEST: LiteralString = """
     INSERT INTO digests (group_id, id, status, requested_by, created_at)
     VALUES ('g', '00000000-0000-0000-0000-000000000009', 'queued', 'me', now())"""
-JOB: LiteralString = """
-    INSERT INTO procrastinate.procrastinate_jobs (queue_name, task_name, args) VALUES ('digests', 'digest', '{}')"""
 
 
-def test_only_the_worker_queues_jobs(connection: psycopg.Connection) -> None:
+def test_only_the_worker_leases_digests(connection: psycopg.Connection) -> None:
+    """A digest's row is its job: who can neither insert nor change one cannot queue work."""
+    with connection.transaction():
+        enter(connection, "clearwell_reviewer")
+        connection.execute(DIGEST)
+    lease: LiteralString = "UPDATE digests SET leased_until = now(), next_try_at = now()"
     for role in ("clearwell_app", "clearwell_agent", "clearwell_reviewer", "clearwell_operator", "clearwell_eraser"):
-        for statement in (JOB, "SELECT count(*) FROM procrastinate.procrastinate_jobs"):
-            with pytest.raises(InsufficientPrivilege), connection.transaction():
-                enter(connection, role)
-                connection.execute(statement)
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, role)
+            connection.execute(lease)
+    for role in ("clearwell_app", "clearwell_agent", "clearwell_operator", "clearwell_eraser"):
+        with pytest.raises(InsufficientPrivilege), connection.transaction():
+            enter(connection, role)
+            connection.execute(DIGEST)
     with connection.transaction():
         enter(connection, "clearwell_worker")
-        connection.execute("SET LOCAL search_path = procrastinate")
-        connection.execute(JOB)
+        assert connection.execute(lease).rowcount == 1
 
 
 def test_an_agent_can_neither_ask_for_a_digest_nor_see_one(connection: psycopg.Connection) -> None:

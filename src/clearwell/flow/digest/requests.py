@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-import structlog
-
-from clearwell.errors import NotFound, Unavailable
+from clearwell.errors import NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_right
 from clearwell.flow.idempotency import run_once
-from clearwell.ports import Clock, DigestQueue, DigestStore, IdempotencyStore, Ids
+from clearwell.ports import Clock, DigestStore, IdempotencyStore, Ids
 from clearwell.records import (
     AuditEvent,
     Digest,
@@ -20,15 +18,10 @@ from clearwell.records import (
     Right,
 )
 
-log = structlog.get_logger(__name__)
-
 
 class DigestRequests:
-    def __init__(
-        self, store: DigestStore, queue: DigestQueue, idempotency: IdempotencyStore, clock: Clock, ids: Ids
-    ) -> None:
+    def __init__(self, store: DigestStore, idempotency: IdempotencyStore, clock: Clock, ids: Ids) -> None:
         self._store = store
-        self._queue = queue
         self._idempotency = idempotency
         self._clock = clock
         self._ids = ids
@@ -83,14 +76,7 @@ class DigestRequests:
             action="request digest",
             subject=f"digest {wanted.id}",
         )
-        found = await self._store.request(wanted, event=event)
-        if found.id == wanted.id:
-            try:
-                await self._queue.put(group_id, found.id)
-            except Unavailable as error:
-                # It is asked for: the sweep finds it without a job and gives it one.
-                log.warning("a digest is left to the sweep", digest_id=str(found.id), reason=error.code)
-        return found
+        return await self._store.request(wanted, event=event)
 
     async def _group_of(self, digest_id: UUID, by: Principal) -> str:
         group_id = await self._store.group_of(digest_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from clearwell.errors import Unavailable
+from clearwell.errors import ClearwellError, Unavailable, UnexpectedError
 from clearwell.flow.digest.drafting import Draft, DraftLimits, Drafts, KnownText, RejectedText, draft
 from clearwell.flow.digest.material import Gathered, MaterialReader
 from clearwell.flow.digest.outcome import DigestOutcomes
@@ -21,6 +21,7 @@ from clearwell.settings import Settings
 log = structlog.get_logger(__name__)
 LONGEST_PAUSE = timedelta(minutes=15)
 ACTOR = "worker"
+RENEWALS_PER_LEASE = 4
 
 
 class DigestRunner:
@@ -47,22 +48,62 @@ class DigestRunner:
         self._settings = settings
         self._endings = DigestOutcomes(settings)
 
+    async def run_due(self) -> int:
+        """Do one try at each digest that is due and that no other worker has, one after the other; how many."""
+        due = await self._runs.find_due(at=self._clock.now())
+        for digest in due:
+            await self.run(digest.group_id, digest.digest_id)
+        return len(due)
+
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
         """Do one try; when to try again, where it failed and there are tries left."""
-        digest = await self._runs.take(group_id, digest_id, at=self._clock.now())
+        digest = await self._runs.claim(group_id, digest_id, at=self._clock.now(), until=self._lease_end())
         if digest is None:
             return None
         run = Run(group_id=group_id, digest_id=digest_id, attempt=digest.attempts)
+        renewal = asyncio.create_task(self._renew_lease(run), name="digest lease")
+        try:
+            return await self._attempt(run, digest)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._release(run))
+            raise
+        finally:
+            renewal.cancel()
+
+    async def _attempt(self, run: Run, digest: Digest) -> datetime | None:
         try:
             if run.attempt > self._settings.digest_attempts:
                 await self._give_up(run, "digest_gave_up", {"attempts": self._settings.digest_attempts})
             else:
                 await self._make(run, digest)
         except TakenOver:
-            log.info("a digest was taken over", digest_id=str(digest_id))
+            log.info("digest taken over", digest_id=str(run.digest_id))
         except Unavailable as error:
-            return await self._failed(run, error)
+            log.warning("digest failed", digest_id=str(run.digest_id), attempt=run.attempt, reason=error.code)
+            return await self._record_failure(run, error)
+        except Exception as error:
+            # The worker's loop: whatever went wrong is recorded, and tried again.
+            log.exception("digest failed", digest_id=str(run.digest_id), attempt=run.attempt)
+            return await self._record_failure(run, UnexpectedError("digest_error", reason=type(error).__name__))
         return None
+
+    def _lease_end(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self._settings.digest_stalled_seconds)
+
+    async def _renew_lease(self, run: Run) -> None:
+        """Show that this worker is alive. One that does not is taken to be gone, and its digest is begun again."""
+        while True:
+            await asyncio.sleep(self._settings.digest_stalled_seconds / RENEWALS_PER_LEASE)
+            try:
+                await self._runs.renew(run, until=self._lease_end())
+            except Unavailable as error:
+                log.warning("digest lease not renewed", digest_id=str(run.digest_id), reason=error.code)
+
+    async def _release(self, run: Run) -> None:
+        try:
+            await self._runs.release(run)
+        except Unavailable as error:
+            log.warning("digest lease not released", digest_id=str(run.digest_id), reason=error.code)
 
     async def _make(self, run: Run, digest: Digest) -> None:
         progress = Progress(self._runs, run, self._clock)
@@ -129,8 +170,7 @@ class DigestRunner:
             "uncited_sentences": texts.dropped,
         }
 
-    async def _failed(self, run: Run, error: Unavailable) -> datetime | None:
-        log.warning("a digest failed", digest_id=str(run.digest_id), attempt=run.attempt, reason=error.code)
+    async def _record_failure(self, run: Run, error: ClearwellError) -> datetime | None:
         if run.attempt >= self._settings.digest_attempts:
             params: dict[str, Json] = {"attempts": run.attempt, **problem_params(error)}
             await self._give_up(run, "digest_failed", params)
@@ -138,7 +178,7 @@ class DigestRunner:
         pause = timedelta(seconds=self._settings.digest_retry_seconds * 2 ** (run.attempt - 1))
         again = self._clock.now() + min(pause, LONGEST_PAUSE)
         params = {"attempt": run.attempt, "attempts": self._settings.digest_attempts, **problem_params(error)}
-        await self._runs.put_off(run, note="digest_put_off", params=params)
+        await self._runs.put_off(run, again=again, note="digest_put_off", params=params)
         return again
 
     async def _give_up(self, run: Run, note: str, params: dict[str, Json]) -> None:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 from croniter import CroniterError, croniter
 
-from clearwell.ports import Clock, DigestQueue, DigestRuns, Due, Ids, Schedule
+from clearwell.ports import Clock, DigestRuns, Due, Ids, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus
 from clearwell.settings import Settings
 
@@ -43,16 +43,15 @@ def _repeated(tick: datetime) -> bool:
 
 
 class DigestScheduler:
-    def __init__(self, runs: DigestRuns, queue: DigestQueue, clock: Clock, ids: Ids, settings: Settings) -> None:
+    def __init__(self, runs: DigestRuns, clock: Clock, ids: Ids, settings: Settings) -> None:
         self._runs = runs
-        self._queue = queue
         self._clock = clock
         self._ids = ids
         self._settings = settings
         self._done: dict[str, datetime] = {}
 
     async def make_due(self) -> list[UUID]:
-        """Put a digest in the queue for every group whose last tick has had none."""
+        """Add a digest for every group whose last tick has had none."""
         now = self._clock.now()
         made = [await self._one(one, now) for one in await self._runs.schedules()]
         return [one for one in made if one is not None]
@@ -73,10 +72,7 @@ class DigestScheduler:
         added = await self._runs.add_due(digest, event=self._event(digest))
         if added is not Due.BUSY:
             self._done[schedule.group_id] = tick
-        if added is not Due.ADDED:
-            return None
-        await self._queue.put(digest.group_id, digest.id)
-        return digest.id
+        return digest.id if added is Due.ADDED else None
 
     def _event(self, digest: Digest) -> AuditEvent:
         return AuditEvent(

@@ -8,7 +8,6 @@ from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigest
 from clearwell.stores.postgres.group_indexes import GroupIndexBuilder, IndexedGroups
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
-from clearwell.stores.postgres.jobs import PostgresJobs
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
 from clearwell.stores.postgres.longterm import PostgresLongTerm
 from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine
@@ -31,7 +30,6 @@ __all__ = [
     "PostgresDigests",
     "PostgresGroups",
     "PostgresIdempotency",
-    "PostgresJobs",
     "PostgresKeys",
     "PostgresLexicalIndex",
     "PostgresLongTerm",

@@ -97,20 +97,26 @@ class PostgresDigestRuns:
             await transaction.run([(query("add_event"), event_params(event))])
             return Due.ADDED
 
-    async def open_runs(self) -> Sequence[OpenDigest]:
-        rows = await self._database.run(Role.WORKER, None, query("open_digests"))
+    async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
+        rows = await self._database.run(Role.WORKER, None, query("due_digests"), {"at": at})
         return [OpenDigest(group_id=row["group_id"], digest_id=row["id"]) for row in rows]
 
-    async def take(self, group_id: str, digest_id: UUID, *, at: datetime) -> Digest | None:
-        params = {"group_id": group_id, "id": digest_id, "at": at}
-        rows = await self._database.run(Role.WORKER, group_id, query("take_digest"), params)
+    async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
+        params = {"group_id": group_id, "id": digest_id, "at": at, "until": until}
+        rows = await self._database.run(Role.WORKER, group_id, query("claim_digest"), params)
         return _digest_of(rows[0]) if rows else None
+
+    async def renew(self, run: Run, *, until: datetime) -> bool:
+        return await self._changed(run, "renew_digest", until=until)
+
+    async def release(self, run: Run) -> bool:
+        return await self._changed(run, "release_digest")
 
     async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
         return await self._changed(run, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
 
-    async def put_off(self, run: Run, *, note: str, params: Metadata) -> bool:
-        return await self._changed(run, "put_off_digest", note=note, params=Jsonb(dict(params)))
+    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+        return await self._changed(run, "put_off_digest", again=again, note=note, params=Jsonb(dict(params)))
 
     async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
         end = _end(run, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})

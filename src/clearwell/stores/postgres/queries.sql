@@ -701,11 +701,6 @@ WHERE group_id = %(group_id)s AND id = %(id)s AND kind = 'rejected' AND lifted_a
 SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
 WHERE group_id = %(group_id)s ORDER BY id DESC
 
--- name: start_jobs
--- A connection of the queue of jobs is the worker's, and sees nothing but the queue.
-SELECT set_config('role', 'clearwell_worker', false), set_config('search_path', 'procrastinate', false),
-    set_config('statement_timeout', %(milliseconds)s, false)
-
 -- name: add_digest
 -- One of a tick, and one open in a group: a second one adds nothing.
 INSERT INTO digests (group_id, id, status, due_at, requested_by, created_at)
@@ -755,26 +750,45 @@ WHERE w.first_settled_at IS NOT NULL ORDER BY w.group_id
 -- name: digest_of_tick
 SELECT id FROM digests WHERE group_id = %(group_id)s AND due_at = %(due_at)s
 
--- name: open_digests
-SELECT group_id, id FROM digests WHERE status IN ('queued', 'running') ORDER BY created_at, id
+-- part: digest_is_due
+status IN ('queued', 'running') AND (next_try_at IS NULL OR next_try_at <= %(at)s)
+    AND (leased_until IS NULL OR leased_until <= %(at)s)
 
--- name: take_digest
-UPDATE digests SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, %(at)s), progress = 0
-WHERE group_id = %(group_id)s AND id = %(id)s AND status IN ('queued', 'running')
+-- name: due_digests
+-- Due runs of all groups that nobody has leased, oldest first. Only ids are read here.
+SELECT group_id, id FROM digests WHERE
+-- include: digest_is_due
+ORDER BY created_at, id
+
+-- name: claim_digest
+-- Of two workers the second waits for the first one's lock, then finds the lease.
+UPDATE digests SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, %(at)s), progress = 0,
+    leased_until = %(until)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND
+-- include: digest_is_due
 RETURNING
 -- include: digest_columns
+
+-- name: renew_digest
+UPDATE digests SET leased_until = %(until)s
+WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
+
+-- name: release_digest
+UPDATE digests SET leased_until = NULL
+WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
 
 -- name: tell_digest
 UPDATE digests SET progress = %(progress)s, note = %(note)s, note_params = %(params)s
 WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
 
 -- name: put_off_digest
-UPDATE digests SET status = 'queued', progress = 0, note = %(note)s, note_params = %(params)s
+UPDATE digests SET status = 'queued', progress = 0, note = %(note)s, note_params = %(params)s,
+    next_try_at = %(again)s, leased_until = NULL
 WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
 
 -- name: end_digest
 UPDATE digests SET status = %(status)s, progress = %(progress)s, finished_at = %(at)s, note = %(note)s,
-    note_params = %(params)s, report = %(report)s
+    note_params = %(params)s, report = %(report)s, leased_until = NULL
 WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempts = %(attempt)s
 
 -- name: add_insight

@@ -2,435 +2,8 @@
 -- The roles it grants to belong to the whole server and are made by 0001_roles.sql.
 
 SET check_function_bodies = false;
-CREATE SCHEMA procrastinate;
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
-CREATE TYPE procrastinate.procrastinate_job_event_type AS ENUM (
-    'deferred',
-    'started',
-    'deferred_for_retry',
-    'failed',
-    'succeeded',
-    'cancelled',
-    'abort_requested',
-    'aborted',
-    'scheduled',
-    'retried'
-);
-CREATE TYPE procrastinate.procrastinate_job_status AS ENUM (
-    'todo',
-    'doing',
-    'succeeded',
-    'failed',
-    'cancelled',
-    'aborting',
-    'aborted'
-);
-CREATE TYPE procrastinate.procrastinate_job_to_defer_v1 AS (
-	queue_name character varying,
-	task_name character varying,
-	priority integer,
-	lock text,
-	queueing_lock text,
-	args jsonb,
-	scheduled_at timestamp with time zone
-);
-CREATE FUNCTION procrastinate.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-BEGIN
-    IF delete_job THEN
-        DELETE FROM procrastinate_jobs
-        WHERE id = job_id AND status = 'todo'
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        IF abort THEN
-            UPDATE procrastinate_jobs
-            SET abort_requested = true,
-                status = CASE status
-                    WHEN 'todo' THEN 'cancelled'::procrastinate_job_status ELSE status
-                END
-            WHERE id = job_id AND status IN ('todo', 'doing')
-            RETURNING id INTO _job_id;
-        ELSE
-            UPDATE procrastinate_jobs
-            SET status = 'cancelled'::procrastinate_job_status
-            WHERE id = job_id AND status = 'todo'
-            RETURNING id INTO _job_id;
-        END IF;
-    END IF;
-    RETURN _job_id;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_defer_jobs_v1(jobs procrastinate.procrastinate_job_to_defer_v1[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    job_ids bigint[];
-BEGIN
-    WITH inserted_jobs AS (
-        INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, scheduled_at)
-        SELECT (job).queue_name,
-               (job).task_name,
-               (job).priority,
-               (job).lock,
-               (job).queueing_lock,
-               (job).args,
-               (job).scheduled_at
-        FROM unnest(jobs) AS job
-        RETURNING id
-    )
-    SELECT array_agg(id) FROM inserted_jobs INTO job_ids;
-    RETURN job_ids;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_defer_periodic_job_v2(_queue_name character varying, _lock character varying, _queueing_lock character varying, _task_name character varying, _priority integer, _periodic_id character varying, _defer_timestamp bigint, _args jsonb) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-	_job_id bigint;
-	_defer_id bigint;
-BEGIN
-    INSERT
-        INTO procrastinate_periodic_defers (task_name, periodic_id, defer_timestamp)
-        VALUES (_task_name, _periodic_id, _defer_timestamp)
-        ON CONFLICT DO NOTHING
-        RETURNING id into _defer_id;
-    IF _defer_id IS NULL THEN
-        RETURN NULL;
-    END IF;
-    UPDATE procrastinate_periodic_defers
-        SET job_id = (
-            SELECT COALESCE((
-                SELECT unnest(procrastinate_defer_jobs_v1(
-                    ARRAY[
-                        ROW(
-                            _queue_name,
-                            _task_name,
-                            _priority,
-                            _lock,
-                            _queueing_lock,
-                            _args,
-                            NULL::timestamptz
-                        )
-                    ]::procrastinate_job_to_defer_v1[]
-                ))
-            ), NULL)
-        )
-        WHERE id = _defer_id
-        RETURNING job_id INTO _job_id;
-    DELETE
-        FROM procrastinate_periodic_defers
-        USING (
-            SELECT id
-            FROM procrastinate_periodic_defers
-            WHERE procrastinate_periodic_defers.task_name = _task_name
-            AND procrastinate_periodic_defers.periodic_id = _periodic_id
-            AND procrastinate_periodic_defers.defer_timestamp < _defer_timestamp
-            ORDER BY id
-            FOR UPDATE
-        ) to_delete
-        WHERE procrastinate_periodic_defers.id = to_delete.id;
-    RETURN _job_id;
-END;
-$$;
-CREATE TABLE procrastinate.procrastinate_jobs (
-    id bigint NOT NULL,
-    queue_name character varying(128) NOT NULL,
-    task_name character varying(128) NOT NULL,
-    priority integer DEFAULT 0 NOT NULL,
-    lock text,
-    queueing_lock text,
-    args jsonb DEFAULT '{}'::jsonb NOT NULL,
-    status procrastinate.procrastinate_job_status DEFAULT 'todo'::procrastinate.procrastinate_job_status NOT NULL,
-    scheduled_at timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL,
-    abort_requested boolean DEFAULT false NOT NULL,
-    worker_id bigint,
-    CONSTRAINT check_not_todo_abort_requested CHECK ((NOT ((status = 'todo'::procrastinate.procrastinate_job_status) AND (abort_requested = true))))
-);
-CREATE FUNCTION procrastinate.procrastinate_fetch_job_v2(target_queue_names character varying[], p_worker_id bigint) RETURNS procrastinate.procrastinate_jobs
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-	found_jobs procrastinate_jobs;
-BEGIN
-    WITH candidate AS (
-        SELECT jobs.*
-            FROM procrastinate_jobs AS jobs
-            WHERE
-                -- reject the job if its lock has earlier or higher priority jobs
-                NOT EXISTS (
-                    SELECT 1
-                        FROM procrastinate_jobs AS other_jobs
-                        WHERE
-                            jobs.lock IS NOT NULL
-                            AND other_jobs.lock = jobs.lock
-                            AND (
-                                -- job with same lock is already running
-                                other_jobs.status = 'doing'
-                                OR
-                                -- job with same lock is waiting and has higher priority (or same priority but was queued first)
-                                (
-                                    other_jobs.status = 'todo'
-                                    AND (
-                                        other_jobs.priority > jobs.priority
-                                        OR (
-                                        other_jobs.priority = jobs.priority
-                                        AND other_jobs.id < jobs.id
-                                        )
-                                    )
-                                )
-                            )
-                )
-                AND jobs.status = 'todo'
-                AND (target_queue_names IS NULL OR jobs.queue_name = ANY( target_queue_names ))
-                AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <= now())
-            ORDER BY jobs.priority DESC, jobs.id ASC LIMIT 1
-            FOR UPDATE OF jobs SKIP LOCKED
-    )
-    UPDATE procrastinate_jobs
-        SET status = 'doing', worker_id = p_worker_id
-        FROM candidate
-        WHERE procrastinate_jobs.id = candidate.id
-        RETURNING procrastinate_jobs.* INTO found_jobs;
- RETURN found_jobs;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_finish_job_v1(job_id bigint, end_status procrastinate.procrastinate_job_status, delete_job boolean) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-BEGIN
-    IF end_status NOT IN ('succeeded', 'failed', 'aborted') THEN
-        RAISE 'End status should be either "succeeded", "failed" or "aborted" (job id: %)', job_id;
-    END IF;
-    IF delete_job THEN
-        DELETE FROM procrastinate_jobs
-        WHERE id = job_id AND status IN ('todo', 'doing')
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = end_status,
-            abort_requested = false,
-            attempts = CASE status
-                WHEN 'doing' THEN attempts + 1 ELSE attempts
-            END
-        WHERE id = job_id AND status IN ('todo', 'doing')
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or not in "doing" or "todo" status (job id: %)', job_id;
-    END IF;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_notify_queue_abort_job_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    payload TEXT;
-BEGIN
-    SELECT json_build_object('type', 'abort_job_requested', 'job_id', NEW.id)::text INTO payload;
-	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
-	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
-	RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_notify_queue_job_inserted_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    payload TEXT;
-BEGIN
-    SELECT json_build_object('type', 'job_inserted', 'job_id', NEW.id)::text INTO payload;
-	PERFORM pg_notify('procrastinate_queue_v1#' || NEW.queue_name, payload);
-	PERFORM pg_notify('procrastinate_any_queue_v1', payload);
-	RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_prune_stalled_workers_v1(seconds_since_heartbeat double precision) RETURNS TABLE(worker_id bigint)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RETURN QUERY
-    DELETE FROM procrastinate_workers
-    WHERE last_heartbeat < NOW() - (seconds_since_heartbeat || 'SECOND')::INTERVAL
-    RETURNING procrastinate_workers.id;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_register_worker_v1() RETURNS TABLE(worker_id bigint)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RETURN QUERY
-    INSERT INTO procrastinate_workers DEFAULT VALUES
-    RETURNING procrastinate_workers.id;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_retry_job_v1(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-    _abort_requested boolean;
-BEGIN
-    SELECT abort_requested FROM procrastinate_jobs
-    WHERE id = job_id AND status = 'doing'
-    FOR UPDATE
-    INTO _abort_requested;
-    IF _abort_requested THEN
-        UPDATE procrastinate_jobs
-        SET status = 'failed'::procrastinate_job_status
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = 'todo'::procrastinate_job_status,
-            attempts = attempts + 1,
-            scheduled_at = retry_at,
-            priority = COALESCE(new_priority, priority),
-            queue_name = COALESCE(new_queue_name, queue_name),
-            lock = COALESCE(new_lock, lock)
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or not in "doing" status (job id: %)', job_id;
-    END IF;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_retry_job_v2(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    _job_id bigint;
-    _abort_requested boolean;
-    _current_status procrastinate_job_status;
-BEGIN
-    SELECT status, abort_requested FROM procrastinate_jobs
-    WHERE id = job_id AND status IN ('doing', 'failed')
-    FOR UPDATE
-    INTO _current_status, _abort_requested;
-    IF _current_status = 'doing' AND _abort_requested THEN
-        UPDATE procrastinate_jobs
-        SET status = 'failed'::procrastinate_job_status
-        WHERE id = job_id AND status = 'doing'
-        RETURNING id INTO _job_id;
-    ELSE
-        UPDATE procrastinate_jobs
-        SET status = 'todo'::procrastinate_job_status,
-            attempts = attempts + 1,
-            scheduled_at = retry_at,
-            priority = COALESCE(new_priority, priority),
-            queue_name = COALESCE(new_queue_name, queue_name),
-            lock = COALESCE(new_lock, lock)
-        WHERE id = job_id AND status IN ('doing', 'failed')
-        RETURNING id INTO _job_id;
-    END IF;
-    IF _job_id IS NULL THEN
-        RAISE 'Job was not found or has an invalid status to retry (job id: %)', job_id;
-    END IF;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_trigger_abort_requested_events_procedure_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type)
-        VALUES (NEW.id, 'abort_requested'::procrastinate_job_event_type);
-    RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_trigger_function_scheduled_events_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type, at)
-        VALUES (NEW.id, 'scheduled'::procrastinate_job_event_type, NEW.scheduled_at);
-	RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_trigger_function_status_events_insert_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO procrastinate_events(job_id, type)
-        VALUES (NEW.id, 'deferred'::procrastinate_job_event_type);
-	RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_trigger_function_status_events_update_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    WITH t AS (
-        SELECT CASE
-            WHEN OLD.status = 'todo'::procrastinate_job_status
-                AND NEW.status = 'doing'::procrastinate_job_status
-                THEN 'started'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'todo'::procrastinate_job_status
-                THEN 'deferred_for_retry'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'failed'::procrastinate_job_status
-                THEN 'failed'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'succeeded'::procrastinate_job_status
-                THEN 'succeeded'::procrastinate_job_event_type
-            WHEN OLD.status = 'todo'::procrastinate_job_status
-                AND (
-                    NEW.status = 'cancelled'::procrastinate_job_status
-                    OR NEW.status = 'failed'::procrastinate_job_status
-                    OR NEW.status = 'succeeded'::procrastinate_job_status
-                )
-                THEN 'cancelled'::procrastinate_job_event_type
-            WHEN OLD.status = 'doing'::procrastinate_job_status
-                AND NEW.status = 'aborted'::procrastinate_job_status
-                THEN 'aborted'::procrastinate_job_event_type
-            WHEN OLD.status = 'failed'::procrastinate_job_status
-                AND NEW.status = 'todo'::procrastinate_job_status
-                THEN 'retried'::procrastinate_job_event_type
-            ELSE NULL
-        END as event_type
-    )
-    INSERT INTO procrastinate_events(job_id, type)
-        SELECT NEW.id, t.event_type
-        FROM t
-        WHERE t.event_type IS NOT NULL;
-	RETURN NEW;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_unlink_periodic_defers_v1() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE procrastinate_periodic_defers
-    SET job_id = NULL
-    WHERE job_id = OLD.id;
-    RETURN OLD;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_unregister_worker_v1(worker_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM procrastinate_workers
-    WHERE id = worker_id;
-END;
-$$;
-CREATE FUNCTION procrastinate.procrastinate_update_heartbeat_v1(worker_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE procrastinate_workers
-    SET last_heartbeat = NOW()
-    WHERE id = worker_id;
-END;
-$$;
 CREATE FUNCTION public.clearwell_dimensions(lexemes public.sparsevec) RETURNS integer[]
     LANGUAGE sql IMMUTABLE STRICT COST 1000 PARALLEL SAFE
     RETURN (split_part(regexp_replace((lexemes)::text, ':[^,}]+'::text, ''::text, 'g'::text), '/'::text, 1))::integer[];
@@ -622,52 +195,6 @@ BEGIN
         USING nullif(current_setting('clearwell.group', true), ''), terms;
 END
 $_$;
-CREATE TABLE procrastinate.procrastinate_events (
-    id bigint NOT NULL,
-    job_id bigint NOT NULL,
-    type procrastinate.procrastinate_job_event_type,
-    at timestamp with time zone DEFAULT now()
-);
-CREATE SEQUENCE procrastinate.procrastinate_events_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-ALTER SEQUENCE procrastinate.procrastinate_events_id_seq OWNED BY procrastinate.procrastinate_events.id;
-CREATE SEQUENCE procrastinate.procrastinate_jobs_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-ALTER SEQUENCE procrastinate.procrastinate_jobs_id_seq OWNED BY procrastinate.procrastinate_jobs.id;
-CREATE TABLE procrastinate.procrastinate_periodic_defers (
-    id bigint NOT NULL,
-    task_name character varying(128) NOT NULL,
-    defer_timestamp bigint,
-    job_id bigint,
-    periodic_id character varying(128) DEFAULT ''::character varying NOT NULL
-);
-CREATE SEQUENCE procrastinate.procrastinate_periodic_defers_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-ALTER SEQUENCE procrastinate.procrastinate_periodic_defers_id_seq OWNED BY procrastinate.procrastinate_periodic_defers.id;
-CREATE TABLE procrastinate.procrastinate_workers (
-    id bigint NOT NULL,
-    last_heartbeat timestamp with time zone DEFAULT now() NOT NULL
-);
-ALTER TABLE procrastinate.procrastinate_workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME procrastinate.procrastinate_workers_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 CREATE TABLE public.admissions (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -728,6 +255,8 @@ CREATE TABLE public.digests (
     note text,
     note_params jsonb DEFAULT '{}'::jsonb NOT NULL,
     report jsonb DEFAULT '{}'::jsonb NOT NULL,
+    next_try_at timestamp with time zone,
+    leased_until timestamp with time zone,
     CONSTRAINT digests_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
     CONSTRAINT digests_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision))),
     CONSTRAINT digests_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text])))
@@ -956,19 +485,6 @@ CREATE TABLE public.working_groups (
     first_settled_at timestamp with time zone
 );
 ALTER TABLE ONLY public.working_groups FORCE ROW LEVEL SECURITY;
-ALTER TABLE ONLY procrastinate.procrastinate_events ALTER COLUMN id SET DEFAULT nextval('procrastinate.procrastinate_events_id_seq'::regclass);
-ALTER TABLE ONLY procrastinate.procrastinate_jobs ALTER COLUMN id SET DEFAULT nextval('procrastinate.procrastinate_jobs_id_seq'::regclass);
-ALTER TABLE ONLY procrastinate.procrastinate_periodic_defers ALTER COLUMN id SET DEFAULT nextval('procrastinate.procrastinate_periodic_defers_id_seq'::regclass);
-ALTER TABLE ONLY procrastinate.procrastinate_events
-    ADD CONSTRAINT procrastinate_events_pkey PRIMARY KEY (id);
-ALTER TABLE ONLY procrastinate.procrastinate_jobs
-    ADD CONSTRAINT procrastinate_jobs_pkey PRIMARY KEY (id);
-ALTER TABLE ONLY procrastinate.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_pkey PRIMARY KEY (id);
-ALTER TABLE ONLY procrastinate.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_unique UNIQUE (task_name, periodic_id, defer_timestamp);
-ALTER TABLE ONLY procrastinate.procrastinate_workers
-    ADD CONSTRAINT procrastinate_workers_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.admissions
     ADD CONSTRAINT admissions_pkey PRIMARY KEY (group_id, log_id);
 ALTER TABLE ONLY public.agents
@@ -1033,15 +549,6 @@ ALTER TABLE ONLY public.tombstones
     ADD CONSTRAINT tombstones_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.working_groups
     ADD CONSTRAINT working_groups_pkey PRIMARY KEY (group_id);
-CREATE INDEX idx_procrastinate_jobs_worker_not_null ON procrastinate.procrastinate_jobs USING btree (worker_id) WHERE ((worker_id IS NOT NULL) AND (status = 'doing'::procrastinate.procrastinate_job_status));
-CREATE INDEX idx_procrastinate_workers_last_heartbeat ON procrastinate.procrastinate_workers USING btree (last_heartbeat);
-CREATE INDEX procrastinate_events_job_id_fkey_v1 ON procrastinate.procrastinate_events USING btree (job_id);
-CREATE INDEX procrastinate_jobs_id_lock_idx_v1 ON procrastinate.procrastinate_jobs USING btree (id, lock) WHERE (status = ANY (ARRAY['todo'::procrastinate.procrastinate_job_status, 'doing'::procrastinate.procrastinate_job_status]));
-CREATE UNIQUE INDEX procrastinate_jobs_lock_idx_v1 ON procrastinate.procrastinate_jobs USING btree (lock) WHERE (status = 'doing'::procrastinate.procrastinate_job_status);
-CREATE INDEX procrastinate_jobs_priority_idx_v1 ON procrastinate.procrastinate_jobs USING btree (priority DESC, id) WHERE (status = 'todo'::procrastinate.procrastinate_job_status);
-CREATE INDEX procrastinate_jobs_queue_name_idx_v1 ON procrastinate.procrastinate_jobs USING btree (queue_name);
-CREATE UNIQUE INDEX procrastinate_jobs_queueing_lock_idx_v1 ON procrastinate.procrastinate_jobs USING btree (queueing_lock) WHERE (status = 'todo'::procrastinate.procrastinate_job_status);
-CREATE INDEX procrastinate_periodic_defers_job_id_fkey_v1 ON procrastinate.procrastinate_periodic_defers USING btree (job_id);
 CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
 CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
@@ -1073,19 +580,6 @@ CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btre
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
-CREATE TRIGGER procrastinate_jobs_notify_queue_job_aborted_v1 AFTER UPDATE OF abort_requested ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN (((old.abort_requested = false) AND (new.abort_requested = true) AND (new.status = 'doing'::procrastinate.procrastinate_job_status))) EXECUTE FUNCTION procrastinate.procrastinate_notify_queue_abort_job_v1();
-CREATE TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 AFTER INSERT ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN ((new.status = 'todo'::procrastinate.procrastinate_job_status)) EXECUTE FUNCTION procrastinate.procrastinate_notify_queue_job_inserted_v1();
-CREATE TRIGGER procrastinate_trigger_abort_requested_events_v1 AFTER UPDATE OF abort_requested ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN ((new.abort_requested = true)) EXECUTE FUNCTION procrastinate.procrastinate_trigger_abort_requested_events_procedure_v1();
-CREATE TRIGGER procrastinate_trigger_delete_jobs_v1 BEFORE DELETE ON procrastinate.procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION procrastinate.procrastinate_unlink_periodic_defers_v1();
-CREATE TRIGGER procrastinate_trigger_scheduled_events_v1 AFTER INSERT OR UPDATE ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN (((new.scheduled_at IS NOT NULL) AND (new.status = 'todo'::procrastinate.procrastinate_job_status))) EXECUTE FUNCTION procrastinate.procrastinate_trigger_function_scheduled_events_v1();
-CREATE TRIGGER procrastinate_trigger_status_events_insert_v1 AFTER INSERT ON procrastinate.procrastinate_jobs FOR EACH ROW WHEN ((new.status = 'todo'::procrastinate.procrastinate_job_status)) EXECUTE FUNCTION procrastinate.procrastinate_trigger_function_status_events_insert_v1();
-CREATE TRIGGER procrastinate_trigger_status_events_update_v1 AFTER UPDATE OF status ON procrastinate.procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION procrastinate.procrastinate_trigger_function_status_events_update_v1();
-ALTER TABLE ONLY procrastinate.procrastinate_events
-    ADD CONSTRAINT procrastinate_events_job_id_fkey FOREIGN KEY (job_id) REFERENCES procrastinate.procrastinate_jobs(id) ON DELETE CASCADE;
-ALTER TABLE ONLY procrastinate.procrastinate_jobs
-    ADD CONSTRAINT procrastinate_jobs_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES procrastinate.procrastinate_workers(id) ON DELETE SET NULL;
-ALTER TABLE ONLY procrastinate.procrastinate_periodic_defers
-    ADD CONSTRAINT procrastinate_periodic_defers_job_id_fkey FOREIGN KEY (job_id) REFERENCES procrastinate.procrastinate_jobs(id);
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_group_id_insight_id_fkey FOREIGN KEY (group_id, insight_id) REFERENCES public.insights(group_id, id);
 ALTER TABLE ONLY public.decisions
@@ -1186,7 +680,6 @@ CREATE POLICY worker_writes_what_waits ON public.memories AS RESTRICTIVE FOR INS
    FROM public.promotion_work w
   WHERE ((w.group_id = memories.group_id) AND (w.promotion_id = memories.promotion_id)))));
 ALTER TABLE public.working_groups ENABLE ROW LEVEL SECURITY;
-GRANT USAGE ON SCHEMA procrastinate TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_app;
 GRANT USAGE ON SCHEMA public TO clearwell_agent;
 GRANT USAGE ON SCHEMA public TO clearwell_reviewer;
@@ -1194,43 +687,6 @@ GRANT USAGE ON SCHEMA public TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_eraser;
 GRANT USAGE ON SCHEMA public TO clearwell_operator;
 GRANT USAGE ON SCHEMA public TO clearwell_finder;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_cancel_job_v1(job_id bigint, abort boolean, delete_job boolean) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_defer_jobs_v1(jobs procrastinate.procrastinate_job_to_defer_v1[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_defer_jobs_v1(jobs procrastinate.procrastinate_job_to_defer_v1[]) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_defer_periodic_job_v2(_queue_name character varying, _lock character varying, _queueing_lock character varying, _task_name character varying, _priority integer, _periodic_id character varying, _defer_timestamp bigint, _args jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_defer_periodic_job_v2(_queue_name character varying, _lock character varying, _queueing_lock character varying, _task_name character varying, _priority integer, _periodic_id character varying, _defer_timestamp bigint, _args jsonb) TO clearwell_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE procrastinate.procrastinate_jobs TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_fetch_job_v2(target_queue_names character varying[], p_worker_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_fetch_job_v2(target_queue_names character varying[], p_worker_id bigint) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_finish_job_v1(job_id bigint, end_status procrastinate.procrastinate_job_status, delete_job boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_finish_job_v1(job_id bigint, end_status procrastinate.procrastinate_job_status, delete_job boolean) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_notify_queue_abort_job_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_notify_queue_abort_job_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_notify_queue_job_inserted_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_notify_queue_job_inserted_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_prune_stalled_workers_v1(seconds_since_heartbeat double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_prune_stalled_workers_v1(seconds_since_heartbeat double precision) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_register_worker_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_register_worker_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_retry_job_v1(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_retry_job_v1(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_retry_job_v2(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_retry_job_v2(job_id bigint, retry_at timestamp with time zone, new_priority integer, new_queue_name character varying, new_lock character varying) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_trigger_abort_requested_events_procedure_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_trigger_abort_requested_events_procedure_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_trigger_function_scheduled_events_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_trigger_function_scheduled_events_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_trigger_function_status_events_insert_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_trigger_function_status_events_insert_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_trigger_function_status_events_update_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_trigger_function_status_events_update_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_unlink_periodic_defers_v1() FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_unlink_periodic_defers_v1() TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_unregister_worker_v1(worker_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_unregister_worker_v1(worker_id bigint) TO clearwell_worker;
-REVOKE ALL ON FUNCTION procrastinate.procrastinate_update_heartbeat_v1(worker_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION procrastinate.procrastinate_update_heartbeat_v1(worker_id bigint) TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
@@ -1277,13 +733,6 @@ REVOKE ALL ON FUNCTION public.clearwell_worded(terms integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_agent;
 GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_reviewer;
 GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE procrastinate.procrastinate_events TO clearwell_worker;
-GRANT USAGE ON SEQUENCE procrastinate.procrastinate_events_id_seq TO clearwell_worker;
-GRANT USAGE ON SEQUENCE procrastinate.procrastinate_jobs_id_seq TO clearwell_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE procrastinate.procrastinate_periodic_defers TO clearwell_worker;
-GRANT USAGE ON SEQUENCE procrastinate.procrastinate_periodic_defers_id_seq TO clearwell_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE procrastinate.procrastinate_workers TO clearwell_worker;
-GRANT USAGE ON SEQUENCE procrastinate.procrastinate_workers_id_seq TO clearwell_worker;
 GRANT INSERT ON TABLE public.admissions TO clearwell_agent;
 GRANT SELECT ON TABLE public.admissions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.admissions TO clearwell_worker;
@@ -1319,6 +768,8 @@ GRANT UPDATE(progress) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(note) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(note_params) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(report) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(next_try_at) ON TABLE public.digests TO clearwell_worker;
+GRANT UPDATE(leased_until) ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
 GRANT SELECT ON TABLE public.group_authors TO clearwell_agent;
