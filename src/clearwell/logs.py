@@ -42,7 +42,7 @@ def configure_logs(language: Language, *, level: int, colors: bool) -> None:
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
 
 
-def configure_logs_if_nobody_has() -> None:
+def ensure_logs_configured() -> None:
     """Configure logs unless the application has. By default, structlog prints the variables of every frame of an
     exception, which can contain the text of memories."""
     if not structlog.is_configured():

@@ -33,7 +33,7 @@ Seconds = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0, le=100)]
 
 
-def _wrong(reason: str, **more: object) -> PydanticCustomError:
+def _invalid(reason: str, **more: object) -> PydanticCustomError:
     """Build a validation error whose text is the message ``cli_reason_<reason>``."""
     return PydanticCustomError(reason, catalogue()[f"cli_reason_{reason}"]["en"], more)
 
@@ -50,7 +50,7 @@ def locale_language() -> Language:
     return "zh" if locale.startswith("zh") else "en"
 
 
-def zone_named(name: str) -> ZoneInfo:
+def find_zone(name: str) -> ZoneInfo:
     """Return the time zone with this IANA name. Raises ValueError if there is none."""
     if name in NO_ZONES or name.startswith(("posix/", "right/")):
         raise ValueError(name)
@@ -258,7 +258,7 @@ class Settings(BaseSettings):
     key_memory_seconds: Seconds = Field(300.0, description="how long a known key is accepted while PostgreSQL is down")
 
     @property
-    def spoken(self) -> Language:
+    def display_language(self) -> Language:
         """Return the language of the command line."""
         return locale_language() if self.language == "auto" else self.language
 
@@ -271,7 +271,7 @@ class Settings(BaseSettings):
         return (f"CLEARWELL_{name.upper()}",)
 
     @classmethod
-    def misspelt(cls) -> dict[str, str]:
+    def find_misspelt_variables(cls) -> dict[str, str]:
         """Return environment variables that look like settings but are not, each with the closest setting or ""."""
         known = {variable for name in cls.model_fields for variable in cls.variables(name)}
         unknown = [name for name in os.environ if name.startswith("CLEARWELL_") and name not in known | NO_SETTINGS]
@@ -288,16 +288,16 @@ class Settings(BaseSettings):
     @classmethod
     def _cron_can_be_read(cls, cron: str) -> str:
         if cron.strip() and (len(cron.split()) != 5 or not croniter.is_valid(cron)):
-            raise _wrong("cron")
+            raise _invalid("cron")
         return cron
 
     @field_validator("digest_zone")
     @classmethod
     def _zone_is_known(cls, zone: str) -> str:
         try:
-            zone_named(zone)
+            find_zone(zone)
         except ValueError as error:
-            raise _wrong("zone") from error
+            raise _invalid("zone") from error
         return zone
 
     @field_validator("database_url", "redis_url", "judge_base_url", "digest_llm_base_url", mode="before")
@@ -309,7 +309,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _chunks_can_overlap(self) -> "Settings":
         if self.chunk_overlap >= self.chunk_size:
-            raise _wrong("overlap", setting="chunk_overlap", size=self.chunk_size)
+            raise _invalid("overlap", setting="chunk_overlap", size=self.chunk_size)
         return self
 
     @field_validator("filter_checks")
@@ -319,10 +319,10 @@ class Settings(BaseSettings):
         stage_of = {check: number for number, stage in enumerate(FILTER_STAGES) for check in stage}
         unknown = [check for check in checks if check not in stage_of]
         if unknown or len(set(checks)) < len(checks):
-            raise _wrong("checks", checks=", ".join(stage_of))
+            raise _invalid("checks", checks=", ".join(stage_of))
         stages = [stage_of[check] for check in checks]
         if stages != sorted(stages):
-            raise _wrong("checks_order")
+            raise _invalid("checks_order")
         return checks
 
     @classmethod

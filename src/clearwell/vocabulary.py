@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Layer(StrEnum):
-    """The tier an entry is in."""
+    """The tier of an entry."""
 
     QUARANTINE = "quarantine"
     WORKING = "working"
@@ -15,7 +15,7 @@ class Layer(StrEnum):
 
 
 class Admission(StrEnum):
-    """Where a captured row stands between quarantine and working memory."""
+    """The state of the admission of a captured row to working memory."""
 
     PENDING = "pending"
     ADMITTED = "admitted"
@@ -23,7 +23,7 @@ class Admission(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How one check of the ingress filter ended."""
+    """The outcome of one ingress check."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -33,35 +33,35 @@ class Outcome(StrEnum):
 
 
 class Source(StrEnum):
-    """The side of retrieval an item came from."""
+    """The tier that retrieval found an item in: working memory (hot) or long-term memory (cold)."""
 
     HOT = "hot"
     COLD = "cold"
 
 
 class Label(StrEnum):
-    """What a reader must know of an item."""
+    """Whether an item is unverified (ephemeral) or verified."""
 
     EPHEMERAL = "ephemeral"
     VERIFIED = "verified"
 
 
 class Scope(StrEnum):
-    """Whose memory it is: the group's, or one agent's own experience."""
+    """Whether a memory belongs to the group or to one agent."""
 
     GROUP = "group"
     AGENT = "agent"
 
 
 class TombstoneKind(StrEnum):
-    """Why a value must not come back."""
+    """Why a text must not be stored again."""
 
     REJECTED = "rejected"
     FORGOTTEN = "forgotten"
 
 
 class Origin(StrEnum):
-    """What a promotion was made from."""
+    """Where a promoted text comes from."""
 
     TYPED = "typed"
     WORKING = "working"
@@ -70,7 +70,7 @@ class Origin(StrEnum):
 
 
 class Right(StrEnum):
-    """What a key may be allowed to do."""
+    """The rights that a key can have."""
 
     CAPTURE = "capture"
     READ = "read"
@@ -79,7 +79,7 @@ class Right(StrEnum):
 
 
 class Operator(StrEnum):
-    """How a value of metadata may be compared. There are no others."""
+    """The operators that compare a value of the metadata."""
 
     EQ = "eq"
     NE = "ne"
@@ -104,7 +104,7 @@ class Section(StrEnum):
 
 
 class Fate(StrEnum):
-    """What became of a part within the budget."""
+    """What happened to a part because of the budget."""
 
     INCLUDED = "included"
     CUT = "cut"
@@ -113,7 +113,7 @@ class Fate(StrEnum):
 
 
 class NodeEventType(StrEnum):
-    """The protocol's names."""
+    """The event types that the protocol names."""
 
     STATE_CHANGE = "node_state_change"
     RETRIEVED = "memory_retrieved"
@@ -129,7 +129,7 @@ class Relation(StrEnum):
 
 
 class DigestStatus(StrEnum):
-    """Where a run of the digest stands."""
+    """The state of a digest."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -138,7 +138,7 @@ class DigestStatus(StrEnum):
 
 
 class InsightState(StrEnum):
-    """What a person made of an insight. ``promoting`` is only read: promoted, and its memory is still to come."""
+    """The state of an insight. ``promoting`` is never stored: it is promoted, and its memory is not written yet."""
 
     PENDING = "pending"
     PROMOTING = "promoting"
@@ -149,7 +149,7 @@ class InsightState(StrEnum):
 
 
 class Writer(StrEnum):
-    """Who wrote the words of an insight: quoted from its sources, a language model, or a person."""
+    """Who wrote the text of an insight: quoted from its sources, a language model, or a person."""
 
     EXTRACTIVE = "extractive"
     MODEL = "model"
@@ -157,7 +157,7 @@ class Writer(StrEnum):
 
 
 class Action(StrEnum):
-    """What a person can do."""
+    """The actions of review."""
 
     PROMOTE = "promote"
     REJECT = "reject"

@@ -29,8 +29,8 @@ def test_the_first_variable_that_is_set_decides(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert locale_language() == language
-    assert Settings().spoken == language
-    assert Settings(language="zh").spoken == "zh"
+    assert Settings().display_language == language
+    assert Settings(language="zh").display_language == "zh"
 
 
 def test_every_sentence_that_is_used_is_there() -> None:

@@ -70,7 +70,7 @@ def test_a_variable_that_no_setting_reads_is_found_with_the_one_that_was_meant(m
     monkeypatch.setenv("CLEARWELL_MIN_WITDH", "10")
     monkeypatch.setenv("CLEARWELL_QQQQQQQQQQQQQQ", "1")
     monkeypatch.setenv("CLEARWELL_CONFIG", "nowhere.toml")
-    found = Settings.misspelt()
+    found = Settings.find_misspelt_variables()
     assert found["CLEARWELL_MIN_WITDH"] == "CLEARWELL_MIN_WIDTH"
     assert found["CLEARWELL_QQQQQQQQQQQQQQ"] == ""
     assert "CLEARWELL_CONFIG" not in found

@@ -15,7 +15,7 @@ from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.migration import Reembedder
 from clearwell.flow.reembedding.models import list_startable
-from clearwell.logs import configure_logs_if_nobody_has
+from clearwell.logs import ensure_logs_configured
 from clearwell.models import LLMJudge, LLMWriter
 from clearwell.ports import Embedder, InsightWriter, Judge, MoveStore
 from clearwell.records import ModelChoice
@@ -36,7 +36,7 @@ async def open_clearwell(
     settings: Settings, servers: Servers, *, embedder: Embedder | None = None
 ) -> AsyncIterator[Clearwell]:
     """The whole program on these servers. A bundled PostgreSQL is migrated; any other must have been."""
-    configure_logs_if_nobody_has()
+    ensure_logs_configured()
     clock, ids = SystemClock(), TimeOrderedIds()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_postgres(settings, servers.database_url))

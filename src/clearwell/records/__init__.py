@@ -1,4 +1,4 @@
-"""What moves along the path: frozen records, aware UTC times, the group always explicit."""
+"""The data types of the path. Records are frozen, times are aware and in UTC, and the group is always explicit."""
 
 from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
 from clearwell.records.comparison import Comparison

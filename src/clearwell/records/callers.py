@@ -1,4 +1,4 @@
-"""Who is asking, by which key, and what is kept of it."""
+"""Callers, their keys, and audit events."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from clearwell.vocabulary import Right
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who is asking. ``groups`` is None where every group is covered."""
+    """A caller and its rights. ``groups`` is None if every group is covered."""
 
     name: str
     rights: frozenset[Right]
@@ -19,11 +19,11 @@ class Principal:
 
     @classmethod
     def local(cls, name: str = "local") -> "Principal":
-        """The person at the machine: every right, every group."""
+        """Return the local person, with every right in every group."""
         return cls(name=name, rights=frozenset(Right))
 
     def lowered(self) -> "Principal":
-        """The same caller acting for an agent: no more than capture and read."""
+        """Return the same caller with at most the rights of an agent: capture and read."""
         rights = self.rights & {Right.CAPTURE, Right.READ}
         return Principal(name=f"{self.name}/agent", rights=rights, groups=self.groups, agent_id=self.agent_id)
 
@@ -46,7 +46,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyLookup:
-    """What the one key look-up tells: the valid key by that hash, and whether any was ever made."""
+    """The result of looking up a key: the valid key with this hash, and whether any key was ever created."""
 
     key: ApiKey | None
     any_key_ever: bool
@@ -54,7 +54,7 @@ class KeyLookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyKey:
-    """A caller's promise that a repeated request is the same one."""
+    """Identifies a request that a caller may repeat, with a hash to recognise a different request."""
 
     principal: str
     route: str
@@ -64,7 +64,7 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """What happened to what, by whom. Never with the content itself."""
+    """One event of the audit log: who did what to what. It never contains the text itself."""
 
     id: UUID
     group_id: str

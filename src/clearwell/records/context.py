@@ -1,4 +1,4 @@
-"""A context as it is given to a language model, and what it is made of."""
+"""A context for a language model, and the report on its parts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from clearwell.vocabulary import Fate, Section
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMessage:
-    """One message as chat APIs take it. Memories are never in the system's."""
+    """One message of a chat API. Memories are never in the system message."""
 
     role: Literal["system", "user"]
     content: str
@@ -17,7 +17,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemReport:
-    """What became of one memory. ``reason`` is a code of ``clearwell.messages``."""
+    """What happened to one memory. ``reason`` is a code of ``clearwell.messages``."""
 
     id: UUID
     fate: Fate
@@ -36,7 +36,7 @@ class SectionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextReport:
-    """What was included, cut and left out. ``tokens`` is never more than ``max_tokens``."""
+    """What was included, shortened and omitted. ``tokens`` never exceeds ``max_tokens``."""
 
     max_tokens: int
     tokens: int
@@ -45,7 +45,7 @@ class ContextReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltContext:
-    """The same context as one text and as messages, and the parts that did not answer."""
+    """A context as one text and as messages, and the components that did not respond."""
 
     text: str
     messages: tuple[PromptMessage, ...]

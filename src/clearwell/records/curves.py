@@ -1,4 +1,4 @@
-"""Curves from what is measured to 0..1, so that one threshold means the same whatever was measured."""
+"""Curves that map a measured value to 0..1, so that one threshold has the same meaning for every model."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +18,7 @@ class Curve:
             raise ValueError(f"values must lie in 0..1: {self.points}")
 
     def __call__(self, place: float) -> float:
-        """The value there; what is no number has the lowest."""
+        """Return the value at ``place``; the lowest value if it is not a number."""
         before, low = self.points[0]
         if not place > before:
             return low

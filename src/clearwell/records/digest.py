@@ -1,4 +1,4 @@
-"""What a digest is made of and what it shows."""
+"""Digests, insights and their sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from clearwell.vocabulary import Admission, DigestStatus, InsightState, Layer, W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestCandidate:
-    """A row of quarantine that a digest looks at."""
+    """A row of quarantine that a digest considers."""
 
     log_id: UUID
     content: str
@@ -30,7 +30,7 @@ class DigestCandidate:
 
 
 def stated_confidence(metadata: Mapping[str, object]) -> float | None:
-    """The confidence that an agent stated of its output, where that is a number from 0 to 1."""
+    """Return the confidence of an output, or None unless it is a number from 0 to 1."""
     stated = metadata.get("confidence")
     if stated is None:
         stated = metadata.get("confidence_score")
@@ -41,7 +41,7 @@ def stated_confidence(metadata: Mapping[str, object]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """Two statements that cannot both hold: a source of the insight, and another row or a verified memory."""
+    """Two statements that cannot both be true: a source of the insight, and another row or a verified memory."""
 
     of: UUID
     against: UUID
@@ -50,26 +50,26 @@ class Contradiction:
     params: Metadata = field(default_factory=dict)
 
     def explanation(self, language: Language = "en") -> str:
-        """The reason in words."""
-        return said(self.reason, self.params, language)
+        """Return the reason as a text."""
+        return say_stored(self.reason, self.params, language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something to be said of how an insight came to be, by its code."""
+    """A message about how an insight or a digest was made, by its code."""
 
     code: str
     params: Metadata = field(default_factory=dict)
 
     def text(self, language: Language = "en") -> str:
-        return said(self.code, self.params, language)
+        return say_stored(self.code, self.params, language)
 
     def to_json(self) -> dict[str, Json]:
         return {"code": self.code, "params": dict(self.params)}
 
     @classmethod
     def of(cls, stored: Json) -> "Note":
-        """As it was kept."""
+        """Return the note that ``to_json`` stored."""
         found = stored if isinstance(stored, dict) else {}
         params = found.get("params")
         return cls(code=str(found.get("code", "")), params=params if isinstance(params, dict) else {})
@@ -77,7 +77,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of a summary, and the rows that it rests on."""
+    """A sentence of a summary, and the rows that it is based on."""
 
     text: str
     sources: tuple[UUID, ...]
@@ -85,29 +85,29 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a writer made of the sources of an insight."""
+    """What a writer returned for the sources of an insight."""
 
     sentences: tuple[Sentence, ...]
     statements: Mapping[UUID, str] = field(default_factory=dict)
     contradictions: tuple[Contradiction, ...] = ()
     dropped: int = 0
-    """Sentences that named no source of the insight."""
+    """The number of sentences that cite no source of the insight."""
 
 
-def said(code: str, params: Metadata, language: Language) -> str:
-    """A stored sentence. One within it, or after it, is stored as its code: it can be said in either language."""
+def say_stored(code: str, params: Metadata, language: Language) -> str:
+    """Return a stored message in ``language``. Messages inside it or after it are stored by their codes."""
     for name in ("problem", "differs"):
         inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
         if isinstance(inner, str):
             params = {**params, name: say(inner, language, **(of if isinstance(of, dict) else {}))}
     more = params.get("more")
-    after = [said(one.code, one.params, language) for one in map(Note.of, more if isinstance(more, list) else [])]
+    after = [say_stored(one.code, one.params, language) for one in map(Note.of, more if isinstance(more, list) else [])]
     return (" " if language == "en" else "").join([say(code, language, **params), *after])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """How many independent voices stand behind an insight."""
+    """How many agents, sessions, days and rows support an insight."""
 
     agents: int = 0
     sessions: int = 0
@@ -117,7 +117,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightSource:
-    """A row that an insight rests on, and what it says in the insight's words, where a model said so."""
+    """A row that an insight is based on, and its statement in the words of the model, if a model wrote it."""
 
     log_id: UUID
     agent_id: str | None
@@ -136,7 +136,7 @@ class InsightSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insight:
-    """A candidate for knowledge, with all that it rests on."""
+    """A candidate for long-term memory, with everything that it is based on."""
 
     id: UUID
     group_id: str
@@ -161,13 +161,13 @@ class Insight:
 
     @property
     def cited(self) -> tuple[Sentence, ...]:
-        """The sentences that are still in the summary: a person may have written another since."""
+        """The sentences that are still part of the summary, which a person may have edited."""
         return tuple(one for one in self.sentences if one.text in self.summary)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """One run, and once it is done, what it shows."""
+    """One digest, with its insights once it is done."""
 
     id: UUID
     group_id: str
@@ -189,5 +189,5 @@ class Digest:
         return self.status in (DigestStatus.DONE, DigestStatus.FAILED)
 
     def explanation(self, language: Language = "en") -> str | None:
-        """The note in words: the stage it is in, why it waits or failed, what is to be known of its result."""
-        return None if self.note is None else said(self.note, self.note_params, language)
+        """Return the note as a text: the stage, why it waits or failed, or a remark on the result."""
+        return None if self.note is None else say_stored(self.note, self.note_params, language)

@@ -1,4 +1,4 @@
-"""What lies in the three tiers."""
+"""The entries of the three tiers."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from clearwell.vocabulary import Layer, Origin, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEntry:
-    """The protocol's common fields of an entry, whatever tier it is in."""
+    """The fields that entries of all tiers have, by the protocol."""
 
     id: UUID
     group_id: str
@@ -28,13 +28,13 @@ class MemoryEntry:
 
     @property
     def project_id(self) -> str:
-        """The protocol's other name of the group."""
+        """The group under its other name in the protocol."""
         return self.group_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCapture:
-    """One output of a node, as a caller hands it in. Without a group it goes to ``unassigned``."""
+    """One output of a node, as a caller sends it. Without a group it is stored in ``unassigned``."""
 
     content: str
     group_id: str | None = None
@@ -49,7 +49,7 @@ class NewCapture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture(MemoryEntry):
-    """A row of quarantine: what a node said, for ever."""
+    """A row of quarantine: one output of a node."""
 
     layer: Layer = Layer.QUARANTINE
     node_id: str | None = None
@@ -60,7 +60,7 @@ class Capture(MemoryEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingEntry(MemoryEntry):
-    """An unverified entry of working memory. Its id is its quarantine row's."""
+    """An unverified entry of working memory. It has the id of its quarantine row."""
 
     layer: Layer = Layer.WORKING
     embedding_model: str | None = None
@@ -71,7 +71,7 @@ class WorkingEntry(MemoryEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """Text that a person decides to promote."""
+    """A text that a person promotes."""
 
     content: str
     session_id: str | None = None

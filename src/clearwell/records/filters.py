@@ -1,4 +1,4 @@
-"""Which memories a search is about."""
+"""Conditions that memories of a search must meet."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """All of these must hold. None: whatever.
+    """All of these conditions must hold; None means no condition.
 
     ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured.
     ``as_of`` asks for what was verified then; without it, for what is verified now.

@@ -1,4 +1,4 @@
-"""What a group and its agents are told, and when the group's digest is due."""
+"""The settings of groups and agents: prompts, personas and the schedule of the digest."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Keep(Enum):
-    """Stands for a value that is to stay as it is, where None means that it is to be emptied."""
+    """Marks a value that stays unchanged, because None means that it is cleared."""
 
     KEEP = "keep"
 
@@ -17,7 +17,7 @@ KEEP: Final = Keep.KEEP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group that somebody has described. One that nobody has works all the same, with an empty prompt."""
+    """A group with settings. A group without settings works too, with an empty prompt."""
 
     group_id: str
     system_prompt: str = ""
@@ -29,7 +29,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange:
-    """What to change of a group."""
+    """A change of the settings of a group."""
 
     system_prompt: str | Keep | None = KEEP
     digest_cron: str | Keep | None = KEEP
@@ -37,14 +37,14 @@ class GroupChange:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The names of what is to change."""
+        """Return the names of the settings that change."""
         given = {name: getattr(self, name) for name in ("system_prompt", "digest_cron", "digest_zone")}
         return tuple(name for name, value in given.items() if value is not KEEP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent of a group, and who it is to be."""
+    """An agent of a group, and its persona."""
 
     group_id: str
     agent_id: str
@@ -55,7 +55,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
-    """What an agent is told before anything else."""
+    """The system prompt of the group and the persona of the agent."""
 
     system_prompt: str = ""
     persona: str = ""

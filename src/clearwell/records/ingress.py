@@ -1,4 +1,4 @@
-"""What the ingress filter found, and the fate of a row."""
+"""Results of the ingress pipeline, and the history of a row."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from clearwell.vocabulary import Admission, Layer, Outcome, TombstoneKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The recorded outcome of one check: what was measured, against what, and why it ended so."""
+    """The recorded outcome of one check: the measured value, the threshold and the reason."""
 
     check: str
     outcome: Outcome
@@ -24,8 +24,8 @@ class Verdict:
     at: datetime | None = None
 
     def explanation(self, language: Language = "en") -> str:
-        """The reason in words."""
-        params = {**self.params, "value": _said(self.value), "threshold": _said(self.threshold)}
+        """Return the reason as a text."""
+        params = {**self.params, "value": _format_value(self.value), "threshold": _format_value(self.threshold)}
         for name in ("problem", "differs"):
             # A sentence within the sentence is stored as its code, so that it can be said in either language.
             inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
@@ -36,14 +36,14 @@ class Verdict:
         return say(self._wording(), language, **params)
 
     def _wording(self) -> str:
-        """Some reasons have another sentence for nothing: no try made, nothing quoted."""
+        """Return the message code. Some reasons have another message if nothing was tried or quoted."""
         counted_none = self.value == 0 and not isinstance(self.value, bool)
         nothing = counted_none or self.params.get("found") in ("", "-")
         return f"{self.reason}_none" if nothing and f"{self.reason}_none" in catalogue() else self.reason
 
 
-def _said(value: Json) -> Json:
-    """A measured value as people write it: 50 and not 50.0, text in quotes, and never rounded up to a threshold."""
+def _format_value(value: Json) -> Json:
+    """Format a measured value: 50 instead of 50.0, text in quotes, and never rounded up to a threshold."""
     if value is None:
         return "–"
     if isinstance(value, bool | str):
@@ -53,7 +53,7 @@ def _said(value: Json) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """The entry that a capture said again, and the tier it is in."""
+    """The entry or memory that a capture repeats, and its tier."""
 
     entry_id: UUID
     layer: Layer
@@ -61,9 +61,9 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a judge found in a text. Its words may quote the text, and are to be forgotten with it.
+    """What a judge found in a text. It may quote the text, and must be forgotten together with it.
 
-    ``contradiction`` and ``hallucination`` quote what was found; both are None where a judge said only yes or no.
+    ``contradiction`` and ``hallucination`` quote what was found; both are None if the judge only said yes or no.
     """
 
     consistent: bool
@@ -75,7 +75,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngressCount:
-    """How often one check ended one way for one agent."""
+    """How often a check had an outcome for one agent."""
 
     agent_id: str | None
     check: str
@@ -85,7 +85,7 @@ class IngressCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """A value that must not come back. The value itself is not kept."""
+    """A text that must not be stored again. The text itself is not kept."""
 
     id: UUID
     group_id: str
@@ -99,7 +99,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReceipt:
-    """The answer to a capture: where it is kept and where its admission stands."""
+    """The answer to a capture: its id and the state of its admission."""
 
     id: UUID
     group_id: str
@@ -118,7 +118,7 @@ class Requeued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenAgain:
-    """One time that an entry was said again."""
+    """One sighting of an entry."""
 
     log_id: UUID
     agent_id: str | None
@@ -128,7 +128,7 @@ class SeenAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """The whole fate of a captured row, for reviewers."""
+    """A captured row with its verdicts and sightings, for reviewers."""
 
     capture: Capture
     admission: Admission

@@ -1,4 +1,4 @@
-"""What a node of a workflow tells while it runs, and what it leaves."""
+"""Events and output of a workflow node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from clearwell.vocabulary import NodeEventType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeEvent:
-    """One thing that happened, with ids and numbers and never with content."""
+    """One event, with ids and numbers but never with the text of a memory."""
 
     type: NodeEventType
     at: datetime
@@ -19,7 +19,7 @@ class NodeEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRun:
-    """The output of a node: its input with ``history_context`` added, and what happened on the way."""
+    """The output of a node: its input with ``history_context`` added, and its events."""
 
     output: Mapping[str, object]
     events: tuple[NodeEvent, ...]

@@ -1,4 +1,4 @@
-"""A person's decision that a text is knowledge."""
+"""Promotions and their results."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from clearwell.records.values import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A person's decision that a text is knowledge, and the memory it became."""
+    """The decision of a person to promote a text, and the memory that it became."""
 
     id: UUID
     memory_id: UUID
@@ -27,8 +27,8 @@ class Promotion:
 class PromotionResult:
     """The answer to a promotion: the memory that the text became.
 
-    ``already``: it was knowledge before. ``waiting``: decided, and its chunks follow when the model is back.
-    ``recorded``: this was a decision, and no repetition of one.
+    ``already``: it was promoted before. ``waiting``: decided; the chunks follow when the embedding model responds.
+    ``recorded``: a decision was recorded, which is not the case for a repetition.
     """
 
     id: UUID
@@ -52,7 +52,7 @@ class PromotionResult:
 
     @classmethod
     def from_json(cls, stored: Json) -> "PromotionResult":
-        """The answer that the first run of a repeated request gave."""
+        """Return the stored answer to a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
         return cls(

@@ -1,4 +1,4 @@
-"""What retrieval finds."""
+"""Results of retrieval."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from clearwell.vocabulary import Label, Layer, Scope, Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a search ordered a chunk by: each part as it counted. Their sum is the rank."""
+    """The weighted terms of the rank of a chunk. The rank is their sum."""
 
     dense: float
     lexical: float
@@ -25,7 +25,7 @@ class Parts:
 class Found:
     """A verified chunk and how it was found.
 
-    ``similarity`` is the raw cosine, None where no vector was asked; ``words`` is the share of the query's words that
+    ``similarity`` is the raw cosine, None without a query vector; ``words`` is the share of the query's words that
     it and its neighbours have, the rare ones counting more. ``rank`` orders, where words counted too.
     ``origin_id`` is what it was promoted from.
     """
@@ -40,7 +40,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Where an item's scores come from. ``parts`` and ``rank`` are of verified items, the age of unverified ones."""
+    """How the scores of an item were computed. Verified items have ``parts`` and ``rank``, unverified ones an age."""
 
     cosine: float | None
     words: float
@@ -51,7 +51,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextItem:
-    """One result of retrieval, ready to be shown to an agent with its label."""
+    """One result of retrieval, with its label."""
 
     content: str
     source: Source
@@ -80,7 +80,7 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """The items in the server's order, the parts that did not answer, and the tiers that were asked."""
+    """The items in order, the components that did not respond, and the tiers that were searched."""
 
     items: tuple[ContextItem, ...]
     degraded: tuple[str, ...] = ()

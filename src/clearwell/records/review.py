@@ -1,4 +1,4 @@
-"""What people decide, what they are shown beside it, and what became of it."""
+"""Decisions of reviewers, what they see of an insight, and statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from clearwell.vocabulary import Action, InsightState, Layer, Writer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightBeforeMerge:
-    """What an insight had of its own before others were merged into it."""
+    """The properties of an insight before other insights were merged into it."""
 
     flags: tuple[str, ...]
     contradictions: tuple[Contradiction, ...]
@@ -27,7 +27,7 @@ class InsightBeforeMerge:
 class Decision:
     """One decision. ``others`` are the insights that were merged, or the memories that were retracted.
 
-    ``already``: the text was knowledge before, or the value rejected. ``origin_id`` is the output that was promoted.
+    ``already``: the text was already promoted or rejected. ``origin_id`` is the output that was promoted.
     """
 
     id: UUID
@@ -54,7 +54,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRequest:
-    """A decision that a person asks for on one insight. Which fields count depends on the action."""
+    """A requested decision on one insight. The action determines which fields are used."""
 
     action: Action
     id: UUID
@@ -70,7 +70,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSelector:
-    """What memories rest on: one quarantine row, one session or one agent. Exactly one is given."""
+    """Selects what memories are based on: exactly one of a quarantine row, a session and an agent."""
 
     source: UUID | None = None
     session_id: str | None = None
@@ -123,10 +123,10 @@ class InsightStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionResult:
-    """The answer to a decision: ids and states, never content, so that it can be kept for a repeated request.
+    """The answer to a decision. It has ids and states but no text, so that it can be stored for repeated requests.
 
-    ``id`` is what came of it: the memory of a promotion, else the insight. ``memories`` are those that were retracted,
-    or that an undo brought back; ``withdrawn`` is the one that an undo took away.
+    ``id`` is the memory of a promotion, or else the insight. ``memories`` are the retracted or restored memories;
+    ``withdrawn`` is the memory that an undo withdrew.
     """
 
     status: str
@@ -191,7 +191,7 @@ def _optional_id(stored: Json) -> UUID | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffPiece:
-    """Words that two texts share, or that only one of them has. ``insert`` is what the new text adds."""
+    """A piece of a diff: words that both texts have, or only one. ``insert`` marks words of the new text."""
 
     op: str
     text: str
@@ -199,7 +199,7 @@ class DiffPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearbyMemory:
-    """A verified memory near an insight, how they relate, and where their words differ."""
+    """A verified memory that is similar to an insight, their relation, and a diff."""
 
     memory: Memory
     similarity: float
@@ -214,7 +214,7 @@ class NearbyMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """A rejected value that an insight is like."""
+    """A rejected text that is similar to an insight."""
 
     reason: str
     by: str
@@ -224,7 +224,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dossier:
-    """Everything a reviewer needs to decide on one insight."""
+    """Everything that a reviewer needs to decide on an insight."""
 
     insight: Insight
     verdicts: dict[UUID, tuple[Verdict, ...]]
@@ -241,7 +241,7 @@ class Dossier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionState:
-    """A promotion with what became of it. ``waiting``: its chunks are still to be made."""
+    """A promotion and its state. ``waiting``: its chunks are not written yet."""
 
     promotion: Promotion
     chunks: int
@@ -256,7 +256,7 @@ class PromotionState:
         return "verified" if self.chunks and self.valid_to is None else "withdrawn"
 
     def explanation(self, language: Language = "en") -> str | None:
-        """Why it is not verified yet, in words; the error itself had more to say than was kept of it."""
+        """Return why it is not verified yet, or None. Only the code of the error is stored."""
         if self.problem is None:
             return None
         code = self.problem if self.problem == "promotion_tombstoned" else "promotion_waits"
@@ -265,7 +265,7 @@ class PromotionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependentMemory:
-    """A memory that rests on one source, session or agent: on how many of its outputs, and on how many others."""
+    """A memory that is based on a source, session or agent, with the number of its outputs and of other outputs."""
 
     state: PromotionState
     matching: int
@@ -278,7 +278,7 @@ class DependentMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """A memory down to the raw outputs, or an output up to the memories that rest on it."""
+    """The outputs that a memory is based on, or the memories that are based on an output."""
 
     promotions: tuple[PromotionState, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -289,7 +289,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationRow:
-    """What became of the entries for which one agent stated a confidence within these bounds."""
+    """Outcomes of the outputs of an agent whose confidence is within these bounds."""
 
     agent_id: str | None
     low: float | None
@@ -303,7 +303,7 @@ class CalibrationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptRate:
-    """How the insights ended that rest on one agent's outputs, or on outputs with one outcome of a check."""
+    """How many insights from one agent, or with one outcome of a check, were promoted and rejected."""
 
     by: str | None
     promoted: int
@@ -317,7 +317,7 @@ class AcceptRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewStatistics:
-    """How review goes in a group. Lags are in seconds, from an insight's making to its first decision."""
+    """Statistics of review in a group. Lags are the seconds from an insight to its first decision."""
 
     insights: dict[str, int]
     lag_median: float | None
@@ -326,7 +326,7 @@ class ReviewStatistics:
     lag_count: int
     oldest_pending_at: datetime | None
     accepted: AcceptRate
-    """Of everything that was decided on, each once, however many agents it rests on."""
+    """All decided insights, each counted once."""
     by_agent: Sequence[AcceptRate]
     by_check: Sequence[AcceptRate]
     memories: int

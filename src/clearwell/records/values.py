@@ -17,7 +17,7 @@ Vector: TypeAlias = npt.NDArray[np.float32]
 
 
 UNASSIGNED: Final = "unassigned"
-"""The reserved group of captures that named none."""
+"""The reserved group of captures without a group."""
 
 
 NOTHING: Final[Metadata] = MappingProxyType({})

@@ -42,7 +42,7 @@ BROKEN_SETTINGS = (ValidationError, SettingsError, tomllib.TOMLDecodeError)
 def language() -> Language:
     """The language to say an error in, also where the settings themselves are wrong."""
     try:
-        return Settings().spoken
+        return Settings().display_language
     except BROKEN_SETTINGS:
         return locale_language()
 

@@ -41,9 +41,9 @@ class Interrupted(Exception):
 def start() -> tuple[Settings, Terminal]:
     """The settings, and the terminal in their language."""
     settings = Settings()
-    terminal = Terminal(settings.spoken)
+    terminal = Terminal(settings.display_language)
     configure_logs(
-        settings.spoken, level=logging.WARNING, colors=terminal.err.is_terminal and not terminal.err.no_color
+        settings.display_language, level=logging.WARNING, colors=terminal.err.is_terminal and not terminal.err.no_color
     )
     return settings, terminal
 

@@ -66,7 +66,7 @@ class Stopping:
 
 def warn_of_misspelt(terminal: Terminal) -> None:
     """A variable that no setting reads is told: it would be missed only when it is too late."""
-    for name, meant in Settings.misspelt().items():
+    for name, meant in Settings.find_misspelt_variables().items():
         if meant:
             terminal.warn("cli_variable_misspelt", name=name, meant=meant)
         else:
@@ -81,9 +81,9 @@ def serve(
     """Run Clearwell: the API, the worker, and the bundled servers as needed."""
     chosen: dict[str, Any] = {"host": host, "port": port}
     settings = Settings(**{name: value for name, value in chosen.items() if value is not None})
-    terminal = Terminal(settings.spoken)
+    terminal = Terminal(settings.display_language)
     colors = terminal.err.is_terminal and not terminal.err.no_color
-    configure_logs(settings.spoken, level=logging.INFO, colors=colors)
+    configure_logs(settings.display_language, level=logging.INFO, colors=colors)
     warn_of_misspelt(terminal)
     stopping = Stopping()
     with on_stop_signal(stopping.ask, even_if_ignored=True):
@@ -99,8 +99,10 @@ def serve(
 def worker() -> None:
     """Run a worker without the API: admissions left behind, digests, retries. As many of them as wanted."""
     settings = Settings()
-    terminal = Terminal(settings.spoken)
-    configure_logs(settings.spoken, level=logging.INFO, colors=terminal.err.is_terminal and not terminal.err.no_color)
+    terminal = Terminal(settings.display_language)
+    configure_logs(
+        settings.display_language, level=logging.INFO, colors=terminal.err.is_terminal and not terminal.err.no_color
+    )
 
     async def work() -> None:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()

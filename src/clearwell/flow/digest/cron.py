@@ -6,7 +6,7 @@ from croniter import CroniterBadDateError, CroniterError, croniter
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.limits import require_unicode
-from clearwell.settings import zone_named
+from clearwell.settings import find_zone
 
 CRON_LENGTH = 100
 FIELDS = 5
@@ -35,6 +35,6 @@ def require_zone(name: str, field: str = "digest_zone") -> str:
     """A zone by its name in the IANA database, such as Asia/Shanghai."""
     require_unicode(name, field)
     try:
-        return zone_named(name).key
+        return find_zone(name).key
     except ValueError as error:
         raise InvalidInput("zone_unknown", field=field, limit="Asia/Shanghai", zone=name[:CRON_LENGTH]) from error
