@@ -107,9 +107,11 @@ class PostgresDecisions:
                 ]
             )
             await reword(runner, self._lexicon, waiting.group_id, replaced, by=-1)
+            words = Words(self._lexicon, waiting.group_id, chunks)
+            ends = await runner.run(words.asked())
             await runner.run(
                 [
-                    *await prepare_chunk_inserts(runner, self._lexicon, waiting.group_id, chunks),
+                    *await _build_chunk_inserts(words, chunks, waiting.group_id, ends),
                     (query("add_event"), event_params(event)),
                     (query("end_promotion_work"), params),
                 ]
@@ -131,12 +133,11 @@ def _waiting_params(waiting: WaitingPromotion) -> dict[str, Any]:
     return {"group_id": waiting.group_id, "promotion_id": waiting.promotion_id}
 
 
-async def prepare_chunk_inserts(
-    runner: StatementRunner, lexicon: Lexicon, group_id: str, chunks: Sequence[Memory]
+async def _build_chunk_inserts(
+    words: Words[Memory], chunks: Sequence[Memory], group_id: str, ends: Sequence[Sequence[DictRow]]
 ) -> list[Statement]:
-    """The statements that store new chunks with their places and words, after reading where their sessions end."""
-    words = Words(lexicon, group_id, chunks)
-    placed, changed = await words.read(await runner.run(words.asked()))
+    """The statements that store new chunks with their places and words, now that the ends of sessions are read."""
+    placed, changed = await words.read(ends)
     return [
         *((query("note_embedding_model"), model) for model in models_of(chunks)),
         (query("add_memories"), {"group_id": group_id, **chunks_params(placed)}),
@@ -252,8 +253,9 @@ class PostgresDecisionTransaction:
             self._write("add_promotion_work", promotion_ids=ids, at=waiting[0].decided_at)
         stored = [chunk for _, chunks in promotions for chunk in chunks or ()]
         if stored:
-            await self.flush()
-            self._writes += await prepare_chunk_inserts(self._runner, self._lexicon, self._group_id, stored)
+            words = Words(self._lexicon, self._group_id, stored)
+            ends = await self._read(*words.asked())
+            self._writes += await _build_chunk_inserts(words, stored, self._group_id, ends)
 
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
