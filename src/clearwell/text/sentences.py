@@ -1,9 +1,9 @@
 """Sentences: a text in its sentences, and a text cut after one. The languages say which marks end them."""
 
 import re
-import unicodedata
 from typing import Final
 
+from clearwell.text.characters import are_joined
 from clearwell.text.languages import LANGUAGES
 
 _BETWEEN: Final = re.compile(
@@ -11,8 +11,8 @@ _BETWEEN: Final = re.compile(
 )
 _END: Final = re.compile(r"[。！？；…]+[”’」』）》]*|[.!?;]+[\"')\]”’]*(?=\s)|\n+")
 """Where a text may be cut: also after a semicolon, an ellipsis, and the quotation mark behind either."""
+_CUT_MARKS: Final = "".join(one.sentence_ends for one in LANGUAGES) + ";"
 _SPACE: Final = re.compile(r"\s+")
-_JOINS: Final = "\u200d\ufe0e\ufe0f"
 
 
 def split_sentences(text: str) -> list[str]:
@@ -42,11 +42,10 @@ def cut_at_sentence(text: str, most: int) -> str:
     space = max(text.rfind(" ", 0, most + 1), text.rfind("\n", 0, most + 1))
     if space * 2 > most:
         return text[:space].rstrip()
-    return text[: _find_character_end(text, most)]
+    end = next((place for place in range(most, 0, -1) if not are_joined(text, place)), most)
+    return text[:end]
 
 
-def _find_character_end(text: str, end: int) -> int:
-    place = end
-    while place > 0 and (unicodedata.combining(text[place]) or text[place] in _JOINS or text[place - 1] == "\u200d"):
-        place -= 1
-    return place or end
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends where one may be cut."""
+    return text.endswith(tuple(_CUT_MARKS))

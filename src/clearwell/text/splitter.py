@@ -16,11 +16,9 @@ emoji, and brings 33 packages (50 MB, langsmith among them); semantic-text-split
 instead of separators, and takes 44 s for 300,000 Chinese characters without a sentence end (here: 0.01 s).
 """
 
-import unicodedata
 from collections.abc import Sequence
-from typing import Final
 
-ZERO_WIDTH_JOINER: Final = "\u200d"
+from clearwell.text.characters import are_joined
 
 
 def split(text: str, *, size: int, overlap: int, separators: Sequence[str]) -> list[str]:
@@ -66,14 +64,14 @@ def _end(text: str, start: int, fresh: int, limit: int, marks: Sequence[str]) ->
         for mark in marks:
             if (end := _last_end(text, mark, low, high)) is not None:
                 return end
-    return next((at for at in range(limit, fresh, -1) if not _joined(text, at)), limit)
+    return next((at for at in range(limit, fresh, -1) if not are_joined(text, at)), limit)
 
 
 def _last_end(text: str, mark: str, low: int, high: int) -> int | None:
     """The last place in (low, high] where ``mark`` ends and the text may be cut."""
     first = max(0, low + 1 - len(mark))
     at = text.rfind(mark, first, high)
-    while at >= 0 and _joined(text, at + len(mark)):
+    while at >= 0 and are_joined(text, at + len(mark)):
         at = text.rfind(mark, first, at + len(mark) - 1)
     return at + len(mark) if at >= 0 else None
 
@@ -82,26 +80,11 @@ def _overlap_start(text: str, low: int, end: int, marks: Sequence[str], *, other
     """The first good place in [low, end) to begin again."""
     for mark in marks:
         at = text.find(mark, max(0, low - len(mark)), max(0, end - 1))
-        if at >= 0 and not _joined(text, at + len(mark)):
+        if at >= 0 and not are_joined(text, at + len(mark)):
             return at + len(mark)
-    return next((at for at in range(low, end) if not _joined(text, at)), otherwise)
+    return next((at for at in range(low, end) if not are_joined(text, at)), otherwise)
 
 
 def _visible(text: str, start: int) -> int:
     """The first place from ``start`` on that is no white space."""
     return next((at for at in range(start, len(text)) if not text[at].isspace()), len(text))
-
-
-def _joined(text: str, at: int) -> bool:
-    """Whether the characters before and after ``at`` are drawn as one."""
-    if at >= len(text):
-        return False
-    before, after = text[at - 1], text[at]
-    return (
-        unicodedata.category(after) in {"Mn", "Mc", "Me"}
-        or ZERO_WIDTH_JOINER in (before, after)
-        or "\U0001f3fb" <= after <= "\U0001f3ff"  # the skin tone of an emoji
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
-        or (before, after) == ("\r", "\n")
-        or ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")
-    )

@@ -23,7 +23,7 @@ from clearwell.records import (
     Section,
     SectionReport,
 )
-from clearwell.text.sentences import cut_at_sentence
+from clearwell.text.sentences import cut_at_sentence, ends_sentence
 
 MARK: Final = "…"
 """Marks a cut that is shorter than the sentence that would describe it."""
@@ -36,7 +36,6 @@ CERTAIN_ECHO_CHARS: Final = 240
 """From this length on the echo check of the ingress pipeline recognises any part of a memory."""
 FIRST_CUT: Final = 1_000
 """The search for a cut starts with this many characters, so that a short cut of a long text is cheap."""
-SENTENCE_ENDS: Final = ("。", "！", "？", "；", ".", "!", "?", ";")
 BUDGET, CHARS = "context_reason_budget", "context_reason_chars"
 MEMORY_SECTIONS: Final = (Section.GROUP_MEMORY, Section.AGENT_MEMORY)
 TEXT_SECTIONS: Final = (Section.GROUP_PROMPT, Section.PERSONA, Section.PROPOSAL)
@@ -261,4 +260,4 @@ def _shorten_item(item: ContextItem, length: int) -> ContextItem:
 
 def _is_quotable(text: str) -> bool:
     """Whether an echo of the cut text will be recognised: it ends with a sentence, or is long enough."""
-    return len(text) >= CERTAIN_ECHO_CHARS or text.endswith(SENTENCE_ENDS)
+    return len(text) >= CERTAIN_ECHO_CHARS or ends_sentence(text)

@@ -5,10 +5,8 @@ first ``fail`` ends the run.
 """
 
 import math
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from uuid import UUID
 
 from clearwell.flow.ingress import echo
@@ -29,6 +27,7 @@ from clearwell.records import (
     Verdict,
 )
 from clearwell.settings import Settings
+from clearwell.text.characters import measure_width
 
 CONFIDENCE, LENGTH, TOMBSTONE, ECHO = "confidence", "length", "tombstone", "echo"
 NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
@@ -138,21 +137,10 @@ def _shown(value: Json) -> Json:
 
 def check_length(candidate: Candidate, settings: Settings) -> Verdict:
     """Short text is mostly noise. A wide character counts two, so 25 Chinese characters pass."""
-    width = display_width(" ".join(candidate.capture.content.split()))
+    width = measure_width(" ".join(candidate.capture.content.split()))
     outcome = Outcome.PASS if width >= settings.min_width else Outcome.FAIL
     reason = "verdict_length_ok" if outcome is Outcome.PASS else "verdict_length_short"
     return Verdict(check=LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
-
-
-def display_width(text: str) -> int:
-    return sum(map(_width, text))
-
-
-@cache
-def _width(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me", "Cf", "Cc"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
 def check_tombstone(_: Candidate, known: Known, __: StatementComparison, settings: Settings) -> Verdict:
