@@ -10,7 +10,7 @@ import pytest
 from clearwell.errors import ConfigurationError, EmbedderUnavailable
 from clearwell.models import OpenAIEmbedder
 from tests.servers.embedding_api import EmbeddingApi, cut, embeddings, good, hashed_words, reversed_order
-from tests.servers.scripted import Behaviour, answer, hang, reply
+from tests.servers.scripted import Behaviour, Reply, Request, answer, hang, reply
 
 KEY = "sk-test-0123456789abcdef"
 TEXTS = ["first text", "second text", "第三段"]
@@ -274,6 +274,40 @@ async def test_a_cancelled_caller_does_not_hurt_the_others(api: EmbeddingApi, em
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert len(await embedder.embed(TEXTS)) == 3
+
+
+async def test_concurrent_single_texts_share_requests(api: EmbeddingApi, embedder: OpenAIEmbedder) -> None:
+    texts = [f"text number {number}" for number in range(40)]
+    vectors = [one for (one,) in await asyncio.gather(*(embedder.embed([text]) for text in texts))]
+    assert len(api.requests) < 10
+    for text, vector in zip(texts, vectors, strict=True):
+        expected = np.asarray(hashed_words(text))
+        assert np.allclose(vector, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+async def test_a_refused_text_does_not_hurt_those_that_shared_its_request(
+    api: EmbeddingApi, embedder: OpenAIEmbedder
+) -> None:
+    def refuse_bad(request: Request) -> Reply:
+        return Reply(status=400) if "bad" in request.body["input"] else good(request)
+
+    api.usually = refuse_bad
+    answers = await asyncio.gather(*(embedder.embed([text]) for text in ("one", "bad", "two")), return_exceptions=True)
+    assert [isinstance(one, EmbedderUnavailable) for one in answers] == [False, True, False]
+
+
+async def test_a_hanging_request_does_not_hold_up_later_texts(api: EmbeddingApi, embedder: OpenAIEmbedder) -> None:
+    arrived, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def hang_and_tell(request: object) -> None:
+        loop.call_soon_threadsafe(arrived.set)
+
+    api.script.append(hang_and_tell)
+    waiting = asyncio.create_task(embedder.embed(["never"]))
+    await arrived.wait()
+    assert len(await asyncio.wait_for(embedder.embed(["later"]), 4)) == 1
+    waiting.cancel()
+    await asyncio.wait([waiting])
 
 
 @pytest.mark.parametrize("address", ["", "localhost:11434/v1", "ftp://host/v1", "http://", "http://host:port/v1"])

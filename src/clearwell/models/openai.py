@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from clearwell.errors import EmbedderUnavailable
@@ -18,6 +19,8 @@ FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 8.0
 LONGEST_RETRY_AFTER: Final = 30.0
 SAID_CHARS: Final = 300
+LONGEST_WAIT: Final = 0.02
+"""How many seconds a single text waits at most for the request before it."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Far above the largest batch that common APIs take, written out in full."""
 CODES: Final = {
@@ -69,6 +72,9 @@ class OpenAIEmbedder:
         self._calibration = calibration or load_calibration(self.model)
         self._sleep = sleep
         self._jitter = jitter
+        self._single_texts = TextBatcher(
+            self._embed_batch, batch=batch, closed=self._translate_failure(ApiFailure(Fault.CLOSED))
+        )
 
     @property
     def model(self) -> str:
@@ -86,12 +92,15 @@ class OpenAIEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         inputs = [truncate(text) if text.strip() else BLANK for text in texts]
+        if len(inputs) == 1:
+            return [await self._single_texts.embed(inputs[0])]
         vectors: list[Vector] = []
         for start in range(0, len(inputs), self._batch):
             vectors += await self._embed_batch(inputs[start : start + self._batch])
         return vectors
 
     async def close(self) -> None:
+        await self._single_texts.close()
         await self._api.close()
 
     async def _embed_batch(self, inputs: list[str]) -> list[Vector]:
@@ -152,6 +161,88 @@ class OpenAIEmbedder:
             return _read_rows(json.loads(content))
         except (ValueError, RecursionError) as error:
             raise EmbedderUnavailable("embedder_answer_unreadable", where=self._where) from error
+
+
+@dataclass(slots=True)
+class _WaitingText:
+    text: str
+    vector: asyncio.Future[Vector]
+    shared: bool = False
+
+
+class TextBatcher:
+    """Sends single texts that arrive while a request is under way together in the next request.
+
+    An HTTP request costs more CPU time than the search for which a query is embedded, so concurrent queries share one.
+    No text waits longer than ``LONGEST_WAIT`` for a request that was sent before it.
+    """
+
+    def __init__(
+        self,
+        embed_batch: Callable[[list[str]], Awaitable[list[Vector]]],
+        *,
+        batch: int,
+        closed: EmbedderUnavailable,
+    ) -> None:
+        self._embed_batch = embed_batch
+        self._closed = closed
+        self._batch = batch
+        self._waiting: list[_WaitingText] = []
+        self._sender: asyncio.Task[None] | None = None
+        self._requests: set[asyncio.Task[None]] = set()
+
+    async def embed(self, text: str) -> Vector:
+        waiting = _WaitingText(text, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send_all(), name="embed single texts")
+        try:
+            return await waiting.vector
+        except EmbedderUnavailable as error:
+            if waiting.shared and error.code == CODES[Fault.REFUSED]:
+                # The server may have refused the text of another caller.
+                return (await self._embed_batch([text]))[0]
+            raise
+
+    async def close(self) -> None:
+        """Cancel the requests under way. Their callers get ``closed``."""
+        tasks = [*self._requests, *([] if self._sender is None else [self._sender])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._fail(self._waiting, self._closed)
+
+    async def _send_all(self) -> None:
+        while self._waiting:
+            taken, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
+            request = asyncio.create_task(self._send([one for one in taken if not one.vector.done()]))
+            self._requests.add(request)
+            request.add_done_callback(self._requests.discard)
+            await asyncio.wait({request}, timeout=LONGEST_WAIT)
+
+    async def _send(self, batch: list[_WaitingText]) -> None:
+        if not batch:
+            return
+        for one in batch:
+            one.shared = len(batch) > 1
+        try:
+            vectors = await self._embed_batch([one.text for one in batch])
+        except EmbedderUnavailable as error:
+            self._fail(batch, error)
+            return
+        except asyncio.CancelledError:
+            self._fail(batch, self._closed)
+            raise
+        for one, vector in zip(batch, vectors, strict=True):
+            if not one.vector.done():
+                one.vector.set_result(vector)
+
+    @staticmethod
+    def _fail(batch: Sequence[_WaitingText], error: EmbedderUnavailable) -> None:
+        for one in batch:
+            if not one.vector.done():
+                one.vector.set_exception(error)
 
 
 def _is_retryable(failure: ApiFailure) -> bool:
