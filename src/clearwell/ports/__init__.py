@@ -1,6 +1,6 @@
-"""What the path needs from outside: the stores, the models, the clock and the ids.
+"""The protocols of everything that the path uses from outside: stores, models, the clock and ids.
 
-``clearwell.testing`` has an in-memory twin of each store; twins and real stores pass the same contract tests.
+``clearwell.testing`` has in-memory twins of stores. Twins and real stores pass the same contract tests.
 """
 
 from clearwell.ports.access import AuditStore, Claim, IdempotencyStore, KeyStore

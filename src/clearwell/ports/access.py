@@ -1,4 +1,4 @@
-"""Keys, repeated requests and the audit."""
+"""Keys, repeated requests and the audit log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ class Claim:
 
 class IdempotencyStore(Protocol):
     async def claim(self, request: IdempotencyKey) -> Claim | Json:
-        """Start a request, or get the answer its first run gave.
+        """Start a request, or return the stored answer to its first run.
 
-        Raises StillRunning while the first run lasts and IdempotencyMismatch for another request.
+        Raises StillRunning while the first run lasts, and IdempotencyMismatch for a different request.
         """
         ...
 
     async def complete(self, claim: Claim, answer: Json) -> None:
-        """Keep the answer of a request that has ended. Raises StillRunning where another holds the key now."""
+        """Store the answer to a completed request. Raises StillRunning if another request holds the key now."""
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Give up a claim whose request failed, so that it can be tried again."""
+        """Release the claim of a failed request, so that it can be retried."""
         ...
 
     async def expire(self) -> int:
-        """Remove the answers that are older than they have to be kept; how many there were."""
+        """Remove expired answers and return their number."""
         ...
 
 
@@ -46,7 +46,7 @@ class KeyStore(Protocol):
     async def all(self) -> Sequence[ApiKey]: ...
 
     async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
-        """False where there is no such key, or it was revoked before."""
+        """Revoke a key. Returns False if there is no such key or it is already revoked."""
         ...
 
 

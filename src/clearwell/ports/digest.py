@@ -1,4 +1,4 @@
-"""Digests: the runs, what they are made of, and who writes their words."""
+"""Digests: their runs, their material, and the writer of insights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from clearwell.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When a group wants its digest. ``since``: from then on there is something to digest, and this schedule."""
+    """The schedule of a group. ``since`` is when it was set or the first output was captured, whichever is later."""
 
     group_id: str
     since: datetime
@@ -29,7 +29,7 @@ class Schedule:
 
 
 class Due(StrEnum):
-    """What became of the run of a tick: made now, made before, or it waits for another run of the group to end."""
+    """The result of adding a scheduled run: added, already there, or the group has another unfinished run."""
 
     ADDED = "added"
     HAD = "had"
@@ -38,7 +38,7 @@ class Due(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenDigest:
-    """A run that has not ended, by its ids."""
+    """The ids of an unfinished run."""
 
     group_id: str
     digest_id: UUID
@@ -46,7 +46,7 @@ class OpenDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One try at a digest. A later try has another number, and the earlier one can write nothing any more."""
+    """One attempt at a digest. Once a later attempt has begun, an earlier one can no longer write."""
 
     group_id: str
     digest_id: UUID
@@ -55,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateFilter:
-    """Which rows of quarantine a digest looks at. ``model`` is whose vectors it can compare."""
+    """Selects the rows that a digest considers. ``model`` is the embedding model whose vectors it compares."""
 
     group_id: str
     model: str
@@ -65,7 +65,7 @@ class CandidateFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownVector:
-    """A text that the group has already, with its vector."""
+    """A text that the group already has, with its vector."""
 
     id: UUID
     content: str
@@ -74,7 +74,7 @@ class KnownVector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedVector:
-    """What a person rejected: why and when, and of its words only the vector."""
+    """A rejected text: reason, time and vector. The text itself is not kept."""
 
     reason: str
     at: datetime
@@ -82,124 +82,125 @@ class RejectedVector:
 
 
 class DigestStore(Protocol):
-    """The reader's side: ask for a digest, and read what it shows."""
+    """Request and read digests."""
 
     async def request(self, digest: Digest, *, event: AuditEvent) -> Digest:
-        """Add this run; where the group has an open one, that one is the answer and nothing is added."""
+        """Add this run, or return the unfinished run of the group if there is one."""
         ...
 
     async def get(self, group_id: str, digest_id: UUID) -> Digest | None:
-        """One run with its insights and their sources."""
+        """Return a run with its insights and their sources."""
         ...
 
     async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
-        """Newest first, without insights; ``before`` is the last id of the page before."""
+        """Return a page, newest first, without insights. ``before`` is the last id of the previous page."""
         ...
 
     async def group_of(self, digest_id: UUID) -> str | None:
-        """The group of a run that is named by its id alone."""
+        """Return the group of a run."""
         ...
 
 
 class DigestRuns(Protocol):
-    """The worker's side: which runs there are to do, and where each stands."""
+    """The runs of the worker: schedules, leases and results."""
 
     async def schedules(self) -> Sequence[Schedule]:
-        """Every group that has something to digest."""
+        """Return the schedule of every group that has captured outputs."""
         ...
 
     async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
-        """Add the run of a tick, unless the tick has had its run or the group has an open one."""
+        """Add a scheduled run, unless it was added before or the group has an unfinished run."""
         ...
 
     async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
-        """The runs of all groups that have not ended, are due and that nobody has leased, oldest first."""
+        """Return the unfinished runs of all groups that are due and not leased, oldest first."""
         ...
 
     async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
-        """Begin the next try and lease the run until then. None where the run is not due, or somebody has leased it."""
+        """Begin the next attempt and lease the run until then. Returns None if it is not due, or leased by another."""
         ...
 
     async def renew(self, run: Run, *, until: datetime) -> bool:
-        """Extend the lease of a try. False where a later try has taken over."""
+        """Extend the lease of an attempt. Returns False if a later attempt has begun."""
         ...
 
     async def release(self, run: Run) -> bool:
-        """End the lease of a try that stops, so that the next one can begin. False where a later one has taken over."""
+        """End the lease, so that the next attempt can begin. Returns False if a later attempt has begun."""
         ...
 
     async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
-        """Say how far it is. False where a later try has taken over."""
+        """Record the progress. Returns False if a later attempt has begun."""
         ...
 
     async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
-        """Have the next try begin at that time, with the reason. False where a later try has taken over."""
+        """Schedule the next attempt, with the reason. Returns False if a later attempt has begun."""
         ...
 
     async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
-        """Give up, with the reason. False where a later try has taken over."""
+        """End the run as failed, with the reason. Returns False if a later attempt has begun."""
         ...
 
     async def finish(
         self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
     ) -> bool:
-        """Keep the insights, mark the rows as shown or considered, and end the run: all or nothing.
+        """Store the insights, mark the rows as shown or considered, and end the run, in one transaction.
 
-        False where a later try has taken over. ``digest`` has the report, the note and the end.
+        Returns False if a later attempt has begun. ``digest`` has the report, the note and the end.
         """
         ...
 
 
 class DigestMaterial(Protocol):
-    """What a digest is made of."""
+    """The material of a digest."""
 
     async def unsettled(self, group_id: str) -> int:
-        """How many rows wait for their admission, but for those that wait for a judge."""
+        """Return the number of rows that wait for admission, without those that wait for a judge."""
         ...
 
     async def count(self, where: CandidateFilter) -> int:
-        """How many candidates there are."""
+        """Return the number of candidates."""
         ...
 
     async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
-        """A page of settled rows by id: not shown, not judged, not considered too often, and no echoes."""
+        """Return a page of candidates by id: checked rows that are not part of an insight, not decided on, not
+        considered too often, and not echoes."""
         ...
 
     async def holds_rows(self, group_id: str) -> bool:
-        """Whether anything was ever captured in this group."""
+        """Return whether anything was ever captured in this group."""
         ...
 
     async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
-        """Keep the vectors of rows that had none."""
+        """Store vectors of rows that have none."""
         ...
 
     async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
-        """The chunks of the group's living memories."""
+        """Return the chunks of all valid memories of the group."""
         ...
 
     async def undecided(self, group_id: str, model: str) -> Sequence[KnownVector]:
-        """The insights that wait for a person."""
+        """Return the insights without a decision."""
         ...
 
     async def rejected(self, group_id: str, model: str) -> Sequence[RejectedVector]:
-        """What was rejected, where its vector was kept."""
+        """Return the rejected texts that have a vector."""
         ...
 
     async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
-        """How many insights that rest on each agent were promoted, and how many rejected."""
+        """Return for each agent how many insights based on its outputs were promoted and rejected."""
         ...
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
-        """The hashes of all values with a tombstone in force."""
+        """Return the hashes of all texts with a tombstone in force."""
         ...
 
 
 class InsightWriter(Protocol):
-    """Writes the words of an insight from its sources, each sentence with the sources it rests on."""
+    """Writes the text of an insight from its sources. Each sentence cites the sources that it is based on."""
 
     @property
     def model(self) -> str: ...
 
     async def write(self, sources: Sequence[DigestCandidate]) -> Written:
-        """One try: raises WriterUnavailable, and the sources are quoted instead."""
+        """Write the text, in one attempt. Raises WriterUnavailable; the caller then quotes the sources."""
         ...

@@ -1,4 +1,4 @@
-"""Tier 3: search, words and promotion."""
+"""Tier 3: search in long-term memory, and its lexicon."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from clearwell.records import EVERYTHING, Found, Memory, Vector, Where
 
 
 class Lexicon(Protocol):
-    """What the words of a memory become. Dimensions count from 1."""
+    """Maps the words of a text to the dimensions of a sparse vector, which count from 1."""
 
     version: int
 
     def dimensions(self, text: str) -> frozenset[int]:
-        """The terms that stand in a text."""
+        """Return the dimensions of the terms in a text."""
         ...
 
     def lexemes(self, text: str, near: Sequence[str]) -> Mapping[int, float]:
-        """What is stored with a text that has these neighbours in its session."""
+        """Return the weights to store with a text that has these neighbours in its session."""
         ...
 
     def name(self, name: str) -> str:
-        """A name in the form in which ``QueryTerms.spoken`` is searched for it; empty if it has no words."""
+        """Return a name in the form that is searched in ``QueryTerms.spoken``, or "" if it has no words."""
         ...
 
 
@@ -54,12 +54,12 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """A cold search in one group. Without an agent only group memory is found, and without words only vectors count.
+    """A search of long-term memory in one group. Without an agent, only group memory is searched.
 
-    Without a vector, words alone are searched, of every model's memories, and only what has one of them is found.
-    ``fusion.dense`` is per unit of cosine. What ``where`` leaves out is left out before the best are taken.
-    ``text`` is what the vector was made of. ``move`` is the number of the last move to another model that the asker
-    knows of, 0 for none: a store that knows of a later one raises ModelsMoved, since rows may have left ``model``.
+    Without terms, only vectors count. Without a vector, the memories of every embedding model are searched by words,
+    and only those with at least one of the words are found. ``fusion.dense`` is per unit of cosine. ``where`` applies
+    before the best are selected. ``text`` is the text of the vector. ``move`` is the number of the last change of the
+    embedding model that the caller knows, 0 for none; a store that knows a later one raises ModelsMoved.
     """
 
     group_id: str
@@ -75,14 +75,14 @@ class SearchQuery:
 
 
 class LongTermSearch(Protocol):
-    """What retrieval is given of long-term memory."""
+    """Search in long-term memory."""
 
     async def search(self, query: SearchQuery) -> list[Found]:
-        """The best memories, best first, one chunk each: exactly, or nearly so in a group that has an index."""
+        """Return the best memories, best first, one chunk each. In a group with an index, the result is approximate."""
         ...
 
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
-        """All chunks of these memories that the agent may see, in order."""
+        """Return all chunks of these memories that the agent may see, in order."""
         ...
 
     async def ping(self) -> None: ...

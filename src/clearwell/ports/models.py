@@ -1,4 +1,4 @@
-"""The models: vectors, chat and judgement."""
+"""The models: embedding, chat and judge."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,41 +8,41 @@ from clearwell.records import Json, Judgement, Vector
 
 
 class Embedder(Protocol):
-    """Turns text into vectors of unit length, and knows how to read their cosine."""
+    """Turns texts into unit vectors, and calibrates their cosine."""
 
     @property
     def model(self) -> str:
-        """The name that is stored with each vector. Another model has another name."""
+        """The name that is stored with each vector. It is unique for each model."""
         ...
 
     async def load(self) -> None:
-        """Get ready, where that takes time: a model of this process is loaded, a server elsewhere is not asked."""
+        """Load the model if it runs in this process. An API is not called."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, in one batch. Raises EmbedderUnavailable."""
+        """Return one vector for each text. Raises EmbedderUnavailable."""
         ...
 
     def similarity(self, cosine: float) -> float:
-        """How alike two texts are, 0 to 1, on the scale that thresholds are set on."""
+        """Return the similarity of two texts from 0 to 1, on the scale of the thresholds."""
         ...
 
     def relevance(self, cosine: float) -> float:
-        """How well a text answers a query, 0 to 1, on the scale that thresholds are set on."""
+        """Return the relevance of a text to a query from 0 to 1, on the scale of the thresholds."""
         ...
 
     async def close(self) -> None: ...
 
 
 class TokenCounter(Protocol):
-    """Says what a text costs the model that will read it."""
+    """Counts the tokens of a text."""
 
     def count(self, text: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """What is said to a language model, by the program or as the matter at hand."""
+    """One message to a language model."""
 
     role: Literal["system", "user"]
     content: str
@@ -50,9 +50,10 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form an answer must have. One of the two requests ends the last message: not every server knows schemas.
+    """The required form of an answer. The last message ends with ``in_json``, or with ``in_words`` if the server does
+    not support schemas.
 
-    ``is_in_words`` knows an answer in words: one to the request in JSON does not count, and is asked for in words.
+    ``is_in_words`` recognises an answer in words. If the request for JSON gets one, it is asked again in words.
     """
 
     name: str
@@ -63,20 +64,20 @@ class AnswerForm:
 
 
 class ChatModel(Protocol):
-    """A language model that is asked one thing at a time."""
+    """A language model."""
 
     @property
     def model(self) -> str: ...
 
     async def complete(self, messages: Sequence[ChatMessage], *, form: AnswerForm | None = None) -> str:
-        """The answer's text, whole but unchecked. One try: raises JudgeUnavailable."""
+        """Return the complete, unchecked answer, in one attempt. Raises JudgeUnavailable."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Judge(Protocol):
-    """Tells whether a text contradicts itself or evidently makes things up."""
+    """Decides whether a text contradicts itself or is obviously made up."""
 
     @property
     def model(self) -> str:
@@ -84,5 +85,5 @@ class Judge(Protocol):
         ...
 
     async def judge(self, content: str) -> Judgement:
-        """One try: raises JudgeUnavailable, and the caller tries again later."""
+        """Judge a text, in one attempt. Raises JudgeUnavailable; the caller retries later."""
         ...

@@ -7,11 +7,11 @@ from uuid import UUID
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The time, aware and in UTC."""
+        """Return the current time, aware and in UTC."""
         ...
 
 
 class Ids(Protocol):
     def new(self) -> UUID:
-        """A new id; later ids sort after earlier ones."""
+        """Return a new id. Later ids sort after earlier ones."""
         ...

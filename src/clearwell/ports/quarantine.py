@@ -1,4 +1,4 @@
-"""Tier 1 and the way out of it: captures, admissions, tombstones."""
+"""Tier 1: captures, admissions and tombstones."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -24,7 +24,7 @@ from clearwell.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What became of a capture in quarantine: a new row, or the one an earlier try made."""
+    """The row of a capture: a new one, or the one that an earlier request stored."""
 
     id: UUID
     replayed: bool
@@ -32,7 +32,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A row whose admission is work to do."""
+    """The ids of a row whose admission is pending."""
 
     group_id: str
     log_id: UUID
@@ -59,7 +59,7 @@ class BackOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """The end of one row's admission, with what must be kept of it."""
+    """The result of the admission of one row."""
 
     log_id: UUID
     state: Admission
@@ -74,7 +74,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineFilter:
-    """Which rows of a group's quarantine to list."""
+    """Selects rows of quarantine."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -85,44 +85,44 @@ class QuarantineFilter:
 
 
 class CaptureStore(Protocol):
-    """The agent's side of quarantine: it can add and never read."""
+    """Quarantine for agents, who can add rows but not read them."""
 
     async def add(
         self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
     ) -> list[Stored]:
-        """Commit captures of one group, all or none. ``settled`` refuses them at once, for these reasons.
+        """Commit captures of one group in one transaction. ``settled`` refuses them at once, with these verdicts.
 
-        With ``request`` a repeated call finds its first rows again; raises IdempotencyMismatch where the
-        same key came with another request.
+        With ``request``, a repeated call returns the rows of the first one. Raises IdempotencyMismatch if the key
+        was used with a different request.
         """
         ...
 
 
 class QuarantineStore(Protocol):
-    """The reviewer's side of quarantine."""
+    """Quarantine for reviewers."""
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
-        """One row with its whole fate: also who said the same."""
+        """Return one row with its verdicts and sightings."""
         ...
 
     async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
-        """The rows that exist among these, with their verdicts."""
+        """Return the existing rows among these, with their verdicts."""
         ...
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
-        """Newest first; ``before`` is the last id of the page before."""
+        """Return a page, newest first. ``before`` is the last id of the previous page."""
         ...
 
 
 class TombstoneLookup(Protocol):
-    """Finds the tombstones that bear on a text."""
+    """Finds tombstones of a text."""
 
     async def look(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        """The tombstone that stands for one of these values, and the rejected value most like it, with the cosine."""
+        """Return the tombstone of one of these hashes, and the most similar rejected text with its cosine."""
         ...
 
 
@@ -131,14 +131,14 @@ class AdmissionBatch(TombstoneLookup, Protocol):
 
     @property
     def pending(self) -> frozenset[UUID]:
-        """The rows that nobody has settled in the meantime."""
+        """The rows that no other process has settled in the meantime."""
         ...
 
     async def settle(self, settled: Sequence[Settled]) -> None: ...
 
 
 class AdmissionStore(Protocol):
-    """The worker's side of quarantine: find pending rows, read them, settle them."""
+    """Quarantine for the worker: find, read and settle pending rows."""
 
     async def pending(self, *, limit: int) -> list[Pending]:
         """Rows of any group that are due and that nobody has leased, oldest first."""
@@ -157,7 +157,7 @@ class AdmissionStore(Protocol):
         ...
 
     def open(self, group_id: str, log_ids: Sequence[UUID]) -> AbstractAsyncContextManager["AdmissionBatch"]:
-        """Be alone in this group's admission until the block ends. What was settled is committed at its end."""
+        """Hold the admission of this group exclusively until the block ends, which commits what was settled."""
         ...
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
@@ -169,7 +169,7 @@ class AdmissionStore(Protocol):
         ...
 
     async def judge_tries(self, group_id: str, log_id: UUID) -> int:
-        """How often the judge was asked about this row in vain."""
+        """Return how often the judge did not answer for this row."""
         ...
 
     async def hold(
@@ -182,51 +182,52 @@ class AdmissionStore(Protocol):
         ...
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
-        """Make a refused row pending again, or a pending one due now; what it was, None where it is neither."""
+        """Make a refused row pending again, or a pending one due now. Returns its previous state, or None if it is
+        neither."""
         ...
 
     async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
-        """Rows that are refused by this check, or for this reason (without ``verdict_``), the oldest first."""
+        """Return rows that this check refused, or this reason (without ``verdict_``), oldest first."""
         ...
 
     async def receipts(
         self, group_id: str, log_ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
-        """Where these rows stand, each with its latest verdicts."""
+        """Return the admission of these rows with their latest verdicts."""
         ...
 
     async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
-        """What working memory should hold, newest first: to rebuild it."""
+        """Return the entries that belong into working memory, newest first, to rebuild it."""
         ...
 
     async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-        """What the admitted ones among these rows say, also when they have left working memory."""
+        """Return the texts of the admitted rows among these, even if they have left working memory."""
         ...
 
     async def working_groups(self, *, since: datetime) -> Sequence[str]:
-        """The groups in which something was admitted since then."""
+        """Return the groups with admissions since then."""
         ...
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
-        """Keep a rebuild from bringing an entry back; False where nothing was admitted by that id."""
+        """Exclude an entry from rebuilds. Returns False if no output with this id was admitted."""
         ...
 
     async def counts(self, group_id: str) -> Sequence[IngressCount]:
-        """How often each check ended how, by agent."""
+        """Return how often each check had each outcome, by agent."""
         ...
 
 
 class TombstoneStore(TombstoneLookup, Protocol):
-    """Values that must not come back, by their hash."""
+    """Tombstones, by the hash of the text."""
 
     async def secret(self, group_id: str) -> bytes:
-        """The key of the group's hashes, made when it is first asked for."""
+        """Return the key of the hashes of a group, which is created on the first call."""
         ...
 
     async def add(
         self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
-        """False where the value has a standing tombstone."""
+        """Add a tombstone. Returns False if one is in force for this text."""
         ...
 
     async def all(self, group_id: str) -> Sequence[Tombstone]: ...

@@ -12,11 +12,11 @@ class WorkingStore(Protocol):
     """Working memory: one list per group, newest first."""
 
     async def push(self, entry: WorkingEntry) -> None:
-        """Put an entry first, once, and keep the newest ``size``, in one atomic step."""
+        """Add an entry once, as the newest, and keep the newest ``size`` entries, atomically."""
         ...
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
-        """The live entries, newest first. Never one past its ``expires_at``."""
+        """Return the live entries, newest first, without expired ones."""
         ...
 
     def is_damaged(self, group_id: str) -> bool:
@@ -26,7 +26,7 @@ class WorkingStore(Protocol):
     async def remove(self, group_id: str, entry_id: UUID) -> bool: ...
 
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
-        """Hold exactly these entries, newest first, in one atomic step."""
+        """Replace all entries of a group by these, newest first, atomically."""
         ...
 
     async def is_new(self) -> bool:
@@ -34,7 +34,7 @@ class WorkingStore(Protocol):
         ...
 
     async def cleanup(self, group_id: str | None = None) -> int:
-        """Remove expired entries, of one group or of all; how many there were."""
+        """Remove expired entries of one group or of all, and return their number."""
         ...
 
     async def ping(self) -> None: ...
