@@ -229,8 +229,8 @@ async def test_tombstones_tell_nothing_of_the_value(clearwell: Clearwell) -> Non
     await clearwell.memory.add_tombstone("h", "secret", reason="r", by=PERSON)
     assert clearwell.settings.database_url is not None
     with psycopg.connect(clearwell.settings.database_url.get_secret_value()) as owner:
-        rows = owner.execute("SELECT digest, tombstones::text FROM tombstones").fetchall()
-    assert len({bytes(digest) for digest, _ in rows}) == 2
+        rows = owner.execute("SELECT value_hash, tombstones::text FROM tombstones").fetchall()
+    assert len({bytes(value_hash) for value_hash, _ in rows}) == 2
     assert not any("secret" in text for _, text in rows)
 
 

@@ -168,7 +168,7 @@ DECIDES: tuple[LiteralString, ...] = (
     "VALUES ('g', gen_random_uuid(), 'promote', 'me', now())",
     "INSERT INTO promotion_work (group_id, promotion_id, next_try_at) "
     "VALUES ('g', '00000000-0000-0000-0000-000000000001', now())",
-    "INSERT INTO tombstones (group_id, id, digest, kind, reason, made_by, made_at) "
+    "INSERT INTO tombstones (group_id, id, value_hash, kind, reason, made_by, made_at) "
     "VALUES ('g', gen_random_uuid(), 'x', 'rejected', 'r', 'me', now())",
 )
 

@@ -95,7 +95,7 @@ class PostgresDecisions:
                 [
                     (query("alone_in_longterm"), params),
                     (query("waiting_promotion"), params),
-                    (query("tombstones_in_force"), {"group_id": waiting.group_id, "hashes": list(value_hashes)}),
+                    (query("tombstones_in_force"), {"group_id": waiting.group_id, "value_hashes": list(value_hashes)}),
                 ]
             )
             if not still_waiting or refused:
@@ -103,7 +103,7 @@ class PostgresDecisions:
             replaced, _ = await runner.run(
                 [
                     (query("supersede_by_waiting"), {**params, "at": event.at}),
-                    (query("drop_replaced_work"), params),
+                    (query("withdraw_replaced_work"), params),
                 ]
             )
             await reword(runner, self._lexicon, waiting.group_id, replaced, by=-1)
@@ -113,7 +113,7 @@ class PostgresDecisions:
                 [
                     *await _build_chunk_inserts(words, chunks, waiting.group_id, ends),
                     (query("add_event"), event_params(event)),
-                    (query("end_promotion_work"), params),
+                    (query("delete_promotion_work"), params),
                 ]
             )
             return True
@@ -177,19 +177,19 @@ class PostgresDecisionTransaction:
         return list((await self.find_insights([row["id"] for row in rows])).values())
 
     async def update_insight(self, insight: Insight) -> None:
-        self._writes.append((query("change_insight"), changed_insight_params(insight)))
+        self._writes.append((query("update_insight"), changed_insight_params(insight)))
 
     async def merge_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
-        self._write("unite_sources", id=insight_id, others=list(others))
+        self._write("merge_sources", id=insight_id, others=list(others))
 
     async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         self._write("separate_sources", id=insight_id, others=list(others))
 
     async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
-        self._write("judge_rows", log_ids=list(marks), by=list(marks.values()))
+        self._write("mark_judged", log_ids=list(marks), by=list(marks.values()))
 
     async def clear_judged(self, *, by: UUID) -> None:
-        self._write("free_rows", by=by)
+        self._write("clear_judged", by=by)
 
     # decisions
 
@@ -198,7 +198,7 @@ class PostgresDecisionTransaction:
         return decision_of(rows[0]) if rows else None
 
     async def find_last_decision(self, insight_id: UUID) -> Decision | None:
-        (rows,) = await self._read(self._statement("standing_decision", insight_id=insight_id))
+        (rows,) = await self._read(self._statement("last_decision", insight_id=insight_id))
         return decision_of(rows[0]) if rows else None
 
     async def is_undone(self, decision_id: UUID) -> bool:
@@ -260,27 +260,27 @@ class PostgresDecisionTransaction:
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
         chunks, _ = await self._read(
-            self._statement("withdraw", **params), self._statement("drop_promotion_work", **params)
+            self._statement("withdraw_memories", **params), self._statement("withdraw_promotion_work", **params)
         )
         await reword(self._runner, self._lexicon, self._group_id, chunks, by=-1)
 
     async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
         _, chunks, _ = await self._read(
-            self._statement("keep_gaps", **params),
-            self._statement("restore", **params),
-            self._statement("wait_again", **params),
+            self._statement("add_memory_gaps", **params),
+            self._statement("restore_memories", **params),
+            self._statement("restore_promotion_work", **params),
         )
         await reword(self._runner, self._lexicon, self._group_id, chunks, by=1)
 
     async def retry_refused_promotions(self, *, at: datetime) -> None:
-        self._write("hurry_promotions", problem=TOMBSTONED, at=at)
+        self._write("retry_refused_promotions", problem=TOMBSTONED, at=at)
 
     # tombstones
 
     async def find_tombstones(self, value_hashes: Sequence[bytes]) -> Mapping[bytes, Tombstone]:
-        (rows,) = await self._read(self._statement("tombstones_in_force", hashes=list(value_hashes)))
-        return {bytes(row["hash"]): tombstone_of(row) for row in rows}
+        (rows,) = await self._read(self._statement("tombstones_in_force", value_hashes=list(value_hashes)))
+        return {bytes(row["value_hash"]): tombstone_of(row) for row in rows}
 
     async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
         nearest = self._statement("nearest_tombstone", embedding=to_column(embedding), model=model)

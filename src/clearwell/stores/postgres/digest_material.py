@@ -64,12 +64,12 @@ class PostgresDigestMaterial:
         ]
 
     async def decided(self, group_id: str) -> Mapping[str, tuple[int, int]]:
-        rows = await self._run(group_id, "numbers_by_agent")
+        rows = await self._run(group_id, "statistics_by_agent")
         return {row["by"]: (row["promoted"], row["rejected"]) for row in rows if row["by"] is not None}
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
         # The column is called digest; it holds the HMAC of a value.
-        return frozenset(bytes(row["digest"]) for row in await self._run(group_id, "refused_values"))
+        return frozenset(bytes(row["value_hash"]) for row in await self._run(group_id, "refused_values"))
 
     async def _run(self, group_id: str, name: str, **params: Any) -> list[DictRow]:
         return await self._database.run(Role.WORKER, group_id, query(name), {"group_id": group_id, **params})

@@ -676,8 +676,8 @@ INSERT INTO group_secrets (group_id, secret) VALUES (%(group_id)s, %(secret)s) O
 SELECT secret FROM group_secrets WHERE group_id = %(group_id)s
 
 -- name: tombstones_in_force
-SELECT digest AS hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
-WHERE group_id = %(group_id)s AND digest = ANY(%(hashes)s) AND lifted_at IS NULL
+SELECT value_hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM tombstones
+WHERE group_id = %(group_id)s AND value_hash = ANY(%(value_hashes)s) AND lifted_at IS NULL
 
 -- name: nearest_tombstone
 -- The rejected value that is most like a text, among those whose vector can be compared.
@@ -688,9 +688,9 @@ WHERE group_id = %(group_id)s AND model = %(model)s AND embedding IS NOT NULL AN
 ORDER BY embedding <=> %(embedding)s LIMIT 1
 
 -- name: add_tombstone
-INSERT INTO tombstones (group_id, id, digest, kind, reason, model, embedding, made_by, made_at)
-VALUES (%(group_id)s, %(id)s, %(hash)s, %(kind)s, %(reason)s, %(model)s, %(embedding)s, %(made_by)s, %(made_at)s)
-ON CONFLICT (group_id, digest) WHERE lifted_at IS NULL DO NOTHING
+INSERT INTO tombstones (group_id, id, value_hash, kind, reason, model, embedding, made_by, made_at)
+VALUES (%(group_id)s, %(id)s, %(value_hash)s, %(kind)s, %(reason)s, %(model)s, %(embedding)s, %(made_by)s, %(made_at)s)
+ON CONFLICT (group_id, value_hash) WHERE lifted_at IS NULL DO NOTHING
 
 -- name: lift_tombstone
 -- A forgotten value stays forgotten.
@@ -877,7 +877,7 @@ WHERE group_id = %(group_id)s AND model = %(model)s AND embedding IS NOT NULL AN
 ORDER BY id
 
 -- name: refused_values
-SELECT digest FROM tombstones WHERE group_id = %(group_id)s AND lifted_at IS NULL
+SELECT value_hash FROM tombstones WHERE group_id = %(group_id)s AND lifted_at IS NULL
 
 -- name: get_group
 SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at FROM groups
@@ -925,12 +925,12 @@ WHERE group_id = %(group_id)s AND session_id = %(session_id)s AND agent_id IS NO
     AND valid_to IS NULL
 ORDER BY promoted_at, id, chunk_no
 
--- name: withdraw
+-- name: withdraw_memories
 UPDATE memories SET valid_to = %(at)s
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
 RETURNING id, chunk_no, session_id, agent_id, author, content, position
 
--- name: keep_gaps
+-- name: add_memory_gaps
 -- In which time memories that are to come back did not hold.
 INSERT INTO memory_gaps (group_id, memory_id, withdrawn_at, restored_at)
 SELECT group_id, id, min(valid_to), %(at)s::timestamptz FROM memories
@@ -941,7 +941,7 @@ ON CONFLICT (group_id, memory_id, withdrawn_at) DO NOTHING
 -- What the decisions for a waiting promotion replace, withdrawn in the transaction that writes its chunks.
 SELECT id, chunk_no, session_id, agent_id, author, content, position FROM clearwell_supersede(%(promotion_id)s, %(at)s)
 
--- name: restore
+-- name: restore_memories
 UPDATE memories SET valid_to = NULL
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NOT NULL
 RETURNING id, chunk_no, session_id, agent_id, author, content, position
@@ -950,11 +950,11 @@ RETURNING id, chunk_no, session_id, agent_id, author, content, position
 INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
 SELECT %(group_id)s, promotion_id, %(at)s::timestamptz FROM unnest(%(promotion_ids)s::uuid[]) AS promotion_id
 
--- name: drop_promotion_work
+-- name: withdraw_promotion_work
 DELETE FROM promotion_work w USING promotions p
 WHERE w.group_id = %(group_id)s AND p.group_id = w.group_id AND p.id = w.promotion_id AND p.memory_id = ANY(%(ids)s)
 
--- name: drop_replaced_work
+-- name: withdraw_replaced_work
 -- What a waiting promotion replaces and that waits too will not be made.
 DELETE FROM promotion_work w USING promotions old, promotions p, decisions d
 WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
@@ -963,7 +963,7 @@ WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
     AND old.group_id = d.group_id AND old.memory_id = d.supersedes
     AND w.group_id = old.group_id AND w.promotion_id = old.id
 
--- name: wait_again
+-- name: restore_promotion_work
 -- Promotions that were withdrawn before their chunks were made wait for these again.
 INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
 SELECT p.group_id, p.id, %(at)s::timestamptz FROM promotions p
@@ -971,7 +971,7 @@ WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
     AND NOT EXISTS (SELECT FROM memories m WHERE m.group_id = p.group_id AND m.promotion_id = p.id)
 ON CONFLICT (group_id, promotion_id) DO NOTHING
 
--- name: end_promotion_work
+-- name: delete_promotion_work
 DELETE FROM promotion_work WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
 
 -- name: waiting_promotions
@@ -983,7 +983,7 @@ UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,
     next_try_at = %(now)s::timestamptz + least(%(longest)s::interval, %(first)s::interval * 2 ^ least(attempts, 10))
 WHERE group_id = %(group_id)s AND promotion_id = %(promotion_id)s
 
--- name: hurry_promotions
+-- name: retry_refused_promotions
 UPDATE promotion_work SET next_try_at = %(at)s WHERE group_id = %(group_id)s AND problem = %(problem)s
 
 -- part: promotion_columns
@@ -1082,7 +1082,7 @@ JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id
 WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(ids)s)
 ORDER BY s.insight_id, s.merged_from NULLS FIRST, s.position, s.log_id
 
--- name: change_insight
+-- name: update_insight
 UPDATE insights SET version = %(version)s, state = %(state)s, summary = %(summary)s, written_by = %(written_by)s,
     flags = %(flags)s, contradictions = %(contradictions)s, support = %(support)s, model = %(model)s, embedding = %(embedding)s,
     snoozed_until = %(snoozed_until)s, merged_into = %(merged_into)s, changed_at = %(changed_at)s
@@ -1091,7 +1091,7 @@ WHERE group_id = %(group_id)s AND id = %(id)s
 -- name: flagged_insights
 SELECT id FROM insights WHERE group_id = %(group_id)s AND %(flag)s = ANY(flags)
 
--- name: unite_sources
+-- name: merge_sources
 INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, merged_from)
 SELECT s.group_id, %(id)s, s.log_id, s.position, s.statement, s.insight_id
 FROM insight_sources s WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(others)s)
@@ -1102,13 +1102,13 @@ ON CONFLICT DO NOTHING
 DELETE FROM insight_sources
 WHERE group_id = %(group_id)s AND insight_id = %(id)s AND merged_from = ANY(%(others)s)
 
--- name: judge_rows
+-- name: mark_judged
 INSERT INTO digest_marks (group_id, log_id, judged_by)
 SELECT %(group_id)s, log_id, judged_by FROM unnest(%(log_ids)s::uuid[], %(by)s::uuid[]) AS m (log_id, judged_by)
 ORDER BY log_id
 ON CONFLICT (group_id, log_id) DO UPDATE SET judged_by = excluded.judged_by WHERE digest_marks.judged_by IS NULL
 
--- name: free_rows
+-- name: clear_judged
 UPDATE digest_marks SET judged_by = NULL WHERE group_id = %(group_id)s AND judged_by = %(by)s
 
 -- name: add_decisions
@@ -1141,7 +1141,7 @@ FROM decisions d
 WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
 ORDER BY d.id DESC LIMIT 1000
 
--- name: standing_decision
+-- name: last_decision
 -- include: decision_columns
 FROM decisions d
 WHERE d.group_id = %(group_id)s AND (d.insight_id = %(insight_id)s OR d.others @> ARRAY[%(insight_id)s::uuid])
@@ -1282,11 +1282,11 @@ SELECT agent_id, CASE WHEN confidence IS NOT NULL THEN least(floor(confidence * 
 FROM stated t LEFT JOIN fates f ON f.log_id = t.id LEFT JOIN direct d ON d.log_id = t.id
 GROUP BY 1, 2 ORDER BY 1 NULLS LAST, 2 NULLS LAST
 
--- name: numbers_insights
+-- name: statistics_insights
 SELECT state, count(*)::integer AS count, min(created_at) FILTER (WHERE state = 'pending') AS oldest
 FROM insights WHERE group_id = %(group_id)s GROUP BY state
 
--- name: numbers_lag
+-- name: statistics_lag
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY lag) AS median, percentile_cont(0.9) WITHIN GROUP (ORDER BY lag) AS p90,
     coalesce(sum(lag), 0.0) AS total, count(*)::integer AS count
 FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precision AS lag
@@ -1307,19 +1307,19 @@ FROM (
         AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 ) AS j
 
--- name: numbers_accepted
+-- name: statistics_accepted
 SELECT NULL AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
 -- include: judged
 
--- name: numbers_by_agent
+-- name: statistics_by_agent
 SELECT q.agent_id AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
 -- include: judged
 CROSS JOIN LATERAL (SELECT agent_id FROM quarantine_logs WHERE group_id = %(group_id)s AND id = j.log_id OFFSET 0) q
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
--- name: numbers_by_check
+-- name: statistics_by_check
 -- By how each check of the ingress filter ended.
 SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
@@ -1344,13 +1344,13 @@ WITH RECURSIVE decided AS (
 SELECT group_id FROM (SELECT group_id FROM decided UNION SELECT group_id FROM offered) AS g
 WHERE group_id IS NOT NULL ORDER BY group_id LIMIT %(limit)s
 
--- name: numbers_memories
+-- name: statistics_memories
 SELECT count(DISTINCT m.id)::integer AS memories, count(DISTINCT u.memory_id)::integer AS used,
     (SELECT count(*)::integer FROM promotion_work w WHERE w.group_id = %(group_id)s) AS promoting
 FROM memories m LEFT JOIN memory_uses u ON u.group_id = m.group_id AND u.memory_id = m.id
 WHERE m.group_id = %(group_id)s AND m.valid_to IS NULL
 
--- name: numbers_digests
+-- name: statistics_digests
 -- The yield of a digest: the share of its insights that were promoted, of those that are decided.
 SELECT (SELECT count(*)::integer FROM digests WHERE group_id = %(group_id)s AND status = 'done') AS digests,
     avg((state = 'promoted')::integer) FILTER (WHERE state IN ('promoted', 'rejected'))::double precision AS yield

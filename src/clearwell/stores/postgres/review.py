@@ -143,14 +143,14 @@ class PostgresReview:
     async def _rows(self, group_id: str, ids: Sequence[UUID]) -> list[QuarantineRow]:
         return await find_rows(self._database, group_id, ids[:MOST_ROWS])
 
-    # numbers
+    # statistics
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
         return [_calibration_of(row) for row in await self._run(group_id, "calibration")]
 
     async def statistics(self, group_id: str) -> ReviewStatistics:
         names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")
-        statements: list[Statement] = [(query(f"numbers_{name}"), {"group_id": group_id}) for name in names]
+        statements: list[Statement] = [(query(f"statistics_{name}"), {"group_id": group_id}) for name in names]
         insights, lag, accepted, by_agent, by_check, memories, digests = await self._database.run_all(
             Role.REVIEWER, group_id, statements
         )

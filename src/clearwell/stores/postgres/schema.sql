@@ -465,7 +465,7 @@ ALTER TABLE ONLY public.sightings FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.tombstones (
     group_id text NOT NULL,
     id uuid NOT NULL,
-    digest bytea NOT NULL,
+    value_hash bytea NOT NULL,
     kind text NOT NULL,
     reason text NOT NULL,
     model text,
@@ -579,7 +579,7 @@ CREATE INDEX promotions_origin ON public.promotions USING btree (group_id, origi
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
-CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, digest) WHERE (lifted_at IS NULL);
+CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, value_hash) WHERE (lifted_at IS NULL);
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_group_id_insight_id_fkey FOREIGN KEY (group_id, insight_id) REFERENCES public.insights(group_id, id);
 ALTER TABLE ONLY public.decisions

@@ -47,7 +47,7 @@ def lookup_statements(
     group_id: str, value_hashes: Sequence[bytes], embedding: Vector | None, model: str
 ) -> list[Statement]:
     """The tombstones of these values, and the nearest rejected value where there is a vector."""
-    in_force = (query("tombstones_in_force"), {"group_id": group_id, "hashes": list(value_hashes)})
+    in_force = (query("tombstones_in_force"), {"group_id": group_id, "value_hashes": list(value_hashes)})
     if embedding is None:
         return [in_force]
     nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
@@ -70,7 +70,7 @@ def tombstone_params(
     return {
         "group_id": tombstone.group_id,
         "id": tombstone.id,
-        "hash": value_hash,
+        "value_hash": value_hash,
         "kind": tombstone.kind,
         "reason": tombstone.reason,
         "model": None if embedding is None else model,
