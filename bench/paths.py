@@ -10,7 +10,7 @@ from pgvector import HalfVector
 from bench.blocks import Step, Times, interleaved, table
 from bench.ground import TEXT, FixedEmbedder, analyze, bare_connection, fill, ground, vectors
 from clearwell.app import Clearwell, SystemClock, TimeOrderedIds
-from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.capture.intake import CaptureRecorder
 from clearwell.records import NewCapture, Principal
 from clearwell.servers import Servers
 from clearwell.stores.postgres.quarantine import capture_params
@@ -62,7 +62,7 @@ async def _captures(clearwell: Clearwell, url: str) -> list[str]:
         await bare.execute(query("capture"), params())
 
     async def ours() -> None:
-        await capture.keep([capture.accept(new(), by=PERSON)])
+        await capture.store([capture.accept(new(), by=PERSON)])
 
     steps: dict[str, Step] = {
         "bare INSERT": floor,
@@ -84,7 +84,7 @@ async def _concurrent(clearwell: Clearwell, url: str) -> list[str]:
         await bare[caller].execute(bare_insert(), params)
 
     async def ours(_: int) -> None:
-        await capture.keep([capture.accept(new(), by=PERSON)])
+        await capture.store([capture.accept(new(), by=PERSON)])
 
     rates: dict[str, list[float]] = {}
     for _ in range(6):

@@ -18,15 +18,14 @@ from clearwell.flow.access.permissions import (
     require_right,
     resolve_agent,
 )
-from clearwell.flow.capture.intake import Intake
-from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.capture.intake import CaptureRecorder, Intake
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
 from clearwell.flow.digest import DigestRequests
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.admission import Admitter, DryRun
-from clearwell.flow.ingress.redaction import told
+from clearwell.flow.ingress.redaction import redact_verdicts
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
@@ -127,13 +126,13 @@ class MemoryManager:
 
         With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
         """
-        return await self._intake.one(new, by=by, wait=wait, request=request)
+        return await self._intake.capture(new, by=by, wait=wait, request=request)
 
     async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
         """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
-        return await self._intake.many(news, by=by, wait=wait, request=request)
+        return await self._intake.capture_many(news, by=by, wait=wait, request=request)
 
     async def log_quarantine(
         self,
@@ -159,7 +158,7 @@ class MemoryManager:
             occurred_at=occurred_at,
             metadata=metadata,
         )
-        (stored,) = await self._recorder.keep([self._recorder.accept(new, by=by)])
+        (stored,) = await self._recorder.store([self._recorder.accept(new, by=by)])
         return stored.id
 
     # between tier 1 and tier 2
@@ -191,7 +190,7 @@ class MemoryManager:
         if capture.group_id == UNASSIGNED:
             raise InvalidInput("group_missing", field="group_id")
         result = await self._admitter.dry_run(capture)
-        return replace(result, verdicts=told(result.verdicts, by))
+        return replace(result, verdicts=redact_verdicts(result.verdicts, by))
 
     async def requeue(
         self,

@@ -10,8 +10,7 @@ from clearwell.errors import Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.capture.intake import Intake
-from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow.capture.intake import CaptureRecorder, Intake
 from clearwell.flow.context.builder import ContextBuilder
 from clearwell.flow.context.retrieval_node import HistoryRetriever
 from clearwell.flow.context.tokens import TokenEstimator

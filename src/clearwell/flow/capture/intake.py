@@ -1,17 +1,18 @@
-"""What the middleware asks for: an output is kept, and its admission set going or waited for."""
+"""The intake of captures: an output is checked, stored in quarantine, and its admission is started or awaited."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, NotFound, Unavailable
-from clearwell.flow.access.permissions import require_in_group, require_right
-from clearwell.flow.capture.recorder import CaptureRecorder
+from clearwell.flow import limits
+from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
 from clearwell.flow.ingress.queue import AdmissionQueue
-from clearwell.flow.ingress.redaction import told
-from clearwell.ports import AdmissionStore
+from clearwell.flow.ingress.redaction import redact_verdicts
+from clearwell.ports import AdmissionStore, CaptureStore, Clock, Ids, Stored
 from clearwell.records import (
     UNASSIGNED,
     Admission,
@@ -19,16 +20,59 @@ from clearwell.records import (
     CaptureReceipt,
     IdempotencyKey,
     NewCapture,
+    Outcome,
     Principal,
     Right,
+    Verdict,
 )
 from clearwell.settings import Settings
 
-LOOK_AGAIN_SECONDS = 0.1
-"""How often a caller that waits looks whether another process has admitted its row."""
+POLL_SECONDS: Final = 0.1
+"""How often a caller that waits checks whether another process has admitted its row."""
+
+
+class CaptureRecorder:
+    """Checks and commits outputs. It does nothing else, because the caller waits for it."""
+
+    def __init__(self, captures: CaptureStore, clock: Clock, ids: Ids, settings: Settings) -> None:
+        self._captures = captures
+        self._clock = clock
+        self._ids = ids
+        self._settings = settings
+
+    def accept(self, new: NewCapture, *, by: Principal) -> Capture:
+        """Check an output and make its row. Raises InvalidInput or NotAllowed."""
+        require_right(by, Right.CAPTURE)
+        if new.group_id is not None:
+            require_group_covered(by, limits.require_group(new.group_id))
+        now = self._clock.now()
+        return Capture(
+            id=self._ids.new(),
+            group_id=UNASSIGNED if new.group_id is None else new.group_id,
+            session_id=limits.require_id(new.session_id, "session_id"),
+            node_id=limits.require_id(new.node_id, "node_id"),
+            node_type=limits.require_id(new.node_type, "node_type") or "agent",
+            agent_id=resolve_agent(by, limits.require_id(new.agent_id, "agent_id")),
+            content=limits.require_text(new.content, "content", max_bytes=self._settings.max_content_bytes),
+            metadata=limits.require_metadata(new.metadata, self._settings),
+            partial=new.partial,
+            occurred_at=limits.require_moment(new.occurred_at, "occurred_at") or now,
+            created_at=now,
+            captured_by=by.name,
+        )
+
+    async def store(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[Stored]:
+        """Commit rows of one group. Rows without a group are stored as refused."""
+        refusals = [self._make_refusal()] if captures[0].group_id == UNASSIGNED else []
+        return await self._captures.add(captures, request=request, settled=refusals)
+
+    def _make_refusal(self) -> Verdict:
+        return Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())
 
 
 class Intake:
+    """Captures outputs: stores them, and starts their admission or waits for it."""
+
     def __init__(
         self, recorder: CaptureRecorder, queue: AdmissionQueue, admissions: AdmissionStore, settings: Settings
     ) -> None:
@@ -37,104 +81,107 @@ class Intake:
         self._admissions = admissions
         self._settings = settings
 
-    async def one(
+    async def capture(
         self, new: NewCapture, *, by: Principal, wait: bool, request: IdempotencyKey | None = None
     ) -> CaptureReceipt:
-        """Committed when this returns. With ``wait`` it returns when the admission has ended, or its time is up."""
-        (receipt,) = await self._kept([self._recorder.accept(new, by=by)], wait=wait, request=request)
-        return _told(receipt, by)
+        """Capture one output, which is committed when this returns.
 
-    async def many(
+        With ``wait`` this returns when the admission has ended, or its time is up.
+        """
+        (receipt,) = await self._store([self._recorder.accept(new, by=by)], wait=wait, request=request)
+        return _redact(receipt, by)
+
+    async def capture_many(
         self, news: Sequence[NewCapture], *, by: Principal, wait: bool, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
-        """Each is kept, or its problem is in its place. Raises where none could be kept."""
+        """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
         require_right(by, Right.CAPTURE)
-        accepted = [self._accepted(new, by) for new in news]
+        accepted = [self._accept(new, by) for new in news]
         by_group: dict[str, list[Capture]] = {}
-        for one in accepted:
-            if isinstance(one, Capture):
-                by_group.setdefault(one.group_id, []).append(one)
-        kept: dict[UUID, CaptureReceipt | ClearwellError] = {}
+        for capture in accepted:
+            if isinstance(capture, Capture):
+                by_group.setdefault(capture.group_id, []).append(capture)
+        receipts: dict[UUID, CaptureReceipt | ClearwellError] = {}
         for captures in by_group.values():
-            answers = await self._kept_or_problem(captures, first=not kept, wait=wait, request=request)
-            kept.update(zip((capture.id for capture in captures), answers, strict=True))
-        results = [kept[one.id] if isinstance(one, Capture) else one for one in accepted]
-        return [_told(one, by) if isinstance(one, CaptureReceipt) else one for one in results]
+            results = await self._store_or_fail(captures, first=not receipts, wait=wait, request=request)
+            receipts.update(zip((capture.id for capture in captures), results, strict=True))
+        answers = [receipts[capture.id] if isinstance(capture, Capture) else capture for capture in accepted]
+        return [_redact(answer, by) if isinstance(answer, CaptureReceipt) else answer for answer in answers]
 
     async def admit(self, group_id: str, log_id: UUID, *, by: Principal) -> CaptureReceipt:
-        """Have a row admitted that is kept already."""
+        """Wait for the admission of a row that is stored already. Raises NotFound."""
         require_in_group(by, group_id, Right.CAPTURE)
-        await self._admitted_in_time(group_id, [log_id])
-        receipts = await self._receipts(group_id, [log_id])
+        await self._wait_for_admission(group_id, [log_id])
+        receipts = await self._fetch_receipts(group_id, [log_id])
         if log_id not in receipts:
             raise NotFound("row_not_found", id=log_id, group=group_id)
-        return _told(receipts[log_id], by)
+        return _redact(receipts[log_id], by)
 
-    def _accepted(self, new: NewCapture, by: Principal) -> Capture | ClearwellError:
+    def _accept(self, new: NewCapture, by: Principal) -> Capture | ClearwellError:
         try:
             return self._recorder.accept(new, by=by)
         except ClearwellError as problem:
             return problem
 
-    async def _kept_or_problem(
+    async def _store_or_fail(
         self, captures: Sequence[Capture], *, first: bool, wait: bool, request: IdempotencyKey | None
     ) -> Sequence[CaptureReceipt | ClearwellError]:
-        """What became of one group's part of a batch. Where nothing is kept yet, its problem is the batch's."""
+        """Store the rows of one group; its error in the place of each. The error of the first group is raised."""
         try:
-            return await self._kept(captures, wait=wait, request=request)
+            return await self._store(captures, wait=wait, request=request)
         except ClearwellError as problem:
             if first:
                 raise
             return [problem] * len(captures)
 
-    async def _kept(
+    async def _store(
         self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None
     ) -> list[CaptureReceipt]:
-        """Commit rows of one group and set their admission going."""
+        """Commit rows of one group and start their admission."""
         group_id = captures[0].group_id
-        stored = await self._recorder.keep(captures, request=request)
-        ids = [one.id for one in stored]
+        stored = await self._recorder.store(captures, request=request)
+        ids = [row.id for row in stored]
         if wait and group_id != UNASSIGNED:
-            await self._admitted_in_time(group_id, ids)
+            await self._wait_for_admission(group_id, ids)
         elif group_id != UNASSIGNED:
             for log_id in ids:
                 self._queue.offer(group_id, log_id)
-        # Without waiting the answer is what the first one was, also to a repeated request.
-        receipts = await self._receipts_if_known(group_id, ids) if wait or group_id == UNASSIGNED else {}
+        # Without ``wait`` a repeated request gets the same answer as the first one, which is pending.
+        receipts = await self._try_fetch_receipts(group_id, ids) if wait or group_id == UNASSIGNED else {}
         pending = CaptureReceipt(id=ids[0], group_id=group_id, admission=Admission.PENDING)
-        return [replace(receipts.get(one.id, pending), id=one.id, replayed=one.replayed) for one in stored]
+        return [replace(receipts.get(row.id, pending), id=row.id, replayed=row.replayed) for row in stored]
 
-    async def _admitted_in_time(self, group_id: str, log_ids: Sequence[UUID]) -> None:
-        """Wait for the admission of these rows, no longer than ``wait_seconds``."""
+    async def _wait_for_admission(self, group_id: str, log_ids: Sequence[UUID]) -> None:
+        """Wait until these rows are admitted or refused, not longer than ``wait_seconds``."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.wait_seconds):
-                # ASYNC110: what is waited for happens in another process.
+                # ASYNC110: the admission that is waited for runs in another process.
                 while log_ids := await self._admit_here(group_id, log_ids):  # noqa: ASYNC110
-                    await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                    await asyncio.sleep(POLL_SECONDS)
 
     async def _admit_here(self, group_id: str, log_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Admit these rows in this process; those that another process works on."""
+        """Admit these rows in this process; returns those that another process is working on."""
         offered = {log_id: self._queue.offer(group_id, log_id) for log_id in log_ids}
         await asyncio.wait(offered.values())
         if not (elsewhere := [log_id for log_id, future in offered.items() if not future.result()]):
             return []
-        receipts = await self._receipts_if_known(group_id, elsewhere)
+        receipts = await self._try_fetch_receipts(group_id, elsewhere)
         return [log_id for log_id, receipt in receipts.items() if receipt.admission is Admission.PENDING]
 
-    async def _receipts_if_known(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
-        """What was committed is committed: where the rows stand is a second question, and may go unanswered."""
+    async def _try_fetch_receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
+        """The receipts, or none if the database does not answer: the rows are committed in any case."""
         try:
-            return await self._receipts(group_id, log_ids)
+            return await self._fetch_receipts(group_id, log_ids)
         except Unavailable:
             return {}
 
-    async def _receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
-        found = await self._admissions.receipts(group_id, log_ids)
+    async def _fetch_receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
+        states = await self._admissions.receipts(group_id, log_ids)
         return {
             log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
-            for log_id, (state, verdicts) in found.items()
+            for log_id, (state, verdicts) in states.items()
         }
 
 
-def _told(receipt: CaptureReceipt, by: Principal) -> CaptureReceipt:
-    return replace(receipt, verdicts=told(receipt.verdicts, by))
+def _redact(receipt: CaptureReceipt, by: Principal) -> CaptureReceipt:
+    return replace(receipt, verdicts=redact_verdicts(receipt.verdicts, by))

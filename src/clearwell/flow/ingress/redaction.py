@@ -15,7 +15,7 @@ BRIEF: Final = {
 }
 
 
-def told(verdicts: Sequence[Verdict], by: Principal) -> tuple[Verdict, ...]:
+def redact_verdicts(verdicts: Sequence[Verdict], by: Principal) -> tuple[Verdict, ...]:
     """The verdicts as they are for readers, and without the words of other entries and of reviewers for others."""
     if Right.READ in by.rights:
         return tuple(verdicts)
