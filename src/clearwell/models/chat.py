@@ -155,19 +155,19 @@ class OpenAIChat:
         dialect, proven = self._current_dialect()
         worded = form is not None and form.name in self._forms_in_words
         while True:
-            asked = replace(dialect, answer_format=AnswerFormat.WORDS) if worded else dialect
+            attempt = replace(dialect, answer_format=AnswerFormat.WORDS) if worded else dialect
             try:
                 content = await self._api.post(
-                    asked.body(self._model, messages, form=form, max_tokens=self._max_tokens)
+                    attempt.make_body(self._model, messages, form=form, max_tokens=self._max_tokens)
                 )
             except ApiFailure as failure:
-                simpler = asked.simplify_after(failure, formed=form is not None, proven=proven)
+                simpler = attempt.simplify_after(failure, formed=form is not None, proven=proven)
                 if simpler is None:
                     raise
                 dialect = simpler
             else:
                 self._learn(dialect, formed=form is not None and not worded)
-                return content, asked.answer_format
+                return content, attempt.answer_format
 
     def _current_dialect(self) -> tuple[Dialect, bool]:
         """The dialect to start with, and whether the server has accepted it recently."""

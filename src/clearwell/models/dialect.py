@@ -43,15 +43,19 @@ class Dialect:
     limit: str = "max_tokens"
     temperature: bool = True
 
-    def body(
+    def make_body(
         self, model: str, messages: Sequence[ChatMessage], *, form: AnswerForm | None, max_tokens: int
     ) -> dict[str, Json]:
         """The body of a request in this dialect."""
-        body: dict[str, Json] = {"model": model, "messages": self._messages(messages, form), self.limit: max_tokens}
+        body: dict[str, Json] = {
+            "model": model,
+            "messages": self._make_messages(messages, form),
+            self.limit: max_tokens,
+        }
         if self.temperature:
             body["temperature"] = 0
         if form is not None and self.answer_format is not AnswerFormat.WORDS:
-            body["response_format"] = self._response_format(form)
+            body["response_format"] = self._make_response_format(form)
         return body
 
     def simplify_after(self, failure: ApiFailure, *, formed: bool, proven: bool) -> "Dialect | None":
@@ -70,13 +74,13 @@ class Dialect:
         about_the_form = FORM.search(said) or (failure.status in BAD_REQUEST and not proven)
         return replace(self, answer_format=SIMPLER[self.answer_format]) if about_the_form else None
 
-    def _response_format(self, form: AnswerForm) -> dict[str, Json]:
+    def _make_response_format(self, form: AnswerForm) -> dict[str, Json]:
         if self.answer_format is AnswerFormat.OBJECT:
             return {"type": "json_object"}
         schema: dict[str, Json] = {"name": form.name, "strict": True, "schema": dict(form.schema)}
         return {"type": "json_schema", "json_schema": schema}
 
-    def _messages(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> list[Json]:
+    def _make_messages(self, messages: Sequence[ChatMessage], form: AnswerForm | None) -> list[Json]:
         texts = [message.content for message in messages]
         if form is not None:
             texts[-1] += "\n\n" + (form.in_words if self.answer_format is AnswerFormat.WORDS else form.in_json)

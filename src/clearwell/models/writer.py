@@ -128,7 +128,7 @@ class LLMWriter:
 
     async def write(self, sources: Sequence[DigestCandidate]) -> Written:
         shown = sources[: min(MOST_SOURCES, max(1, self._max_chars // LEAST_CHARS))]
-        language = detect_majority_language([one.content for one in shown])
+        language = detect_majority_language([source.content for source in shown])
         try:
             answer = await self._chat.complete(self._make_messages(shown, language), form=_make_form(language))
         except JudgeUnavailable as error:
@@ -153,8 +153,8 @@ class LLMWriter:
         except (ValidationError, ValueError, RecursionError) as error:
             # Without the answer itself: it may repeat an output, and errors are logged.
             raise WriterUnavailable("writer_nonsense", model=self.model, chars=len(answer)) from error
-        sentences = tuple(_sentences(found, ids))
-        if not sentences and any(_is_cited(one, ids) for one in found.sentences):
+        sentences = tuple(_select_sentences(found, ids))
+        if not sentences and any(_is_cited(sentence, ids) for sentence in found.sentences):
             raise WriterUnavailable("writer_too_long", model=self.model, limit=SENTENCE_CHARS)
         if not sentences:
             raise WriterUnavailable("writer_uncited", model=self.model, count=len(found.sentences))
@@ -165,7 +165,7 @@ class LLMWriter:
                 for one in found.statements
                 if one.source in ids
             },
-            contradictions=tuple(_contradictions(found, ids)),
+            contradictions=tuple(_select_contradictions(found, ids)),
             dropped=len(found.sentences) - len(sentences),
         )
 
@@ -181,24 +181,24 @@ def _make_form(language: Language) -> AnswerForm:
     return AnswerForm(name=NAME, schema=SCHEMA, in_json=in_json, in_words=in_words)
 
 
-def _sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
+def _select_sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
     """Yield the sentences that cite only outputs that were shown. One wrong number excludes the sentence."""
-    for one in found.sentences[:MOST_SENTENCES]:
+    for sentence in found.sentences[:MOST_SENTENCES]:
         text = re.sub(
-            r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", escape_hidden(one.text)
+            r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", escape_hidden(sentence.text)
         )
-        if text and len(text) <= SENTENCE_CHARS and _is_cited(one, ids):
-            yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in one.sources)))
+        if text and len(text) <= SENTENCE_CHARS and _is_cited(sentence, ids):
+            yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in sentence.sources)))
 
 
-def _is_cited(one: _Sentence, ids: Mapping[int, UUID]) -> bool:
-    return bool(one.text.strip() and one.sources) and all(number in ids for number in one.sources)
+def _is_cited(sentence: _Sentence, ids: Mapping[int, UUID]) -> bool:
+    return bool(sentence.text.strip() and sentence.sources) and all(number in ids for number in sentence.sources)
 
 
-def _contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
-    for one in found.contradictions[:MOST_CONTRADICTIONS]:
-        named = list(dict.fromkeys(ids[number] for number in one.sources if number in ids))
-        why = escape_hidden(one.why)[:STATEMENT_CHARS]
+def _select_contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
+    for contradiction in found.contradictions[:MOST_CONTRADICTIONS]:
+        named = list(dict.fromkeys(ids[number] for number in contradiction.sources if number in ids))
+        why = escape_hidden(contradiction.why)[:STATEMENT_CHARS]
         for first, second in combinations(named[:3], 2):
             if why:
                 yield Contradiction(

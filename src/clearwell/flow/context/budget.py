@@ -88,7 +88,7 @@ class TokenBudget:
 
     def _shorten_longest(self, whole: dict[Section, str], texts: dict[Section, str]) -> dict[Section, str]:
         """Cut the longest text by a tenth, or the next one if it cannot be cut further."""
-        for section in sorted(texts, key=lambda one: -self._count_tokens(texts[one])):
+        for section in sorted(texts, key=lambda section: -self._count_tokens(texts[section])):
             shorter = self._cut_to_fit(whole.get(section, ""), self._count_tokens(texts[section]) * 9 // 10)
             if len(shorter) < len(texts[section]):
                 return {section: shorter}
@@ -186,7 +186,7 @@ class TokenBudget:
             self._report_text(Section.PROPOSAL, material, texts),
         )
         report = ContextReport(max_tokens=self._max, tokens=self._count_total(texts, lines), sections=sections)
-        return BuiltContext(text="\n\n".join(one.content for one in messages), messages=messages, report=report)
+        return BuiltContext(text="\n\n".join(message.content for message in messages), messages=messages, report=report)
 
     def _make_messages(self, texts: dict[Section, str], lines: dict[Section, list[_Line]]) -> tuple[PromptMessage, ...]:
         """Prompts of the operator are the system message; memories and the proposal are the user message."""
@@ -251,7 +251,7 @@ class TokenBudget:
         return self._counter.count(text) if text else 0
 
     def _count_total(self, texts: dict[Section, str], lines: dict[Section, list[_Line]]) -> int:
-        return OVERHEAD + sum(self._count_tokens(one.content) for one in self._make_messages(texts, lines))
+        return OVERHEAD + sum(self._count_tokens(message.content) for message in self._make_messages(texts, lines))
 
 
 def _shorten_item(item: ContextItem, length: int) -> ContextItem:
