@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwell.adapters.http.language import preferred
+from clearwell.adapters.http.language import choose_language
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from clearwell.adapters.http.language import preferred
     ],
 )
 def test_the_preferred_language_is_chosen(accepted: str, language: str) -> None:
-    assert preferred(accepted) == language
+    assert choose_language(accepted) == language

@@ -25,7 +25,7 @@ from clearwell.adapters.http.api import (
     provenance,
 )
 from clearwell.adapters.http.callers import require_closed_or_local
-from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request, shown
+from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request, make_printable
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
 from clearwell.ports import Embedder
@@ -103,7 +103,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     headers = dict(error.headers or {})
     if error.status_code == 404:
-        return answer_to(request, Refused("http_no_route", 404, path=shown(request.scope["path"])))
+        return answer_to(request, Refused("http_no_route", 404, path=make_printable(request.scope["path"])))
     if error.status_code == 405:
         allowed = headers.get("Allow", "")
         return answer_to(request, Refused("http_wrong_method", 405, headers, method=request.method, allowed=allowed))
@@ -125,16 +125,16 @@ class Edge:
             return
         started = False
 
-        async def noted_send(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
             if scope["method"] == "HEAD":
-                await self._app({**scope, "method": "GET"}, receive, _without_body(noted_send))
+                await self._app({**scope, "method": "GET"}, receive, _drop_body(send_and_note))
             else:
-                await self._app(scope, receive, noted_send)
+                await self._app(scope, receive, send_and_note)
         except Exception as error:
             # Plain text: a renderer that shows local variables would put memory content in the log.
             log.error(
@@ -145,7 +145,7 @@ class Edge:
             await failure(HTTPConnection(scope))(scope, receive, send)
 
 
-def _without_body(send: Send) -> Send:
+def _drop_body(send: Send) -> Send:
     async def send_head(message: Message) -> None:
         await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 

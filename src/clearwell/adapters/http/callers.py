@@ -11,7 +11,7 @@ from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import HTTPConnection
 
-from clearwell.adapters.http.problems import shown
+from clearwell.adapters.http.problems import make_printable
 from clearwell.app import Clearwell
 from clearwell.errors import ConfigurationError, InvalidInput, NotAllowed, Unauthenticated
 from clearwell.records import Principal
@@ -102,19 +102,19 @@ def _require_peer(request: HTTPConnection) -> None:
 def _require_no_proxy(request: HTTPConnection) -> None:
     for name in request.headers:
         if name in {"forwarded", "x-real-ip"} or name.startswith("x-forwarded-"):
-            raise NotAllowed("http_local_proxy", header=shown(name))
+            raise NotAllowed("http_local_proxy", header=make_printable(name))
 
 
 def _require_host(request: HTTPConnection, hosts: tuple[str, ...]) -> None:
     named = request.headers.getlist("host")
     if len(named) != 1 or named[0].lower() not in hosts:
-        raise NotAllowed("http_local_host", allowed=hosts[0], host=shown(", ".join(named)) or "?")
+        raise NotAllowed("http_local_host", allowed=hosts[0], host=make_printable(", ".join(named)) or "?")
 
 
 def _require_own_pages(request: HTTPConnection, scheme: str, hosts: tuple[str, ...]) -> None:
     origin = request.headers.get("origin")
     if origin is not None and origin.lower() not in {f"{scheme}://{host}" for host in hosts}:
-        raise NotAllowed("http_local_origin", origin=shown(origin) or "?")
+        raise NotAllowed("http_local_origin", origin=make_printable(origin) or "?")
     site = request.headers.get("sec-fetch-site", "none")
     if site not in {"same-origin", "none"}:
-        raise NotAllowed("http_local_origin", origin=shown(site))
+        raise NotAllowed("http_local_origin", origin=make_printable(site))

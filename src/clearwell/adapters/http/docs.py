@@ -24,7 +24,7 @@ async def start() -> Response:
 
 @router.get("/docs")
 async def page(request: Request) -> Response:
-    return HTMLResponse(rendered(json.dumps(request.app.openapi())), headers=_headers())
+    return HTMLResponse(render_page(json.dumps(request.app.openapi())), headers=_headers())
 
 
 @cache
@@ -46,7 +46,7 @@ def _headers() -> dict[str, str]:
 
 
 @cache
-def rendered(document_text: str) -> str:
+def render_page(document_text: str) -> str:
     """The page. Cached by the document's text, which stays the same while a process runs."""
     document: Document = json.loads(document_text)
     info = document["info"]
@@ -75,13 +75,13 @@ def _operation(document: Document, method: str, path: str, operation: Document) 
 
 
 def _parameters(document: Document, operation: Document) -> str:
-    found = [_resolved(document, one) for one in operation.get("parameters", [])]
-    if not found:
+    parameters = [_resolve(document, parameter) for parameter in operation.get("parameters", [])]
+    if not parameters:
         return ""
     rows = [
-        f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(one['in'])}</td>"
-        f"<td>{escape(one.get('description') or one['schema'].get('description', ''))}</td></tr>"
-        for one in found
+        f"<tr><td><code>{escape(parameter['name'])}</code></td><td>{escape(parameter['in'])}</td>"
+        f"<td>{escape(parameter.get('description') or parameter['schema'].get('description', ''))}</td></tr>"
+        for parameter in parameters
     ]
     return f"<h4>Parameters</h4><table>{''.join(rows)}</table>"
 
@@ -90,7 +90,7 @@ def _body(document: Document, operation: Document) -> str:
     if "requestBody" not in operation:
         return ""
     content = operation["requestBody"]["content"]["application/json"]
-    examples = [f"<pre>{_pretty(one['value'])}</pre>" for one in content["examples"].values()]
+    examples = [f"<pre>{_format_json(example['value'])}</pre>" for example in content["examples"].values()]
     return f"<h4>Body</h4>{_fields(document, content['schema'])}<h4>Examples</h4>{''.join(examples)}"
 
 
@@ -105,7 +105,7 @@ def _answers(document: Document, operation: Document) -> str:
 
 def _fields(document: Document, schema: Document) -> str:
     """The fields of a schema, or of each that it may be."""
-    return "".join(_table(document, one) for one in _alternatives(document, schema))
+    return "".join(_table(document, alternative) for alternative in _alternatives(document, schema))
 
 
 def _table(document: Document, schema: Document) -> str:
@@ -124,18 +124,18 @@ def _kind(document: Document, schema: Document) -> str:
     if schema.get("type") == "array":
         return f"list of {_kind(document, schema['items'])}"
     if "$ref" in schema:
-        found = _resolved(document, schema)
+        found = _resolve(document, schema)
         return _kind(document, found) if "enum" in found else str(schema["$ref"].rpartition("/")[2])
-    kinds = [_kind(document, one) for one in schema.get("anyOf", [])]
+    kinds = [_kind(document, alternative) for alternative in schema.get("anyOf", [])]
     return " | ".join(kinds) or str(schema.get("format") or schema.get("type", "any"))
 
 
 def _alternatives(document: Document, schema: Document) -> Iterator[Document]:
-    for one in schema.get("oneOf") or schema.get("anyOf") or [schema]:
-        yield _resolved(document, one)
+    for alternative in schema.get("oneOf") or schema.get("anyOf") or [schema]:
+        yield _resolve(document, alternative)
 
 
-def _resolved(document: Document, schema: Document) -> Document:
+def _resolve(document: Document, schema: Document) -> Document:
     if "$ref" not in schema:
         return schema
     found: Document = document
@@ -144,5 +144,5 @@ def _resolved(document: Document, schema: Document) -> Document:
     return found
 
 
-def _pretty(value: object) -> str:
+def _format_json(value: object) -> str:
     return escape(json.dumps(value, ensure_ascii=False, indent=2))

@@ -8,11 +8,11 @@ from clearwell.messages import Language
 
 
 def language_of(request: HTTPConnection) -> Language:
-    return preferred(request.headers.get("accept-language", ""))
+    return choose_language(request.headers.get("accept-language", ""))
 
 
 @lru_cache(maxsize=256)
-def preferred(accepted: str) -> Language:
+def choose_language(accepted: str) -> Language:
     """Chinese where the header ``Accept-Language`` puts it before English, else English."""
     best = {"zh": 0.0, "en": 0.0}
     first = ""

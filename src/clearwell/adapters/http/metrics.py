@@ -16,7 +16,7 @@ from clearwell.records import AcceptRate, ReviewStatistics
 Counts = Mapping[Any, int]
 Statistics = Mapping[str, ReviewStatistics]
 """How review goes, by group."""
-Place = tuple[str, ...]
+LabelValues = tuple[str, ...]
 """The values of a metric's labels."""
 
 
@@ -43,7 +43,7 @@ class ProgramCollector(Collector):
         waiting.add_metric([], self._clearwell.queue.length)
         yield waiting
         if self._review is not None:
-            yield from review_metrics(self._review, by_group=self._by_group)
+            yield from collect_review(self._review, by_group=self._by_group)
 
     def _counter(
         self, name: str, text: str, labels: list[str], counted: Counts, *, private: Sequence[str] = ("group",)
@@ -51,125 +51,131 @@ class ProgramCollector(Collector):
         """Counts by their private labels, which come first, where the operator allows them."""
         family = CounterMetricFamily(name, text, labels=[*(private if self._by_group else ()), *labels])
         sums: Counter[tuple[str, ...]] = Counter()
-        for place, count in counted.items():
-            sums[place if self._by_group else place[len(private) :]] += count
-        for place, count in sorted(sums.items()):
-            family.add_metric(list(place), count)
+        for values, count in counted.items():
+            sums[values if self._by_group else values[len(private) :]] += count
+        for values, count in sorted(sums.items()):
+            family.add_metric(list(values), count)
         return family
 
 
-def review_metrics(statistics: Statistics, *, by_group: bool) -> Iterator[Metric]:
-    yield _insights(statistics, by_group)
-    yield _lag(statistics, by_group)
+def collect_review(statistics: Statistics, *, by_group: bool) -> Iterator[Metric]:
+    """Yield how review goes, by group and agent or of all together."""
+    yield _collect_insights(statistics, by_group)
+    yield _collect_lag(statistics, by_group)
     if by_group:
-        yield from _accepted("clearwell_accepted", "by agent", ["agent"], _by_agent(statistics), by_group)
+        yield from _collect_accept_rates(
+            "clearwell_accepted", "by agent", ["agent"], _rates_by_agent(statistics), by_group
+        )
     else:
-        yield from _accepted("clearwell_accepted", "of all agents, each thing once", [], _once(statistics), by_group)
-    yield from _accepted(
-        "clearwell_accepted_by_check", "by check", ["check", "outcome"], _by_check(statistics, by_group), by_group
+        yield from _collect_accept_rates(
+            "clearwell_accepted", "of all agents, each thing once", [], _overall_rates(statistics), by_group
+        )
+    yield from _collect_accept_rates(
+        "clearwell_accepted_by_check", "by check", ["check", "outcome"], _rates_by_check(statistics, by_group), by_group
     )
-    yield _share(
+    yield _collect_share(
         "clearwell_memories_retrieved_share",
         "Share of verified memories that retrieval ever returned.",
-        {group: (one.memories_used, one.memories) for group, one in statistics.items()},
+        {group: (review.memories_used, review.memories) for group, review in statistics.items()},
         by_group,
     )
-    yield _share(
+    yield _collect_share(
         "clearwell_digest_yield",
         "Share of decided insights that were promoted.",
-        {group: _decided(one) for group, one in statistics.items()},
+        {group: _count_promoted(review) for group, review in statistics.items()},
         by_group,
     )
 
 
-def _decided(one: ReviewStatistics) -> tuple[int, int]:
-    promoted, rejected = one.insights.get("promoted", 0), one.insights.get("rejected", 0)
+def _count_promoted(review: ReviewStatistics) -> tuple[int, int]:
+    """The promoted insights, and all that were decided."""
+    promoted, rejected = review.insights.get("promoted", 0), review.insights.get("rejected", 0)
     return promoted, promoted + rejected
 
 
-def _insights(statistics: Statistics, by_group: bool) -> Metric:
-    family = GaugeMetricFamily("clearwell_insights", "Insights by state.", labels=[*_group(by_group), "state"])
-    sums: Counter[Place] = Counter()
-    for group, one in statistics.items():
-        for state, count in one.insights.items():
-            sums[*_place(group, by_group), state] += count
-    for place, count in sorted(sums.items()):
-        family.add_metric(place, count)
+def _collect_insights(statistics: Statistics, by_group: bool) -> Metric:
+    family = GaugeMetricFamily("clearwell_insights", "Insights by state.", labels=[*_group_label(by_group), "state"])
+    sums: Counter[LabelValues] = Counter()
+    for group, review in statistics.items():
+        for state, count in review.insights.items():
+            sums[*_group_values(group, by_group), state] += count
+    for values, count in sorted(sums.items()):
+        family.add_metric(values, count)
     return family
 
 
-def _lag(statistics: Statistics, by_group: bool) -> Metric:
+def _collect_lag(statistics: Statistics, by_group: bool) -> Metric:
     family = SummaryMetricFamily(
-        "clearwell_review_lag_seconds", "From an insight's making to its first decision.", labels=_group(by_group)
+        "clearwell_review_lag_seconds", "From an insight's making to its first decision.", labels=_group_label(by_group)
     )
-    counts: Counter[Place] = Counter()
-    seconds: dict[Place, float] = {}
-    for group, one in statistics.items():
-        place = _place(group, by_group)
-        counts[place] += one.lag_count
-        seconds[place] = seconds.get(place, 0.0) + one.lag_sum
-    for place, count in sorted(counts.items()):
-        family.add_metric(place, count_value=count, sum_value=seconds[place])
+    counts: Counter[LabelValues] = Counter()
+    seconds: dict[LabelValues, float] = {}
+    for group, review in statistics.items():
+        values = _group_values(group, by_group)
+        counts[values] += review.lag_count
+        seconds[values] = seconds.get(values, 0.0) + review.lag_sum
+    for values, count in sorted(counts.items()):
+        family.add_metric(values, count_value=count, sum_value=seconds[values])
     return family
 
 
-def _by_agent(statistics: Statistics) -> Iterator[tuple[Place, AcceptRate]]:
+def _rates_by_agent(statistics: Statistics) -> Iterator[tuple[LabelValues, AcceptRate]]:
     """What rests on several agents counts for each of them."""
-    for group, one in statistics.items():
-        for rate in one.by_agent:
+    for group, review in statistics.items():
+        for rate in review.by_agent:
             yield (group, rate.by or ""), rate
 
 
-def _once(statistics: Statistics) -> Iterator[tuple[Place, AcceptRate]]:
-    for one in statistics.values():
-        yield (), one.accepted
+def _overall_rates(statistics: Statistics) -> Iterator[tuple[LabelValues, AcceptRate]]:
+    for review in statistics.values():
+        yield (), review.accepted
 
 
-def _by_check(statistics: Statistics, by_group: bool) -> Iterator[tuple[Place, AcceptRate]]:
-    for group, one in statistics.items():
-        for rate in one.by_check:
+def _rates_by_check(statistics: Statistics, by_group: bool) -> Iterator[tuple[LabelValues, AcceptRate]]:
+    for group, review in statistics.items():
+        for rate in review.by_check:
             check, _, outcome = (rate.by or "").partition(":")
-            yield (*_place(group, by_group), check, outcome), rate
+            yield (*_group_values(group, by_group), check, outcome), rate
 
 
-def _accepted(
-    name: str, what: str, labels: list[str], rates: Iterator[tuple[Place, AcceptRate]], by_group: bool
+def _collect_accept_rates(
+    name: str, what: str, labels: list[str], rates: Iterator[tuple[LabelValues, AcceptRate]], by_group: bool
 ) -> Iterator[Metric]:
     """Counts of both decisions, which can be added up further, and the rate of them."""
-    promoted: Counter[Place] = Counter()
-    rejected: Counter[Place] = Counter()
-    for place, rate in rates:
-        promoted[place] += rate.promoted
-        rejected[place] += rate.rejected
-    names = [*_group(by_group), *labels]
+    promoted: Counter[LabelValues] = Counter()
+    rejected: Counter[LabelValues] = Counter()
+    for values, rate in rates:
+        promoted[values] += rate.promoted
+        rejected[values] += rate.rejected
+    names = [*_group_label(by_group), *labels]
     counts = GaugeMetricFamily(f"{name}_decided", f"What was decided, {what}.", labels=[*names, "decision"])
     shares = GaugeMetricFamily(f"{name}_rate", f"Share of what was decided that was promoted, {what}.", labels=names)
-    for place in sorted(promoted):
-        counts.add_metric([*place, "promoted"], promoted[place])
-        counts.add_metric([*place, "rejected"], rejected[place])
-        both = promoted[place] + rejected[place]
+    for values in sorted(promoted):
+        counts.add_metric([*values, "promoted"], promoted[values])
+        counts.add_metric([*values, "rejected"], rejected[values])
+        both = promoted[values] + rejected[values]
         if both:
-            shares.add_metric(place, promoted[place] / both)
+            shares.add_metric(values, promoted[values] / both)
     yield counts
     yield shares
 
 
-def _share(name: str, text: str, parts: Mapping[str, tuple[int, int]], by_group: bool) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=_group(by_group))
-    some: Counter[Place] = Counter()
-    whole: Counter[Place] = Counter()
-    for group, (part, of) in parts.items():
-        some[_place(group, by_group)] += part
-        whole[_place(group, by_group)] += of
-    for place, count in sorted(whole.items()):
-        if count:
-            family.add_metric(place, some[place] / count)
+def _collect_share(name: str, text: str, shares: Mapping[str, tuple[int, int]], by_group: bool) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=_group_label(by_group))
+    counts: Counter[LabelValues] = Counter()
+    totals: Counter[LabelValues] = Counter()
+    for group, (count, total) in shares.items():
+        counts[_group_values(group, by_group)] += count
+        totals[_group_values(group, by_group)] += total
+    for values, total in sorted(totals.items()):
+        if total:
+            family.add_metric(values, counts[values] / total)
     return family
 
 
-def _group(by_group: bool) -> list[str]:
+def _group_label(by_group: bool) -> list[str]:
     return ["group"] if by_group else []
 
 
-def _place(group: str, by_group: bool) -> Place:
+def _group_values(group: str, by_group: bool) -> LabelValues:
     return (group,) if by_group else ()

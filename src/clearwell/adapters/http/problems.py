@@ -147,7 +147,7 @@ LIMITS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
 
 def invalid_request(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
     """What FastAPI found wrong with a request. It puts "body", "query" or "path" before the place of each error."""
-    return invalid_structure([{**error, "loc": _without_form(error["loc"][1:])} for error in errors])
+    return invalid_structure([{**error, "loc": _strip_form(error["loc"][1:])} for error in errors])
 
 
 def invalid_structure(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
@@ -158,7 +158,7 @@ def invalid_structure(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
     return WrongStructure([_flaw(error["type"], error["loc"], error.get("ctx", {})) for error in errors])
 
 
-def _without_form(place: Sequence[int | str]) -> Sequence[int | str]:
+def _strip_form(place: Sequence[int | str]) -> Sequence[int | str]:
     """The place without the tag of the form, where a body may hold one thing or a batch."""
     return place[1:] if place and place[0] in {ONE, MANY} else place
 
@@ -168,10 +168,10 @@ def _flaw(kind: str, place: Sequence[int | str], context: Mapping[str, Any]) -> 
     if kind in {"group_twice", "group_missing"}:
         field = f"{field}.group_id" if field else "group_id"
     limit = LIMITS[kind](context) if kind in LIMITS else None
-    return Flaw(CODES.get(kind, "http_field_invalid"), shown(field) or "body", limit)
+    return Flaw(CODES.get(kind, "http_field_invalid"), make_printable(field) or "body", limit)
 
 
-def shown(text: str) -> str:
+def make_printable(text: str) -> str:
     """Something that a caller wrote, as it can be said back: valid Unicode, and not too long."""
     printable = text[:MOST_CHARS].encode("utf-8", "backslashreplace").decode()
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in printable)

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.callers import identify
 from clearwell.adapters.http.fields import Grouped
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.problems import Malformed, WrongContentType, shown
+from clearwell.adapters.http.problems import Malformed, WrongContentType, make_printable
 from clearwell.app import Clearwell
 from clearwell.errors import ClearwellError, Flaw, InvalidInput, TooLarge, WrongStructure
 from clearwell.flow.limits import require_key, require_unicode
@@ -37,7 +37,7 @@ REPLAYED = "Idempotency-Replayed"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def running(request: HTTPConnection) -> Clearwell:
+def get_program(request: HTTPConnection) -> Clearwell:
     """Everything that the lifespan opened."""
     return cast(Clearwell, request.app.state.clearwell)
 
@@ -52,7 +52,7 @@ class ApiRequest(Request):
 
     @cached_property
     def clearwell(self) -> Clearwell:
-        return running(self)
+        return get_program(self)
 
     @property
     def memory(self) -> MemoryManager:
@@ -172,10 +172,10 @@ class ApiRoute(PlainRoute):
 def _require_json(request: Request) -> None:
     kind = request.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() != JSON:
-        raise WrongContentType("http_body_type", found=shown(kind) or "?")
+        raise WrongContentType("http_body_type", found=make_printable(kind) or "?")
     coding = request.headers.get("content-encoding", "identity")
     if coding.strip().lower() != "identity":
-        raise WrongContentType("http_body_encoded", found=shown(coding))
+        raise WrongContentType("http_body_encoded", found=make_printable(coding))
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

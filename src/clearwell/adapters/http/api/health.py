@@ -8,7 +8,7 @@ from starlette.responses import Response
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.metrics import ProgramCollector, Statistics
 from clearwell.adapters.http.problems import NotReady
-from clearwell.adapters.http.request import ApiRequest, ApiRoute, PlainRoute, running
+from clearwell.adapters.http.request import ApiRequest, ApiRoute, PlainRoute, get_program
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
 from clearwell.flow.access.permissions import require_right
@@ -34,7 +34,7 @@ async def alive() -> AliveView:
     responses=openapi.problems(503),
 )
 async def ready(request: Request) -> ReadyView:
-    health = await running(request).health()
+    health = await get_program(request).health()
     degraded = sorted(health.problems)
     if not health.ready:
         raise NotReady(degraded)
