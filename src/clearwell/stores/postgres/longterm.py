@@ -33,48 +33,33 @@ class PostgresLongTerm:
     async def search(self, query: SearchQuery) -> list[Found]:
         if query.limit == 0:
             return []
-        wanted = query.limit + SPARE_CHUNKS
+        limit = query.limit + SPARE_CHUNKS
         while True:
-            chunks = await self._nearest(query, wanted)
+            if query.terms is None and query.where.everything:
+                move, chunks = await self._search_by_vector(query, limit)
+            else:
+                move, chunks = await self._search_with_words(query, limit)
+            if query.move is not None and query.embedding is not None and move != query.move:
+                raise ModelsMoved("models_moved")
             best = best_chunks(chunks, query.limit)
-            if len(best) == query.limit or len(chunks) < wanted:
+            if len(best) == query.limit or len(chunks) < limit:
                 found = [found_of(row, query) for row in best]
-                return [one for one in found if query.embedding is not None or one.words > 0]
-            wanted *= GROWTH
+                return [chunk for chunk in found if query.embedding is not None or chunk.words > 0]
+            limit *= GROWTH
 
-    async def _nearest(self, wanted: SearchQuery, limit: int) -> list[DictRow]:
-        params = {
-            "group_id": wanted.group_id,
-            "embedding": None if wanted.embedding is None else to_column(wanted.embedding),
-            "model": wanted.model,
-            "agent_id": wanted.agent_id,
-            "limit": limit,
-        }
-        indexed = None if self._indexed is None else self._indexed.find_dimensions(wanted, limit)
-        if wanted.terms is None and wanted.where.everything:
-            move, rows = await self._search_by_vector(wanted, params, indexed)
-        else:
-            params |= word_params(wanted, limit) | filter_params(wanted.where)
-            move, rows = await self._search_with_words(wanted, params, indexed)
-        if wanted.move is not None and wanted.embedding is not None and move != wanted.move:
-            raise ModelsMoved("models_moved")
-        return rows
-
-    async def _search_by_vector(
-        self, wanted: SearchQuery, params: dict[str, Any], indexed: int | None
-    ) -> tuple[int, list[DictRow]]:
+    async def _search_by_vector(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
         """Return the number of the last move to another model and the nearest chunks."""
+        params = vector_params(wanted, limit)
         statements: list[Statement] = [(query("last_move"), {}), (query("search"), params)]
-        if indexed is not None:
+        if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large", params, indexed)
         (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
         return planned["move"], rows
 
-    async def _search_with_words(
-        self, wanted: SearchQuery, params: dict[str, Any], indexed: int | None
-    ) -> tuple[int, list[DictRow]]:
+    async def _search_with_words(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
         """As ``_search_by_vector``. An exact search is one statement beside the entry: its rows name the move."""
-        if indexed is not None:
+        params = vector_params(wanted, limit) | word_params(wanted, limit) | filter_params(wanted.where)
+        if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large_with_words", params, indexed)
             (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
             return planned["move"], rows
@@ -85,12 +70,27 @@ class PostgresLongTerm:
         (planned,) = await self._database.run(self._role, wanted.group_id, query("last_move"))
         return planned["move"], rows
 
+    def _find_index(self, wanted: SearchQuery, limit: int) -> int | None:
+        """The dimensions of the group's vector index, if this search can use it."""
+        return None if self._indexed is None else self._indexed.find_dimensions(wanted, limit)
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}
         return [memory_of(row) for row in await self._database.run(self._role, group_id, query("get_memories"), params)]
 
     async def ping(self) -> None:
         await self._database.ping()
+
+
+def vector_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
+    """The parameters of every search."""
+    return {
+        "group_id": wanted.group_id,
+        "embedding": None if wanted.embedding is None else to_column(wanted.embedding),
+        "model": wanted.model,
+        "agent_id": wanted.agent_id,
+        "limit": limit,
+    }
 
 
 def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
