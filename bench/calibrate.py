@@ -18,7 +18,7 @@ negation), a question it answers and a few keywords for it. Out of them are made
 A curve goes straight from anchor to anchor, and an anchor is a quantile of one class put at a value (ANCHORS).
 Quantiles, and not the probability that two texts mean the same: such a curve jumps from 0 to 1 within a few
 hundredths, and thresholds as far apart as 0.7 and 0.85 would be one. ``changed`` has no part in the fit: its
-cosines are those of ``near``, so no curve tells them apart, and the ingress filter compares their words instead.
+cosines are those of ``near``, so no curve tells them apart, and the ingress pipeline compares their words instead.
 
 The curve for words is fitted in the same way, on the share of the query's words that a statement has in a group of all
 statements of its language. It is the same for every model. Answers without a word of the query are left to the cosine,

@@ -1,4 +1,4 @@
-"""What the ingress filter costs, whether it keeps up, how soon an entry is there, and what a million rows change."""
+"""What the ingress pipeline costs, whether it keeps up, how soon an entry is there, and what a million rows change."""
 
 import asyncio
 import random

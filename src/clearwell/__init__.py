@@ -1,7 +1,7 @@
 """Clearwell: three-tier memory for multi-agent systems.
 
-Everything an agent says is kept, what passes the filter is usable at once and marked as unverified, and nothing
-becomes knowledge until a person promotes it.
+Every output of an agent is kept. An output that passes the ingress pipeline can be retrieved at once, marked as
+unverified. Nothing becomes knowledge until a person promotes it.
 
 The public names are imported when they are first used: importing the package alone loads no driver, no framework and no
 model.

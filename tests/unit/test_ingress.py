@@ -1,4 +1,4 @@
-"""Each check of the ingress filter, by what it measures and how it says so."""
+"""Each check of the ingress pipeline, by what it measures and how it says so."""
 
 import math
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""``explain``: where a captured output came from, what the filter said of it, and what became of it."""
+"""``explain``: where a captured output came from, what the ingress pipeline decided, and what became of it."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""``check``, ``requeue`` and ``counts``: the ingress filter by itself."""
+"""``check``, ``requeue`` and ``counts``: the ingress pipeline by itself."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ def check(
     metadata: Extra = "{}",
     as_json: AsJson = False,
 ) -> None:
-    """Say what the ingress filter would make of a text, without keeping it."""
+    """Run the ingress checks on a text without storing it."""
     settings, terminal = start()
     new = NewCapture(
         content=given_text(text, settings),
@@ -74,7 +74,7 @@ def requeue(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put refused outputs through the filter again, and say what became of one."""
+    """Queue refused outputs again, and show the result for a single one."""
     settings, terminal = start()
     if (row_id is None) is (refused_by is None):
         raise UsageProblem("cli_requeue_what", field="ID")

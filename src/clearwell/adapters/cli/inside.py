@@ -63,7 +63,7 @@ def check_model(inside: Inside, stored: dict[str, int], move: Move | None) -> No
 
 
 async def check_filter(inside: Inside, overview: Overview, *, everywhere: bool) -> None:
-    """What the ingress filter refused in the last day, and what to do about the commonest reason."""
+    """What the ingress pipeline refused in the last day, and what to do about the commonest reason."""
     since = datetime.now(UTC) - DAY
     if inside.group is not None:
         filtered = await overview.filtered_in(inside.group, since=since)

@@ -38,7 +38,7 @@ def capture(
     metadata: Extra = "{}",
     as_json: AsJson = False,
 ) -> None:
-    """Keep one output in quarantine, put it through the ingress filter, and say what became of it."""
+    """Store one output in quarantine, run the ingress checks, and show the result."""
     settings, terminal = start()
     new = NewCapture(
         content=given_text(text, settings),

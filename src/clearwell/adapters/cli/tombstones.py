@@ -23,7 +23,7 @@ def add(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reject a value: the filter refuses it from now on, and flags what is like it."""
+    """Reject a text: it is refused from now on, and similar texts are flagged."""
     settings, terminal = start()
     rejected = given_text(value, settings)
     tombstone_id = ask(

@@ -1,4 +1,4 @@
-"""What the ingress filter said of a text, for people and for programs."""
+"""What the ingress pipeline said of a text, for people and for programs."""
 
 from collections.abc import Sequence
 

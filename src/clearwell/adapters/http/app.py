@@ -36,8 +36,8 @@ from clearwell.worker import worker
 
 log = structlog.get_logger(__name__)
 
-DESCRIPTION = """Everything an agent says is kept, what passes the filter is usable at once and marked as unverified, \
-and nothing becomes knowledge until a person promotes it."""
+DESCRIPTION = """Every output of an agent is kept. An output that passes the ingress pipeline can be retrieved at \
+once, marked as unverified. Nothing becomes knowledge until a person promotes it."""
 
 
 def create_app(

@@ -32,7 +32,7 @@ class ProgramCollector(Collector):
         counters = self._clearwell.counters
         yield self._counter(
             "clearwell_ingress_verdicts",
-            "Verdicts of the ingress filter.",
+            "Verdicts of the ingress pipeline.",
             ["check", "outcome"],
             counters.verdicts,
             private=("group", "agent"),

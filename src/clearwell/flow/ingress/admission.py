@@ -38,7 +38,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun:
-    """What the filter would say of a text that is not stored."""
+    """The result of the ingress pipeline for a text that is not stored."""
 
     admission: Admission
     verdicts: Sequence[Verdict]

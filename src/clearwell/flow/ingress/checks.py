@@ -64,7 +64,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A capture on its way through the filter."""
+    """A capture on its way through the ingress pipeline."""
 
     capture: Capture
     own: echo.Unfenced

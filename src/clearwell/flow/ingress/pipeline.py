@@ -1,4 +1,4 @@
-"""The ingress filter: its checks in the order of the settings, each candidate up to its first failure."""
+"""The ingress pipeline: runs the checks in the order of the settings, up to the first failure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

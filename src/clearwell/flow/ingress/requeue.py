@@ -1,4 +1,4 @@
-"""Refused rows go through the filter again: one, or all that one check refused."""
+"""Runs refused rows through the ingress pipeline again: one row, or all that one check refused."""
 
 from uuid import UUID
 

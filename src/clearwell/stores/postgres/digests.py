@@ -59,7 +59,7 @@ class PostgresDigests:
         return str(rows[0]["group_id"]) if rows else None
 
     async def _shown(self, group_id: str, rows: Sequence[DictRow]) -> list[Insight]:
-        """With the beginnings of their sources, and how each of these passed the ingress filter."""
+        """With the beginnings of their sources, and how each of these passed the ingress pipeline."""
         params = {"group_id": group_id, "ids": [row["id"] for row in rows], "chars": SOURCE_CHARS}
         sources = await self._database.run(Role.REVIEWER, group_id, query("insight_sources"), params)
         judged = {"group_id": group_id, "ids": [row["log_id"] for row in sources]}

@@ -66,7 +66,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """What the ingress filter decided in a time, and why it refused."""
+    """What the ingress pipeline decided in a time, and why it refused."""
 
     admissions: Mapping[Admission, int]
     refusals: Sequence[Refusal]

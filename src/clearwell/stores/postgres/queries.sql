@@ -1320,7 +1320,7 @@ CROSS JOIN LATERAL (SELECT agent_id FROM quarantine_logs WHERE group_id = %(grou
 GROUP BY q.agent_id ORDER BY q.agent_id NULLS LAST
 
 -- name: statistics_by_check
--- By how each check of the ingress filter ended.
+-- By how each check of the ingress pipeline ended.
 SELECT v."check" || ':' || v.outcome AS by, count(DISTINCT j.id) FILTER (WHERE j.state = 'promoted')::integer AS promoted,
     count(DISTINCT j.id) FILTER (WHERE j.state = 'rejected')::integer AS rejected
 -- include: judged

@@ -25,7 +25,7 @@ class CaptureInput(Grouped):
     node_type: str = "agent"
     agent_id: str | None = None
     metadata: dict[str, Any] = Field(
-        default_factory=dict, description="anything; confidence is what the ingress filter looks at"
+        default_factory=dict, description="anything; confidence is read by the ingress pipeline"
     )
     occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now if left out")
     partial: bool = Field(False, description="the node was cancelled or failed while it spoke")
@@ -59,7 +59,7 @@ class CaptureParameters(BaseModel):
 
 
 class CheckInput(CaptureInput):
-    """An output to try on the filter."""
+    """An output to try on the ingress pipeline."""
 
     group_needed: ClassVar[bool] = True
 
@@ -111,8 +111,8 @@ CaptureAnswer = Annotated[CaptureView | CaptureBatchView, WithJsonSchema(openapi
     "/api/v1/captures",
     tags=["captures"],
     summary="Keep an output of a node",
-    description="Committed to quarantine when this answers. The ingress filter then decides whether it enters working "
-    "memory. With captures: [...] up to 1,000 at once; each is kept, or has its problem in its place.",
+    description="Committed to quarantine when this answers. The ingress pipeline then decides whether it enters "
+    "working memory. With captures: [...] up to 1,000 at once; each is kept, or has its problem in its place.",
     status_code=201,
     response_description="Kept.",
     responses={
@@ -143,10 +143,10 @@ async def capture(
 
 @router.post(
     "/api/v1/ingress/check",
-    tags=["ingress filter"],
-    summary="Try a text on the ingress filter",
+    tags=["ingress pipeline"],
+    summary="Try a text on the ingress pipeline",
     description="A dry run: nothing is stored, and a judge is not asked. The scope capture is needed.",
-    response_description="What the filter would say.",
+    response_description="The verdicts that the ingress pipeline would record.",
     responses=openapi.problems(*openapi.QUERIES),
 )
 async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_examples=CHECK_EXAMPLES)]) -> DryRunView:
@@ -156,7 +156,7 @@ async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_exa
 
 @router.get(
     "/api/v1/ingress/counts",
-    tags=["ingress filter"],
+    tags=["ingress pipeline"],
     summary="How often each check ended how",
     description="By agent, since the group began. The scope review or admin is needed.",
     response_description="The counts.",

@@ -92,7 +92,7 @@ async def row(
 @router.post(
     "/api/v1/quarantine/{id}/requeue",
     tags=[QUARANTINE],
-    summary="Put a refused output through the filter again",
+    summary="Queue a refused output for the ingress pipeline again",
     description="One that is pending is tried now. The scope admin is needed. group_id may be left out.",
     status_code=202,
     response_description="It is pending again.",
@@ -116,7 +116,7 @@ async def requeue(
 @router.post(
     "/api/v1/quarantine/requeue",
     tags=[QUARANTINE],
-    summary="Put everything that a check refused through the filter again",
+    summary="Queue everything that a check refused again",
     description="Up to 500 rows at a time, the oldest first; more says whether there are more. refused_by is the name "
     "of a check, judge_gave_up for what was refused because the judge never answered, or admission_failed for what was "
     "refused because its checks failed with an error. The scope admin is needed.",
