@@ -110,8 +110,8 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
             (vector,) = await embedder.embed([capture.content])
         candidate = replace(candidate, vector=vector)
         with _cpu(shares, "reading what the group knows"):
-            live = await knowledge.entries("g")
-            known = await knowledge.known(candidate, await knowledge.gather(candidate, live), live)
+            live = await knowledge.read_entries("g")
+            known = await knowledge.look_up(candidate, await knowledge.gather(candidate, live), live)
         for name, compare in checks.GROUP_CHECKS.items():
             with _cpu(shares, name):
                 compare(candidate, known, comparison, settings)
@@ -129,7 +129,7 @@ async def _keeps_up(clearwell: Clearwell, dice: random.Random, *, rate: int = 40
         await clearwell.memory.capture(said((english if number % 2 else chinese)(dice), "busy"), by=PERSON)
         backlog.append(clearwell.queue.length)
     taken = time.perf_counter() - started
-    await clearwell.queue.drained()
+    await clearwell.queue.join()
     half = len(backlog) // 2
     return [
         f"### {rate} captures a second for {seconds} seconds (the backlog must not grow)",

@@ -205,7 +205,7 @@ class MemoryManager:
 
         Without ``settle`` the row is left to the process that sweeps.
         """
-        return await self._requeuer.row(group_id, log_id, by=by, request=request, settle=settle)
+        return await self._requeuer.requeue(group_id, log_id, by=by, request=request, settle=settle)
 
     async def requeue_refused(
         self,
@@ -217,12 +217,12 @@ class MemoryManager:
         settle: bool = True,
     ) -> Requeued:
         """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
-        return await self._requeuer.refused(group_id, refused_by, by=by, request=request, settle=settle)
+        return await self._requeuer.requeue_refused(group_id, refused_by, by=by, request=request, settle=settle)
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
         require_reviewer(by, group_id)
-        return await self._admissions.counts(group_id)
+        return await self._admissions.read_counts(group_id)
 
     async def add_tombstone(
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None

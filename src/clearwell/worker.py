@@ -109,7 +109,7 @@ class Worker:
         await self._clearwell.digests.runner.run_due()
 
     async def _add_due_digests(self) -> None:
-        if digests := await self._clearwell.digests.scheduler.make_due():
+        if digests := await self._clearwell.digests.scheduler.add_due_digests():
             log.info("digests due", digests=len(digests))
 
 
@@ -121,7 +121,7 @@ async def sweep(clearwell: Clearwell) -> int:
     before = clearwell.queue.length
     if before >= SWEEP_LIMIT:
         return 0
-    for due in await clearwell.stores.admissions.pending(limit=SWEEP_LIMIT):
+    for due in await clearwell.stores.admissions.find_pending(limit=SWEEP_LIMIT):
         clearwell.queue.offer(due.group_id, due.log_id)
     return clearwell.queue.length - before
 

@@ -143,8 +143,8 @@ async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -
 
 async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Stores) -> None:
     await stores.digests.request(digest(1), event=event(1))
-    assert await stores.digests.group_of(digest(1).id) == "g"
-    assert await stores.digests.group_of(digest(2).id) is None
+    assert await stores.digests.find_group(digest(1).id) == "g"
+    assert await stores.digests.find_group(digest(2).id) is None
     assert await stores.digests.get("other", digest(1).id) is None
     found = await stores.digests.get("g", digest(1).id)
     assert found is not None
@@ -164,16 +164,16 @@ async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stor
     await keep(stores, 1)
     await settle(stores, settled(1, vector=unit(1)))
     asked, first = await begun(stores)
-    assert await stores.runs.tell(first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2})
+    assert await stores.runs.report(first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2})
     hour = timedelta(hours=1)
     taken = await stores.runs.claim("g", asked.id, at=LATER + hour, until=LATER + 2 * hour)
     assert taken is not None
     assert (taken.attempts, taken.progress, taken.started_at) == (2, 0.0, LATER)
     shown = insight(1, asked, 1)
-    assert not await stores.runs.tell(first, progress=0.5, note="x", params={})
+    assert not await stores.runs.report(first, progress=0.5, note="x", params={})
     assert not await stores.runs.renew(first, until=LATER + 3 * hour)
     assert not await stores.runs.release(first)
-    assert not await stores.runs.put_off(first, again=LATER, note="x", params={})
+    assert not await stores.runs.postpone(first, again=LATER, note="x", params={})
     assert not await stores.runs.fail(first, at=LATER, note="x", params={}, event=event(2))
     assert not await stores.runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
     assert await candidates(stores) == [1]
@@ -197,7 +197,7 @@ async def test_a_leased_digest_is_left_to_its_worker(stores: Stores) -> None:
 
 async def test_a_try_that_is_put_off_waits_with_its_reason_and_one_that_fails_has_ended(stores: Stores) -> None:
     asked, run = await begun(stores)
-    assert await stores.runs.put_off(run, again=LEASE_END, note="digest_put_off", params={"attempt": 1})
+    assert await stores.runs.postpone(run, again=LEASE_END, note="digest_put_off", params={"attempt": 1})
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.note, found.note_params) == (DigestStatus.QUEUED, "digest_put_off", {"attempt": 1})

@@ -97,15 +97,15 @@ PENDING = Verdict(
 
 async def test_a_row_that_waits_for_the_judge_says_why_and_comes_back(stores: Stores, clock: ManualClock) -> None:
     await stores.captures.add([capture(1)])
-    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 0
+    assert await stores.admissions.read_judge_tries("g", UUID(int=1)) == 0
     await stores.admissions.claim("g", [UUID(int=1)], LEASE)
     await stores.admissions.hold("g", UUID(int=1), PENDING, lease=LEASE, tries=1, wait=timedelta(minutes=10))
-    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 1
-    assert (await stores.admissions.receipts("g", [UUID(int=1)]))[UUID(int=1)] == (Admission.PENDING, (PENDING,))
+    assert await stores.admissions.read_judge_tries("g", UUID(int=1)) == 1
+    assert (await stores.admissions.read_receipts("g", [UUID(int=1)]))[UUID(int=1)] == (Admission.PENDING, (PENDING,))
     clock.forward(timedelta(minutes=9))
-    assert await stores.admissions.pending(limit=10) == []
+    assert await stores.admissions.find_pending(limit=10) == []
     clock.forward(timedelta(minutes=2))
-    assert len(await stores.admissions.pending(limit=10)) == 1
+    assert len(await stores.admissions.find_pending(limit=10)) == 1
 
 
 async def test_the_judge_is_waited_for_longer_each_time_and_its_tries_are_counted(
@@ -129,8 +129,8 @@ async def test_a_pending_row_can_be_made_due_without_losing_its_tries(stores: St
     await stores.admissions.claim("g", [UUID(int=1)], LEASE)
     await stores.admissions.hold("g", UUID(int=1), PENDING, lease=LEASE, tries=2, wait=timedelta(hours=1))
     assert await stores.admissions.requeue("g", UUID(int=1), event=event(1)) is Admission.PENDING
-    assert len(await stores.admissions.pending(limit=10)) == 1
-    assert await stores.admissions.judge_tries("g", UUID(int=1)) == 2
+    assert len(await stores.admissions.find_pending(limit=10)) == 1
+    assert await stores.admissions.read_judge_tries("g", UUID(int=1)) == 2
 
 
 async def test_what_a_check_refused_is_found_by_the_check_or_the_reason(stores: Stores) -> None:
@@ -141,9 +141,9 @@ async def test_what_a_check_refused_is_found_by_the_check_or_the_reason(stores: 
     async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
         await batch.settle([settled(1), settled(2, Admission.REFUSED), short])
     for by in ("length", "length_short"):
-        assert list(await stores.admissions.refused("g", by=by, limit=10)) == [UUID(int=3)]
-    assert list(await stores.admissions.refused("g", by="echo", limit=10)) == []
-    assert list(await stores.admissions.refused("other", by="length", limit=10)) == []
+        assert list(await stores.admissions.find_refused("g", by=by, limit=10)) == [UUID(int=3)]
+    assert list(await stores.admissions.find_refused("g", by="echo", limit=10)) == []
+    assert list(await stores.admissions.find_refused("other", by="length", limit=10)) == []
 
 
 async def test_only_the_latest_verdicts_are_told(stores: Stores) -> None:
@@ -165,7 +165,7 @@ async def test_a_refused_row_can_be_put_back_and_no_other(stores: Stores, clock:
     assert await stores.admissions.requeue("g", UUID(int=1), event=event(2)) is Admission.PENDING
     assert not await stores.admissions.requeue("g", UUID(int=2), event=event(3))
     assert not await stores.admissions.requeue("other", UUID(int=1), event=event(4, "other"))
-    assert [one.log_id.int for one in await stores.admissions.pending(limit=10)] == [1]
+    assert [one.log_id.int for one in await stores.admissions.find_pending(limit=10)] == [1]
 
 
 async def test_what_a_person_removed_is_not_rebuilt(stores: Stores) -> None:
@@ -175,7 +175,7 @@ async def test_what_a_person_removed_is_not_rebuilt(stores: Stores) -> None:
     assert await stores.admissions.mark_removed("g", UUID(int=1), event=event(1))
     assert not await stores.admissions.mark_removed("g", UUID(int=1), event=event(2))
     assert not await stores.admissions.mark_removed("g", UUID(int=9), event=event(3))
-    assert [one.id.int for one in await stores.admissions.admitted("g", since=START, limit=50)] == [2]
+    assert [one.id.int for one in await stores.admissions.read_admitted("g", since=START, limit=50)] == [2]
     row = await stores.quarantine.get("g", UUID(int=1))
     assert row is not None
     assert row.removed_at == START
@@ -187,8 +187,8 @@ async def test_what_was_admitted_can_be_read_after_it_left_working_memory(stores
         async with stores.admissions.open("g", [UUID(int=number)]) as batch:
             await batch.settle([settled(number, state)])
     ids = [UUID(int=1), UUID(int=2), UUID(int=3)]
-    assert await stores.admissions.texts("g", ids) == {UUID(int=1): capture(1).content}
-    assert await stores.admissions.texts("other", ids) == {}
+    assert await stores.admissions.read_texts("g", ids) == {UUID(int=1): capture(1).content}
+    assert await stores.admissions.read_texts("other", ids) == {}
 
 
 async def test_groups_with_entries_are_known_for_a_rebuild(stores: Stores) -> None:
@@ -197,17 +197,17 @@ async def test_groups_with_entries_are_known_for_a_rebuild(stores: Stores) -> No
         state = Admission.REFUSED if group_id == "i" else Admission.ADMITTED
         async with stores.admissions.open(group_id, [UUID(int=number)]) as batch:
             await batch.settle([settled(number, state)])
-    assert list(await stores.admissions.working_groups(since=START)) == ["g", "h"]
-    assert list(await stores.admissions.working_groups(since=settled(1).at)) == ["h"]
+    assert list(await stores.admissions.find_working_groups(since=START)) == ["g", "h"]
+    assert list(await stores.admissions.find_working_groups(since=settled(1).at)) == ["h"]
 
 
 async def test_ends_of_checks_are_counted_by_agent(stores: Stores) -> None:
     await stores.captures.add([capture(1), capture(2), capture(3)])
     async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
         await batch.settle([replace(settled(1), agent_id="a1"), replace(settled(2), agent_id="a1"), settled(3)])
-    counts = [(one.agent_id, one.check, one.outcome, one.count) for one in await stores.admissions.counts("g")]
+    counts = [(one.agent_id, one.check, one.outcome, one.count) for one in await stores.admissions.read_counts("g")]
     assert counts == [(None, "length", Outcome.PASS, 1), ("a1", "length", Outcome.PASS, 2)]
-    assert list(await stores.admissions.counts("other")) == []
+    assert list(await stores.admissions.read_counts("other")) == []
 
 
 async def test_working_memory_can_be_replaced_and_knows_when_it_is_new(stores: Stores, clock: ManualClock) -> None:

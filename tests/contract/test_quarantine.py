@@ -30,7 +30,7 @@ async def test_a_row_is_not_found_in_another_group(stores: Stores) -> None:
     assert await stores.quarantine.get("other", UUID(int=1)) is None
     assert await stores.quarantine.page("other", where=QuarantineFilter()) == []
     assert await stores.admissions.claim("other", [UUID(int=1)], LEASE) == []
-    assert await stores.admissions.receipts("other", [UUID(int=1)]) == {}
+    assert await stores.admissions.read_receipts("other", [UUID(int=1)]) == {}
 
 
 async def test_rows_are_found_by_their_ids_with_their_verdicts(stores: Stores) -> None:
@@ -93,11 +93,11 @@ async def test_pages_are_newest_first_and_filtered(stores: Stores) -> None:
 async def test_pending_rows_of_all_groups_are_found_when_due(stores: Stores, clock: ManualClock) -> None:
     await stores.captures.add([capture(1, "g")])
     await stores.captures.add([capture(2, "h")])
-    assert await stores.admissions.pending(limit=10) == []
+    assert await stores.admissions.find_pending(limit=10) == []
     clock.forward(timedelta(minutes=1))
     expected = [Pending(group_id="g", log_id=UUID(int=1)), Pending(group_id="h", log_id=UUID(int=2))]
-    assert await stores.admissions.pending(limit=10) == expected
-    assert await stores.admissions.pending(limit=1) == expected[:1]
+    assert await stores.admissions.find_pending(limit=10) == expected
+    assert await stores.admissions.find_pending(limit=1) == expected[:1]
 
 
 async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: ManualClock) -> None:
@@ -108,7 +108,7 @@ async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: M
         await stores.admissions.claim("g", [UUID(int=1)], LEASE)
         await stores.admissions.postpone("g", [UUID(int=1)], LEASE)
         seconds = 0
-        while not await stores.admissions.pending(limit=1):
+        while not await stores.admissions.find_pending(limit=1):
             clock.forward(timedelta(seconds=1))
             seconds += 1
         waits.append(seconds)
@@ -125,7 +125,7 @@ async def test_failures_of_a_row_are_counted_apart_from_outages(stores: Stores, 
     await stores.admissions.claim("g", [UUID(int=1)], LEASE)
     await stores.admissions.postpone("g", [UUID(int=1)], LEASE)
     assert [await fail(), await fail()] == [1, 2]
-    assert await stores.admissions.pending(limit=1) == [], "a failure postpones the row"
+    assert await stores.admissions.find_pending(limit=1) == [], "a failure postpones the row"
     row = await stores.quarantine.get("g", UUID(int=1))
     assert row is not None
     assert row.attempts == 3
@@ -141,11 +141,11 @@ async def test_a_leased_row_is_left_to_its_holder(stores: Stores, clock: ManualC
     await stores.captures.add([capture(1), capture(2)])
     clock.forward(timedelta(minutes=1))
     assert [one.id for one in await stores.admissions.claim("g", rows[:1], LEASE)] == rows[:1]
-    assert [one.log_id for one in await stores.admissions.pending(limit=10)] == rows[1:]
+    assert [one.log_id for one in await stores.admissions.find_pending(limit=10)] == rows[1:]
     assert [one.id for one in await stores.admissions.claim("g", rows, OTHER_LEASE)] == rows[1:]
     assert [one.id for one in await stores.admissions.claim("g", rows, LEASE)] == rows[:1], "the holder may go on"
     await stores.admissions.release("g", rows, LEASE)
-    assert [one.log_id for one in await stores.admissions.pending(limit=10)] == rows[:1]
+    assert [one.log_id for one in await stores.admissions.find_pending(limit=10)] == rows[:1]
 
 
 async def test_a_lease_ends_unless_it_is_renewed(stores: Stores, clock: ManualClock) -> None:
@@ -156,7 +156,7 @@ async def test_a_lease_ends_unless_it_is_renewed(stores: Stores, clock: ManualCl
         await stores.admissions.renew("g", [UUID(int=1)], LEASE)
         assert await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE) == []
     clock.forward(timedelta(seconds=30))
-    assert len(await stores.admissions.pending(limit=10)) == 1
+    assert len(await stores.admissions.find_pending(limit=10)) == 1
     assert len(await stores.admissions.claim("g", [UUID(int=1)], OTHER_LEASE)) == 1
     await stores.admissions.renew("g", [UUID(int=1)], LEASE)
     assert await stores.admissions.claim("g", [UUID(int=1)], LEASE) == [], "who lost a lease cannot renew it"
@@ -189,7 +189,7 @@ async def test_what_is_settled_stays_settled(stores: Stores) -> None:
     assert (row.admission, row.flags, row.attempts) == (Admission.ADMITTED, ("self_consistency_not_checked",), 1)
     assert row.verdicts == tuple(settled(1).verdicts)
     assert await stores.admissions.claim("g", [UUID(int=1)], LEASE) == []
-    receipts = await stores.admissions.receipts("g", [UUID(int=1)])
+    receipts = await stores.admissions.read_receipts("g", [UUID(int=1)])
     assert receipts == {UUID(int=1): (Admission.ADMITTED, row.verdicts)}
 
 
@@ -229,12 +229,12 @@ async def test_what_working_memory_should_hold_can_be_read_back(stores: Stores) 
     async with stores.admissions.open("g", [UUID(int=number) for number in (1, 2, 3)]) as batch:
         await batch.settle([settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3, vector=unit(3))])
     since = START
-    entries = await stores.admissions.admitted("g", since=since, limit=50)
+    entries = await stores.admissions.read_admitted("g", since=since, limit=50)
     assert [one.id.int for one in entries] == [3, 1]
     assert entries[0].expires_at == settled(3).at + timedelta(hours=24)
     assert entries[0].embedding is not None
     assert np.allclose(entries[0].embedding, unit(3))
-    assert [one.id.int for one in await stores.admissions.admitted("g", since=settled(1).at, limit=50)] == [3]
+    assert [one.id.int for one in await stores.admissions.read_admitted("g", since=settled(1).at, limit=50)] == [3]
 
 
 async def test_a_sighting_is_kept_with_its_entry(stores: Stores) -> None:
@@ -243,5 +243,5 @@ async def test_a_sighting_is_kept_with_its_entry(stores: Stores) -> None:
     async with stores.admissions.open("g", [UUID(int=2)]) as batch:
         again = settled(2, Admission.REFUSED)
         await batch.settle([replace(again, sighting=seen)])
-    receipts = await stores.admissions.receipts("g", [UUID(int=2)])
+    receipts = await stores.admissions.read_receipts("g", [UUID(int=2)])
     assert receipts[UUID(int=2)][0] is Admission.REFUSED

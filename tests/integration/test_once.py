@@ -152,7 +152,7 @@ class Machine(RuleBasedStateMachine):
     async def _recover(self) -> None:
         """What the worker does in its next rounds."""
         while await sweep(self.clearwell):
-            await self.clearwell.queue.drained()
+            await self.clearwell.queue.join()
         await self.clearwell.rebuilder.rebuild_after_loss()
 
     def teardown(self) -> None:

@@ -325,7 +325,7 @@ async def test_a_refused_row_can_be_put_back(clearwell: Clearwell) -> None:
         refused = await other.memory.capture(said(), by=AGENT, wait=True)
     assert refused.admission is Admission.REFUSED
     await clearwell.memory.requeue("g", refused.id, by=PERSON)
-    await clearwell.queue.drained()
+    await clearwell.queue.join()
     row = await clearwell.memory.quarantine_row("g", refused.id, by=PERSON)
     assert row.admission is Admission.ADMITTED
     assert [one.check for one in row.verdicts] == list(clearwell.settings.filter_checks)

@@ -96,7 +96,7 @@ async def test_a_row_left_behind_is_taken_up_by_the_sweep(clearwell: Clearwell) 
     log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
     async with worker(clearwell):
         await until(lambda: clearwell.memory.working_memory("g", by=AGENT))
-        await clearwell.queue.drained()
+        await clearwell.queue.join()
     assert (await clearwell.memory.quarantine_row("g", log_id, by=PERSON)).admission is Admission.ADMITTED
 
 

@@ -34,9 +34,9 @@ class FragileEmbedder(WordEmbedder):
 async def sweep(path: Path, times: int) -> None:
     for _ in range(times):
         path.clock.forward(timedelta(minutes=1))
-        for due in await path.quarantine.pending(limit=10):
+        for due in await path.quarantine.find_pending(limit=10):
             path.queue.offer(due.group_id, due.log_id)
-        await path.queue.drained()
+        await path.queue.join()
 
 
 async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
@@ -70,7 +70,7 @@ async def test_a_row_that_was_given_up_can_be_put_back() -> None:
     embedder.error = None
     requeued = await path.memory.requeue_refused("g", "admission_failed", by=PERSON)
     assert requeued.rows == 1
-    await path.queue.drained()
+    await path.queue.join()
     assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUnavailable
 from clearwell.flow.audit.events import AuditEvents
-from clearwell.flow.digest import latest_tick
+from clearwell.flow.digest import find_latest_tick
 from clearwell.flow.digest.progress import Progress
 from clearwell.records import (
     Contradiction,
@@ -319,16 +319,16 @@ MONDAY = datetime(2026, 1, 5, 6, tzinfo=UTC)
 async def test_a_missed_week_runs_once_and_no_week_before_there_was_anything() -> None:
     path = Path()  # it is Thursday, 2026-01-01
     await keep(path, says(GATEWAY, "a1"))
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=20))  # two Mondays were missed, and this is the Wednesday after the third
-    (only,) = await path.scheduler.make_due()
+    (only,) = await path.scheduler.add_due_digests()
     assert (await path.memory.digest(only, by=PERSON)).due_at == MONDAY + timedelta(days=14)
     assert [one.digest_id for one in await path.digest_store.find_due(at=path.clock.now())] == [only]
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     await path.runner.run("g", only)
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=7))
-    (following,) = await path.scheduler.make_due()
+    (following,) = await path.scheduler.add_due_digests()
     assert (await path.memory.digest(following, by=PERSON)).due_at == MONDAY + timedelta(days=21)
 
 
@@ -337,9 +337,9 @@ async def test_a_tick_waits_for_an_open_digest_of_its_group() -> None:
     await keep(path, says(GATEWAY, "a1"))
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     path.clock.forward(timedelta(days=5))
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     await path.runner.run("g", asked)
-    assert len(await path.scheduler.make_due()) == 1
+    assert len(await path.scheduler.add_due_digests()) == 1
 
 
 async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
@@ -352,7 +352,7 @@ async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
     ):
         await _schedule(path, group, cron, zone)
     path.clock.forward(timedelta(days=1, hours=1))
-    (only,) = await path.scheduler.make_due()
+    (only,) = await path.scheduler.add_due_digests()
     assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
 
 
@@ -362,11 +362,11 @@ async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None
     path.clock.forward(timedelta(days=1, hours=4, minutes=6))
     change = GroupChange(digest_cron="0 4 * * *")
     await path.memory.change_group("g", change, by=PERSON)
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     await path.memory.change_group("g", GroupChange(digest_zone="Asia/Shanghai"), by=PERSON)
-    assert await path.scheduler.make_due() == []
+    assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=1))
-    (only,) = await path.scheduler.make_due()
+    (only,) = await path.scheduler.add_due_digests()
     assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 20, 0, tzinfo=UTC)
 
 
@@ -407,7 +407,7 @@ async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | Non
     ],
 )
 def test_the_latest_tick(cron: str, zone: str, now: str, expected: str | None) -> None:
-    found = latest_tick(cron, zone, datetime.fromisoformat(now).replace(tzinfo=UTC))
+    found = find_latest_tick(cron, zone, datetime.fromisoformat(now).replace(tzinfo=UTC))
     assert found == (None if expected is None else datetime.fromisoformat(expected).replace(tzinfo=UTC))
 
 
@@ -431,13 +431,13 @@ async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypa
 
 async def test_waiting_is_told_only_where_there_is_something_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    tell = Progress.tell
+    report = Progress.report
 
     async def heard(self: Progress, stage: str, done: int = 0, of: int = 0, **params: Json) -> None:
         told.append(stage)
-        await tell(self, stage, done, of, **params)
+        await report(self, stage, done, of, **params)
 
-    monkeypatch.setattr(Progress, "tell", heard)
+    monkeypatch.setattr(Progress, "report", heard)
     path = Path()
     await keep(path, *agreed(GATEWAY))
     await made(path)

@@ -81,7 +81,7 @@ def test_length_is_display_width(content: str, width: int) -> None:
 
 def test_checks_that_were_not_reached_say_after_which() -> None:
     failed = checks.check_confidence(candidate(confidence=0.1), SETTINGS)
-    verdicts = checks.completed([failed], SETTINGS)
+    verdicts = checks.complete_verdicts([failed], SETTINGS)
     assert [one.check for one in verdicts] == list(SETTINGS.filter_checks)
     assert {one.outcome for one in verdicts[1:]} == {Outcome.NOT_CHECKED}
     assert verdicts[1].explanation("en") == "Not checked, because an earlier check failed: confidence."

@@ -62,7 +62,7 @@ async def test_the_caller_does_not_wait_for_admission() -> None:
     path = Path()
     receipt = await path.memory.capture(said(), by=AGENT)
     assert receipt.admission is Admission.PENDING
-    await path.queue.drained()
+    await path.queue.join()
     assert len(await path.memory.working_memory("g", by=AGENT)) == 1
 
 
@@ -238,9 +238,9 @@ async def test_an_outage_of_working_memory_postpones_and_loses_nothing() -> None
     assert receipt.admission is Admission.PENDING
     working.down = False
     clock.forward(timedelta(seconds=5))
-    for due in await path.quarantine.pending(limit=10):
+    for due in await path.quarantine.find_pending(limit=10):
         path.queue.offer(due.group_id, due.log_id)
-    await path.queue.drained()
+    await path.queue.join()
     assert len(await path.memory.working_memory("g", by=AGENT)) == 1
 
 

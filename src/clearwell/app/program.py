@@ -89,7 +89,7 @@ async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryM
     settings = settings or Settings()
     async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
         yield clearwell.memory
-        await clearwell.queue.drained()
+        await clearwell.queue.join()
 
 
 @asynccontextmanager

@@ -96,7 +96,7 @@ class DigestStore(Protocol):
         """Return a page, newest first, without insights. ``before`` is the last id of the previous page."""
         ...
 
-    async def group_of(self, digest_id: UUID) -> str | None:
+    async def find_group(self, digest_id: UUID) -> str | None:
         """Return the group of a run."""
         ...
 
@@ -128,11 +128,11 @@ class DigestRuns(Protocol):
         """End the lease, so that the next attempt can begin. Returns False if a later attempt has begun."""
         ...
 
-    async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
         """Record the progress. Returns False if a later attempt has begun."""
         ...
 
-    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
         """Schedule the next attempt, with the reason. Returns False if a later attempt has begun."""
         ...
 

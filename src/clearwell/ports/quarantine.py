@@ -140,7 +140,7 @@ class AdmissionBatch(TombstoneLookup, Protocol):
 class AdmissionStore(Protocol):
     """Quarantine for the worker: find, read and settle pending rows."""
 
-    async def pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[Pending]:
         """Rows of any group that are due and that nobody has leased, oldest first."""
         ...
 
@@ -168,7 +168,7 @@ class AdmissionStore(Protocol):
         """Postpone a row whose admission failed by itself; how often it has failed, 0 where the holder has no lease."""
         ...
 
-    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+    async def read_judge_tries(self, group_id: str, log_id: UUID) -> int:
         """Return how often the judge did not answer for this row."""
         ...
 
@@ -186,25 +186,25 @@ class AdmissionStore(Protocol):
         neither."""
         ...
 
-    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+    async def find_refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
         """Return rows that this check refused, or this reason (without ``verdict_``), oldest first."""
         ...
 
-    async def receipts(
+    async def read_receipts(
         self, group_id: str, log_ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
         """Return the admission of these rows with their latest verdicts."""
         ...
 
-    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
         """Return the entries that belong into working memory, newest first, to rebuild it."""
         ...
 
-    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         """Return the texts of the admitted rows among these, even if they have left working memory."""
         ...
 
-    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+    async def find_working_groups(self, *, since: datetime) -> Sequence[str]:
         """Return the groups with admissions since then."""
         ...
 
@@ -212,7 +212,7 @@ class AdmissionStore(Protocol):
         """Exclude an entry from rebuilds. Returns False if no output with this id was admitted."""
         ...
 
-    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+    async def read_counts(self, group_id: str) -> Sequence[IngressCount]:
         """Return how often each check had each outcome, by agent."""
         ...
 

@@ -79,7 +79,7 @@ class MemoryDigests:
         newest = sorted(mine, key=lambda one: one.id, reverse=True)
         return [one for one in newest if before is None or one.id < before][:limit]
 
-    async def group_of(self, digest_id: UUID) -> str | None:
+    async def find_group(self, digest_id: UUID) -> str | None:
         found = self._digests.get(digest_id)
         return None if found is None else found.group_id
 
@@ -135,10 +135,10 @@ class MemoryDigests:
     async def release(self, run: Run) -> bool:
         return self._change(run) and self._leases.pop(run.digest_id, None) is not None
 
-    async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
         return self._change(run, progress=progress, note=note, note_params=dict(params))
 
-    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
         if not self._change(run, status=DigestStatus.QUEUED, progress=0.0, note=note, note_params=dict(params)):
             return False
         self._next_tries[run.digest_id] = again

@@ -127,7 +127,7 @@ class MemoryQuarantine:
         rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
         return [quarantine_row_of(row) for row in rows[:limit]]
 
-    async def pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[Pending]:
         now = self._clock.now()
         due = [
             row
@@ -203,7 +203,7 @@ class MemoryQuarantine:
             return row.failures
         return 0
 
-    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+    async def read_judge_tries(self, group_id: str, log_id: UUID) -> int:
         row = self._rows[group_id].get(log_id)
         return 0 if row is None else row.judge_tries
 
@@ -228,7 +228,7 @@ class MemoryQuarantine:
         self.events.append(event)
         return was
 
-    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+    async def find_refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
         return sorted(
             row.capture.id
             for row in self._rows[group_id].values()
@@ -247,32 +247,32 @@ class MemoryQuarantine:
         self.events.append(event)
         return True
 
-    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         rows = self._rows.get(group_id, {})
         admitted = {one for one in log_ids if one in rows and rows[one].state is Admission.ADMITTED}
         return {one: rows[one].capture.content for one in admitted}
 
-    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+    async def find_working_groups(self, *, since: datetime) -> Sequence[str]:
         return sorted(
             group_id
             for group_id, rows in self._rows.items()
             if any(row.state is Admission.ADMITTED and (row.settled_at or since) > since for row in rows.values())
         )
 
-    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+    async def read_counts(self, group_id: str) -> Sequence[IngressCount]:
         return [
             IngressCount(agent_id=agent_id or None, check=check, outcome=outcome, count=count)
             for (group, agent_id, check, outcome), count in sorted(self._counts.items())
             if group == group_id
         ]
 
-    async def receipts(
+    async def read_receipts(
         self, group_id: str, log_ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
         rows = self._rows[group_id]
         return {one: (rows[one].state, tuple(rows[one].verdicts)) for one in log_ids if one in rows}
 
-    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
         rows = [
             row
             for row in self._rows[group_id].values()

@@ -109,7 +109,9 @@ async def test_two_workers_make_one_digest_of_a_missed_week(quick: Settings, off
         await keep(first)
         await keep(first, "other")
         _long_ago(quick)
-        made = await asyncio.gather(*(one.digests.scheduler.make_due() for one in (first, second, first, second)))
+        made = await asyncio.gather(
+            *(one.digests.scheduler.add_due_digests() for one in (first, second, first, second))
+        )
         assert sum(map(len, made)) == 2
         async with worker(first), worker(second):
             for group in ("g", "other"):
@@ -118,7 +120,7 @@ async def test_two_workers_make_one_digest_of_a_missed_week(quick: Settings, off
                 assert (done.status, done.attempts, done.requested_by) == (DigestStatus.DONE, 1, "schedule")
                 assert done.due_at is not None
                 assert datetime.now(UTC) - done.due_at < timedelta(days=7, minutes=5)
-        assert await first.digests.scheduler.make_due() == []
+        assert await first.digests.scheduler.add_due_digests() == []
         assert [len(await first.memory.digests(group, by=PERSON)) for group in ("g", "other")] == [1, 1]
 
 
@@ -135,7 +137,7 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
         found = {one.group_id: (one.cron, one.zone) for one in await clearwell.stores.digest_runs.schedules()}
         assert found == {"own": ("* * * * *", "Asia/Shanghai"), "weekly": (None, None)}
         now = datetime.now(UTC)
-        await clearwell.digests.scheduler.make_due()
+        await clearwell.digests.scheduler.add_due_digests()
         (made,) = await clearwell.memory.digests("own", by=PERSON)
     assert made.due_at is not None
     assert timedelta(0) <= now - made.due_at < timedelta(minutes=1, seconds=5)

@@ -102,7 +102,7 @@ async def test_a_batch_may_be_as_large_as_a_body(http: httpx.AsyncClient, module
     started = asyncio.get_running_loop().time()
     assert (await http.get("/healthz")).status_code == 200
     assert asyncio.get_running_loop().time() - started < 5, "others are answered meanwhile"
-    await module_app.state.clearwell.queue.drained()
+    await module_app.state.clearwell.queue.join()
 
 
 async def test_a_byte_order_mark_and_a_charset_do_no_harm(http: httpx.AsyncClient) -> None:

@@ -93,7 +93,7 @@ async def test_after_the_last_try_it_is_refused_and_can_be_put_back(judged: Clea
     assert row.next_try_at is None
     assert any("did not answer in 3 attempts" in one.explanation("en") for one in row.verdicts)
     await judged.memory.requeue("g", receipt.id, by=PERSON)
-    await judged.queue.drained()
+    await judged.queue.join()
     assert len(await judged.memory.working_memory("g", by=AGENT)) == 1
 
 

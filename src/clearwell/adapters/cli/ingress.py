@@ -89,7 +89,7 @@ def requeue(
             judge_wanted = was_given_up(row) and settings.judge_base_url is None
             here = await settles_here(clearwell)
             await clearwell.memory.requeue(group, log_id, by=person(), settle=here and not judge_wanted)
-            await clearwell.queue.drained()
+            await clearwell.queue.join()
             note = _note(here=here, judge_wanted=judge_wanted)
             if not here:
                 return await awaited(clearwell, group, log_id), note
@@ -119,7 +119,7 @@ def _requeue_many(group: str, refused_by: str, settings: Settings, terminal: Ter
                 )
                 rows += done.rows
                 if not done.more:
-                    await clearwell.queue.drained()
+                    await clearwell.queue.join()
                     return rows, _note(here=here, judge_wanted=judge_wanted) if rows else None
 
     rows, note = run(work())

@@ -176,7 +176,7 @@ class Intake:
             return {}
 
     async def _fetch_receipts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, CaptureReceipt]:
-        states = await self._admissions.receipts(group_id, log_ids)
+        states = await self._admissions.read_receipts(group_id, log_ids)
         return {
             log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
             for log_id, (state, verdicts) in states.items()

@@ -12,7 +12,7 @@ digest: ``material`` reads the rows, ``drafting`` groups them (pure functions), 
 from clearwell.flow.digest.material import MaterialReader
 from clearwell.flow.digest.requests import DigestRequests
 from clearwell.flow.digest.runner import DigestRunner
-from clearwell.flow.digest.schedule import DigestScheduler, latest_tick
+from clearwell.flow.digest.schedule import DigestScheduler, find_latest_tick
 from clearwell.flow.digest.summaries import InsightComposer
 
-__all__ = ["DigestRequests", "DigestRunner", "DigestScheduler", "InsightComposer", "MaterialReader", "latest_tick"]
+__all__ = ["DigestRequests", "DigestRunner", "DigestScheduler", "InsightComposer", "MaterialReader", "find_latest_tick"]

@@ -72,7 +72,7 @@ class MaterialReader:
         vectors: dict[str, Vector] = {}
         try:
             for start in range(0, len(texts), EMBED_BATCH):
-                await progress.tell("digest_stage_embedding", start, len(texts))
+                await progress.report("digest_stage_embedding", start, len(texts))
                 batch = texts[start : start + EMBED_BATCH]
                 vectors |= zip(batch, await self._embedder.embed(batch), strict=True)
         except EmbedderUnavailable as error:
@@ -96,7 +96,7 @@ class MaterialReader:
         for _ in range(LOOKS):
             if least == 0 or waited == PATIENCE:
                 break
-            await progress.tell("digest_stage_settling", first - least, first, rows=least)
+            await progress.report("digest_stage_settling", first - least, first, rows=least)
             await asyncio.sleep(LOOK_SECONDS)
             rows = await self._material.unsettled(group_id)
             least, waited = (rows, 0) if rows < least else (least, waited + 1)
@@ -108,7 +108,7 @@ class MaterialReader:
         standing = await self._material.refused_values(group_id)
         kept: list[DigestCandidate] = []
         while page := await self._material.candidates(where, after=after, limit=PAGE):
-            await progress.tell("digest_stage_reading", len(kept), max(count, len(kept)))
+            await progress.report("digest_stage_reading", len(kept), max(count, len(kept)))
             allowed = [one for one in page if not await self._says(group_id, one.content, standing)]
             own = [await self._own_words(group_id, one) for one in allowed]
             kept += [one for one in own if one.content.strip()]
@@ -130,7 +130,7 @@ class MaterialReader:
         missing = [one for one in found if one.embedding is None]
         vectors: dict[UUID, Vector] = {}
         for start in range(0, len(missing), EMBED_BATCH):
-            await progress.tell("digest_stage_embedding", start, len(missing))
+            await progress.report("digest_stage_embedding", start, len(missing))
             batch = missing[start : start + EMBED_BATCH]
             new = dict(
                 zip(
@@ -141,7 +141,7 @@ class MaterialReader:
             )
             await self._material.add_vectors(group_id, self._embedder.model, new)
             vectors |= new
-            await progress.tell("digest_stage_embedding", len(vectors), len(missing))
+            await progress.report("digest_stage_embedding", len(vectors), len(missing))
         return _with_vectors(found, vectors)
 
     def _filter(self, group_id: str) -> CandidateFilter:

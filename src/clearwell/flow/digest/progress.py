@@ -1,4 +1,4 @@
-"""How far a digest is, told now and then."""
+"""Progress of a digest attempt, as readers of the digest see it."""
 
 from datetime import datetime, timedelta
 
@@ -13,31 +13,31 @@ STAGES = {
     "digest_stage_writing": (0.85, 0.97),
     "digest_stage_saving": (0.97, 1.0),
 }
-"""The stages by the messages that name them, each with its share of the whole."""
+"""The stages by their message codes, each with its share of the progress."""
 PAUSE = timedelta(milliseconds=300)
 
 
 class TakenOver(Exception):
-    """A later try has this digest: what this one still does is for nothing."""
+    """A later attempt has taken over this digest, so this one must stop."""
 
 
 class Progress:
-    """Tells every stage, and within a stage no more often than somebody could read."""
+    """Reports every stage, and within a stage at most every 300 ms."""
 
     def __init__(self, runs: DigestRuns, run: Run, clock: Clock) -> None:
         self._runs = runs
         self._run = run
         self._clock = clock
-        self._told: tuple[str, datetime] | None = None
+        self._reported: tuple[str, datetime] | None = None
 
-    async def tell(self, stage: str, done: int = 0, of: int = 0, **params: Json) -> None:
-        """Raises TakenOver where a later try has the digest."""
+    async def report(self, stage: str, done: int = 0, of: int = 0, **params: Json) -> None:
+        """Report a stage and how far it is. Raises TakenOver if a later attempt has the digest."""
         now = self._clock.now()
-        if self._told is not None and self._told[0] == stage and now - self._told[1] < PAUSE and done < of:
+        if self._reported is not None and self._reported[0] == stage and now - self._reported[1] < PAUSE and done < of:
             return
         start, end = STAGES[stage]
         share = min(1.0, done / of) if of else 0.0
         said: dict[str, Json] = {"done": done, "of": of, **params}
-        self._told = stage, now
-        if not await self._runs.tell(self._run, progress=start + (end - start) * share, note=stage, params=said):
+        self._reported = stage, now
+        if not await self._runs.report(self._run, progress=start + (end - start) * share, note=stage, params=said):
             raise TakenOver

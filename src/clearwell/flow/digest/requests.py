@@ -1,4 +1,4 @@
-"""Where people ask for a digest and read it. Agents can do neither."""
+"""Requests: people ask for digests and read them. Agents can do neither."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -20,6 +20,8 @@ from clearwell.records import (
 
 
 class DigestRequests:
+    """Adds digests that people ask for, and reads them back with their insights."""
+
     def __init__(self, store: DigestStore, idempotency: IdempotencyStore, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._idempotency = idempotency
@@ -29,12 +31,12 @@ class DigestRequests:
     async def request(
         self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
     ) -> tuple[UUID, DigestStatus]:
-        """Have a digest made; the one that is being made, where there is one."""
+        """Request a digest of a group. If the group has an open one, that one is returned."""
         require_right(by, Right.REVIEW, Right.ADMIN)
         require_group_covered(by, limits.require_group(group_id))
 
         async def act() -> Json:
-            found = await self._requested(group_id, by)
+            found = await self._request(group_id, by)
             return {"id": str(found.id), "status": found.status.value}
 
         answer = await run_once(self._idempotency, request, act)
@@ -46,7 +48,7 @@ class DigestRequests:
         """One digest with its insights. Without a group it is found by its id, if the caller's key covers its group."""
         require_right(by, Right.REVIEW, Right.ADMIN)
         if group_id is None:
-            group_id = await self._group_of(digest_id, by)
+            group_id = await self._find_group(digest_id, by)
         else:
             limits.require_id(group_id, "group_id")
             require_group_covered(by, group_id)
@@ -63,7 +65,7 @@ class DigestRequests:
         require_group_covered(by, limits.require_group(group_id))
         return await self._store.page(group_id, before=before, limit=limit)
 
-    async def _requested(self, group_id: str, by: Principal) -> Digest:
+    async def _request(self, group_id: str, by: Principal) -> Digest:
         now = self._clock.now()
         wanted = Digest(
             id=self._ids.new(), group_id=group_id, status=DigestStatus.QUEUED, requested_by=by.name, created_at=now
@@ -78,9 +80,9 @@ class DigestRequests:
         )
         return await self._store.request(wanted, event=event)
 
-    async def _group_of(self, digest_id: UUID, by: Principal) -> str:
-        group_id = await self._store.group_of(digest_id)
+    async def _find_group(self, digest_id: UUID, by: Principal) -> str:
+        group_id = await self._store.find_group(digest_id)
         if group_id is None or not by.covers(group_id):
-            # The same for both: an id of another group tells nothing.
+            # The same error for both, so that nothing is disclosed about other groups.
             raise NotFound("digest_not_found", id=digest_id)
         return group_id

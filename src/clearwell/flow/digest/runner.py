@@ -1,4 +1,4 @@
-"""One digest, from its rows to its insights. A try that fails is put off; what a later try has taken is left to it."""
+"""The digest runner: makes one digest, from rows of quarantine to insights. A failed attempt is repeated later."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,6 +25,8 @@ RENEWALS_PER_LEASE = 4
 
 
 class DigestRunner:
+    """Runs the digests that are due, one at a time, each under a lease."""
+
     def __init__(
         self,
         runs: DigestRuns,
@@ -49,14 +51,14 @@ class DigestRunner:
         self._endings = DigestOutcomes(settings)
 
     async def run_due(self) -> int:
-        """Do one try at each digest that is due and that no other worker has, one after the other; how many."""
+        """Make one attempt at each digest that is due and that no other worker has. Returns how many were due."""
         due = await self._runs.find_due(at=self._clock.now())
         for digest in due:
             await self.run(digest.group_id, digest.digest_id)
         return len(due)
 
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
-        """Do one try; when to try again, where it failed and there are tries left."""
+        """Make one attempt. Returns when to try again, if it failed and attempts are left."""
         digest = await self._runs.claim(group_id, digest_id, at=self._clock.now(), until=self._lease_end())
         if digest is None:
             return None
@@ -82,7 +84,7 @@ class DigestRunner:
             log.warning("digest failed", digest_id=str(run.digest_id), attempt=run.attempt, reason=error.code)
             return await self._record_failure(run, error)
         except Exception as error:
-            # The worker's loop: whatever went wrong is recorded, and tried again.
+            # The worker's loop: an unexpected failure is recorded and retried like any other.
             log.exception("digest failed", digest_id=str(run.digest_id), attempt=run.attempt)
             return await self._record_failure(run, UnexpectedError("digest_error", reason=type(error).__name__))
         return None
@@ -91,7 +93,7 @@ class DigestRunner:
         return self._clock.now() + timedelta(seconds=self._settings.digest_stalled_seconds)
 
     async def _renew_lease(self, run: Run) -> None:
-        """Show that this worker is alive. One that does not is taken to be gone, and its digest is begun again."""
+        """Extend the lease while the attempt runs. If the extensions stop, another worker begins the next attempt."""
         while True:
             await asyncio.sleep(self._settings.digest_stalled_seconds / RENEWALS_PER_LEASE)
             try:
@@ -110,30 +112,32 @@ class DigestRunner:
         last_try = run.attempt >= self._settings.digest_attempts
         gathered = await self._reading.gather(run.group_id, progress, last_try=last_try)
         candidates = await self._reading.in_own_words(gathered.candidates, progress)
-        await progress.tell("digest_stage_clustering", rows=len(candidates))
-        drafts = await self._drafts(run.group_id, candidates)
-        allowed = await self._without_refused(run.group_id, drafts.drafts)
+        await progress.report("digest_stage_clustering", rows=len(candidates))
+        drafts = await self._make_drafts(run.group_id, candidates)
+        allowed = await self._drop_refused(run.group_id, drafts.drafts)
         texts = await self._writing.write(run, allowed, progress, at=self._clock.now())
-        await progress.tell("digest_stage_saving")
+        await progress.report("digest_stage_saving")
         made = replace(
             self._endings.ended(digest, gathered, drafts, texts),
-            report=self._report(drafts, gathered, texts),
+            report=self._make_report(drafts, gathered, texts),
             finished_at=self._clock.now(),
         )
         considered = [one.log_id for one in gathered.candidates if one.embedding is not None]
-        event = self._event(run, "make digest", {"insights": len(texts.insights), "rows": len(considered)})
+        event = self._make_event(run, "make digest", {"insights": len(texts.insights), "rows": len(considered)})
         if not await self._runs.finish(run, made, texts.insights, considered=considered, event=event):
             raise TakenOver
 
-    async def _drafts(self, group_id: str, candidates: Sequence[DigestCandidate]) -> Drafts:
+    async def _make_drafts(self, group_id: str, candidates: Sequence[DigestCandidate]) -> Drafts:
         model, settings = self._embedder.model, self._settings
-        known = [_known(one) for one in await self._material.verified(group_id, model)]
-        pending = [_known(one) for one in await self._material.undecided(group_id, model)]
+        known = [_make_known_text(one) for one in await self._material.verified(group_id, model)]
+        pending = [_make_known_text(one) for one in await self._material.undecided(group_id, model)]
         rejected = [
             RejectedText(reason=one.reason, at=one.at, embedding=one.embedding)
             for one in await self._material.rejected(group_id, model)
         ]
-        reliability = {agent: _reliability(*ends) for agent, ends in (await self._material.decided(group_id)).items()}
+        reliability = {
+            agent: _compute_reliability(*ends) for agent, ends in (await self._material.decided(group_id)).items()
+        }
         limits = DraftLimits(
             min_insights=settings.digest_min_insights,
             max_insights=settings.digest_max_insights,
@@ -141,7 +145,7 @@ class DigestRunner:
             duplicate=settings.duplicate_similarity,
         )
 
-        def made() -> Drafts:
+        def make() -> Drafts:
             return draft(
                 candidates,
                 known=known,
@@ -153,15 +157,15 @@ class DigestRunner:
                 limits=limits,
             )
 
-        # Minutes of arithmetic for a large group: the loop must stay free for heartbeats and callers.
-        return await asyncio.to_thread(made)
+        # This can take minutes for a large group, and the event loop must stay free.
+        return await asyncio.to_thread(make)
 
-    async def _without_refused(self, group_id: str, drafts: Sequence[Draft]) -> list[Draft]:
-        """A value may have been refused while the drafts were made. What they hold stays a candidate."""
+    async def _drop_refused(self, group_id: str, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drop drafts with a value that was refused in the meantime. Their rows stay candidates."""
         refused = [any(await self._reading.refused(group_id, [one.content for one in made.sources])) for made in drafts]
         return [made for made, no in zip(drafts, refused, strict=True) if not no]
 
-    def _report(self, drafts: Drafts, gathered: Gathered, texts: Texts) -> dict[str, Json]:
+    def _make_report(self, drafts: Drafts, gathered: Gathered, texts: Texts) -> dict[str, Json]:
         return {
             **drafts.report,
             "without_vector": gathered.without_vector,
@@ -178,14 +182,14 @@ class DigestRunner:
         pause = timedelta(seconds=self._settings.digest_retry_seconds * 2 ** (run.attempt - 1))
         again = self._clock.now() + min(pause, LONGEST_PAUSE)
         params = {"attempt": run.attempt, "attempts": self._settings.digest_attempts, **problem_params(error)}
-        await self._runs.put_off(run, again=again, note="digest_put_off", params=params)
+        await self._runs.postpone(run, again=again, note="digest_put_off", params=params)
         return again
 
     async def _give_up(self, run: Run, note: str, params: dict[str, Json]) -> None:
-        event = self._event(run, "give up digest", {"attempts": run.attempt})
+        event = self._make_event(run, "give up digest", {"attempts": run.attempt})
         await self._runs.fail(run, at=self._clock.now(), note=note, params=params, event=event)
 
-    def _event(self, run: Run, action: str, detail: dict[str, Json]) -> AuditEvent:
+    def _make_event(self, run: Run, action: str, detail: dict[str, Json]) -> AuditEvent:
         return AuditEvent(
             id=self._ids.new(),
             group_id=run.group_id,
@@ -197,10 +201,10 @@ class DigestRunner:
         )
 
 
-def _known(one: KnownVector) -> KnownText:
+def _make_known_text(one: KnownVector) -> KnownText:
     return KnownText(id=one.id, content=one.content, embedding=one.embedding)
 
 
-def _reliability(promoted: int, rejected: int) -> float:
-    """How far an agent's stated confidence counts: fully at first, and less with each insight that was rejected."""
+def _compute_reliability(promoted: int, rejected: int) -> float:
+    """Return the weight of an agent's stated confidence: 1 at first, and less with each rejected insight."""
     return (promoted + 2) / (promoted + rejected + 2)

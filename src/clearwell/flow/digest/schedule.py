@@ -1,4 +1,4 @@
-"""Which digests are due. A tick that was missed is made up for once, when somebody next looks."""
+"""The schedule: which digests are due. Of the ticks that were missed, the last one gets a digest."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -16,11 +16,11 @@ ACTOR = "schedule"
 EVERY_HOUR = ("*", "*/1")
 
 
-def latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
-    """The last time that this schedule named, in UTC. None where there is no schedule, or it is none.
+def find_latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
+    """Return the last time that this schedule names, in UTC. None if the schedule is empty or invalid.
 
-    A time that a change of the clocks leaves out counts as the moment of the change; one that it repeats counts once,
-    unless the schedule names every hour.
+    A local time that a clock change skips counts as the moment of the change. One that it repeats counts once, unless
+    the schedule names every hour.
     """
     if not cron.strip():
         return None
@@ -28,21 +28,23 @@ def latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
         local = (now + timedelta(seconds=1)).astimezone(ZoneInfo(zone))
         ticks = croniter(cron, local)
         tick = ticks.get_prev(datetime)
-        while _repeated(tick) and cron.split()[1] not in EVERY_HOUR:
+        while _is_repeated(tick) and cron.split()[1] not in EVERY_HOUR:
             tick = ticks.get_prev(datetime)
     except (CroniterError, ZoneInfoNotFoundError, ValueError, KeyError):
-        log.warning("a schedule of digests cannot be read", cron=cron, zone=zone)
+        log.warning("digest schedule invalid", cron=cron, zone=zone)
         return None
     found: datetime = tick.astimezone(UTC)
     return found
 
 
-def _repeated(tick: datetime) -> bool:
-    """Whether the clocks, set back, show this time for the second time."""
+def _is_repeated(tick: datetime) -> bool:
+    """Whether a clock change repeats this local time, and this is the second time."""
     return tick.astimezone(UTC).astimezone(tick.tzinfo).fold == 1
 
 
 class DigestScheduler:
+    """Adds the digests that are due by the schedules of the groups, each in its time zone."""
+
     def __init__(self, runs: DigestRuns, clock: Clock, ids: Ids, settings: Settings) -> None:
         self._runs = runs
         self._clock = clock
@@ -50,15 +52,15 @@ class DigestScheduler:
         self._settings = settings
         self._done: dict[str, datetime] = {}
 
-    async def make_due(self) -> list[UUID]:
+    async def add_due_digests(self) -> list[UUID]:
         """Add a digest for every group whose last tick has had none."""
         now = self._clock.now()
-        made = [await self._one(one, now) for one in await self._runs.schedules()]
-        return [one for one in made if one is not None]
+        added = [await self._add_due(schedule, now) for schedule in await self._runs.schedules()]
+        return [digest_id for digest_id in added if digest_id is not None]
 
-    async def _one(self, schedule: Schedule, now: datetime) -> UUID | None:
+    async def _add_due(self, schedule: Schedule, now: datetime) -> UUID | None:
         cron = self._settings.digest_cron if schedule.cron is None else schedule.cron
-        tick = latest_tick(cron, schedule.zone or self._settings.digest_zone, now)
+        tick = find_latest_tick(cron, schedule.zone or self._settings.digest_zone, now)
         if tick is None or tick < schedule.since or self._done.get(schedule.group_id) == tick:
             return None
         digest = Digest(
@@ -69,12 +71,12 @@ class DigestScheduler:
             created_at=now,
             due_at=tick,
         )
-        added = await self._runs.add_due(digest, event=self._event(digest))
+        added = await self._runs.add_due(digest, event=self._make_event(digest))
         if added is not Due.BUSY:
             self._done[schedule.group_id] = tick
         return digest.id if added is Due.ADDED else None
 
-    def _event(self, digest: Digest) -> AuditEvent:
+    def _make_event(self, digest: Digest) -> AuditEvent:
         return AuditEvent(
             id=self._ids.new(),
             group_id=digest.group_id,

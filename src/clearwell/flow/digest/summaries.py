@@ -76,7 +76,7 @@ class InsightComposer:
         answers: list[Written | WriterUnavailable | None] = []
         down: WriterUnavailable | None = None
         for start in range(0, len(drafts), AT_ONCE):
-            await progress.tell("digest_stage_writing", start, len(drafts))
+            await progress.report("digest_stage_writing", start, len(drafts))
             batch = drafts[start : start + AT_ONCE]
             if self._writer is None or down is not None:
                 answers += [down] * len(batch)

@@ -46,7 +46,7 @@ class DryRun:
 
 
 class Admitter:
-    """Admits rows of one group at a time, alone in that group over all processes."""
+    """Admits rows of quarantine. In a group, one process at a time compares and settles."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Admitter:
         self._admissions = admissions
         self._working = working
         self._knowledge = knowledge
-        self._filter = IngressPipeline(knowledge, comparison, embedder, settings, judged=judge is not None)
+        self._pipeline = IngressPipeline(knowledge, comparison, embedder, settings, judged=judge is not None)
         self._embedder = embedder
         self._judge = judge
         self._counters = counters
@@ -80,27 +80,27 @@ class Admitter:
         ``answers`` has what the judge said of rows that came before as ``to_judge``.
         """
         rows = await self._admissions.claim(group_id, log_ids, self.lease)
-        looked_at = [await self._filter.look(row) for row in rows]
-        refused = [one for one in looked_at if one.failed]
-        passing = [one for one in looked_at if not one.failed]
+        candidates = [await self._pipeline.check_text(row) for row in rows]
+        refused = [candidate for candidate in candidates if candidate.failed]
+        passing = [candidate for candidate in candidates if not candidate.failed]
         if refused:
             await self._refuse(group_id, refused)
         to_judge: list[Capture] = []
         if passing:
-            answered = [_with_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
-            to_judge = await self._admit(group_id, await self._filter.embed(answered))
+            answered = [_add_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
+            to_judge = await self._admit(group_id, await self._pipeline.embed(answered))
         return Admitted(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
 
     async def dry_run(self, capture: Capture) -> DryRun:
-        """The same filter on a text that is stored nowhere. A judge is not asked: it costs money."""
-        candidate = await self._filter.look(capture)
+        """Run the checks on a text without storing it. The judge is not asked, because each question costs money."""
+        candidate = await self._pipeline.check_text(capture)
         if not candidate.failed:
-            (candidate,) = await self._filter.embed([candidate])
-            live = await self._knowledge.entries(capture.group_id)
-            candidate = await self._filter.compare(candidate, await self._knowledge.gather(candidate, live), live)
-        unasked = {checks.SELF_CONSISTENCY} if self._filter.awaits_judge(candidate) else set()
-        candidate = self._filter.conclude(candidate)
-        verdicts = [_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
+            (candidate,) = await self._pipeline.embed([candidate])
+            live = await self._knowledge.read_entries(capture.group_id)
+            candidate = await self._pipeline.compare(candidate, await self._knowledge.gather(candidate, live), live)
+        unasked = {checks.SELF_CONSISTENCY} if self._pipeline.awaits_judge(candidate) else set()
+        candidate = self._pipeline.conclude(candidate)
+        verdicts = [_mark_not_asked(one) if one.check in unasked else one for one in candidate.verdicts]
         refused = any(one.outcome is Outcome.FAIL for one in verdicts)
         return DryRun(
             admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
@@ -115,7 +115,7 @@ class Admitter:
         try:
             return await self._judge.judge(capture.content)
         except JudgeUnavailable as error:
-            return await self._judge_failed(capture, error)
+            return await self._record_judge_failure(capture, error)
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         """End the leases on these rows and try them again later."""
@@ -158,17 +158,19 @@ class Admitter:
             params={"problem": describe(error)},
         )
         now = self._clock.now()
-        verdicts = [replace(each, at=now) for each in checks.completed([verdict], self._settings)]
+        verdicts = [replace(each, at=now) for each in checks.complete_verdicts([verdict], self._settings)]
         refused = Settled(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
             await batch.settle(settled)
         self._count(group_id, settled)
 
-    async def _judge_failed(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
+    async def _record_judge_failure(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
         now = self._clock.now()
-        # A spent budget says nothing about the text: it is no try.
-        tries = await self._admissions.judge_tries(capture.group_id, capture.id) + (error.code != "judge_budget_spent")
+        # A spent budget says nothing about the text, so it does not count as a try.
+        tries = await self._admissions.read_judge_tries(capture.group_id, capture.id) + (
+            error.code != "judge_budget_spent"
+        )
         last = tries >= self._settings.judge_attempts
         verdict = Verdict(
             check=checks.SELF_CONSISTENCY,
@@ -187,32 +189,32 @@ class Admitter:
 
     async def _refuse(self, group_id: str, candidates: Sequence[Candidate]) -> None:
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            still = [one for one in candidates if one.capture.id in batch.pending]
-            settled = [self._settled(self._filter.conclude(one)) for one in still]
+            still = [candidate for candidate in candidates if candidate.capture.id in batch.pending]
+            settled = [self._make_settled(self._pipeline.conclude(one)) for one in still]
             await batch.settle(settled)
         self._count(group_id, settled)
 
     async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
-        """Compare with what the group knows, and settle; the captures that a judge must see first.
+        """Compare candidates with what the group knows and settle them. Returns those that the judge must see first.
 
-        Inside the transaction nothing else takes a connection to the database.
+        Nothing inside the transaction takes another connection to the database.
         """
         settled: list[Settled] = []
         to_judge: list[Capture] = []
-        live = await self._knowledge.entries(group_id)
+        live = await self._knowledge.read_entries(group_id)
         gathered = [await self._knowledge.gather(candidate, live) for candidate in candidates]
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
-            live = await self._knowledge.entries(group_id)
+            live = await self._knowledge.read_entries(group_id)
             for candidate, known_before in zip(candidates, gathered, strict=True):
                 if candidate.capture.id not in batch.pending:
                     continue
-                compared = await self._filter.compare(candidate, known_before, live, batch)
-                if self._filter.awaits_judge(compared):
+                compared = await self._pipeline.compare(candidate, known_before, live, batch)
+                if self._pipeline.awaits_judge(compared):
                     to_judge.append(compared.capture)
                     continue
-                settled.append(self._settled(self._filter.conclude(compared)))
+                settled.append(self._make_settled(self._pipeline.conclude(compared)))
                 if settled[-1].state is Admission.ADMITTED:
-                    entry = self._entry(compared, settled[-1])
+                    entry = self._make_entry(compared, settled[-1])
                     await self._working.push(entry)
                     live.insert(0, entry)
             await batch.settle(settled)
@@ -223,7 +225,7 @@ class Admitter:
         for one in settled:
             self._counters.count_admission(group_id, one.agent_id, one.state, one.verdicts)
 
-    def _settled(self, candidate: Candidate) -> Settled:
+    def _make_settled(self, candidate: Candidate) -> Settled:
         now = self._clock.now()
         return Settled(
             log_id=candidate.capture.id,
@@ -237,7 +239,7 @@ class Admitter:
             sighting=candidate.sighting,
         )
 
-    def _entry(self, candidate: Candidate, settled: Settled) -> WorkingEntry:
+    def _make_entry(self, candidate: Candidate, settled: Settled) -> WorkingEntry:
         capture = candidate.capture
         return WorkingEntry(
             id=capture.id,
@@ -256,7 +258,7 @@ class Admitter:
         )
 
 
-def _with_answer(candidate: Candidate, answer: JudgeAnswer | None) -> Candidate:
+def _add_answer(candidate: Candidate, answer: JudgeAnswer | None) -> Candidate:
     if isinstance(answer, Verdict):
         return replace(candidate, given_up=answer)
     return replace(candidate, judgement=answer)
@@ -267,5 +269,5 @@ def describe(error: Exception) -> str:
     return error.code if isinstance(error, ClearwellError) else type(error).__name__
 
 
-def _not_asked(verdict: Verdict) -> Verdict:
+def _mark_not_asked(verdict: Verdict) -> Verdict:
     return replace(verdict, outcome=Outcome.NOT_CHECKED, reason="verdict_judge_not_asked", value=None)

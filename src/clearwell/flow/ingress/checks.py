@@ -96,7 +96,7 @@ TextCheck = Callable[[Candidate, Settings], Verdict]
 GroupCheck = Callable[[Candidate, Known, StatementComparison, Settings], Verdict]
 
 
-def refusal_of_node_type(capture: Capture, settings: Settings) -> Verdict | None:
+def check_node_type(capture: Capture, settings: Settings) -> Verdict | None:
     """A verdict for a type of node whose output never enters working memory."""
     if policy_of(capture.node_type, settings).admit:
         return None
@@ -116,9 +116,9 @@ def check_confidence(candidate: Candidate, settings: Settings) -> Verdict:
         outcome = Outcome.FAIL if settings.require_confidence else Outcome.PASS
         return verdict(outcome, "verdict_confidence_missing", None)
     if isinstance(stated, bool) or not isinstance(stated, int | float) or _not_finite(stated):
-        return verdict(Outcome.FAIL, "verdict_confidence_no_number", _shown(stated))
+        return verdict(Outcome.FAIL, "verdict_confidence_no_number", _make_storable(stated))
     if not 0 <= stated <= 1:
-        shown = stated if abs(stated) < LONGEST_SHOWN else _shown(stated)
+        shown = stated if abs(stated) < LONGEST_SHOWN else _make_storable(stated)
         return verdict(Outcome.FAIL, "verdict_confidence_out_of_range", shown)
     if stated < threshold:
         return verdict(Outcome.FAIL, "verdict_confidence_low", stated)
@@ -130,7 +130,7 @@ def _not_finite(number: int | float) -> bool:
     return isinstance(number, float) and not math.isfinite(number)
 
 
-def _shown(value: Json) -> Json:
+def _make_storable(value: Json) -> Json:
     """A value of any kind, short enough for a verdict."""
     return value if isinstance(value, bool) else str(value)[:100]
 
@@ -168,10 +168,10 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
     """A memory that was recalled and is repeated is neither admitted again nor counted as corroboration."""
     threshold, own = settings.echo_coverage, candidate.own
     if own.cited and echo.is_small_talk(own.text, settings.min_width):
-        return _echo(1.0, threshold, own.cited)
+        return _make_echo_verdict(1.0, threshold, own.cited)
     found = echo.measure_repeat(own.text, known.recalled, comparison, threshold=threshold, talk=settings.min_width)
     if found.whole:
-        return _echo(round(found.share, 4), threshold, found.of)
+        return _make_echo_verdict(round(found.share, 4), threshold, found.of)
     given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
     same = [
         one.sighting.entry_id
@@ -179,12 +179,12 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
         if comparison.compare(own.text, one.content, one.similarity).relation is Relation.SAME
     ]
     if same:
-        return _echo(None, None, same)
+        return _make_echo_verdict(None, None, same)
     value = round(found.share, 4) if known.recalled else None
     return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
 
 
-def _echo(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
+def _make_echo_verdict(value: float | None, threshold: float | None, of: Sequence[UUID]) -> Verdict:
     params: dict[str, Json] = {"of": echo.name_first(of), "memories": [str(one) for one in of]}
     reason = "verdict_echo_reworded" if value is None else "verdict_echo"
     return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
@@ -198,9 +198,9 @@ def check_non_duplicate(
     for one in known.neighbours:
         outcome = comparison.compare(candidate.own.text, one.content, one.similarity)
         if outcome.relation is Relation.SAME:
-            return _related(outcome, one, settings)
+            return _make_relation_verdict(outcome, one, settings)
         if outcome.relation is Relation.CONFLICT and conflict is None:
-            conflict = _related(outcome, one, settings)
+            conflict = _make_relation_verdict(outcome, one, settings)
     if conflict is not None:
         return conflict
     threshold = settings.duplicate_similarity
@@ -211,7 +211,7 @@ def check_non_duplicate(
     return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold)
 
 
-def _related(comparison: Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:
+def _make_relation_verdict(comparison: Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:
     same = comparison.relation is Relation.SAME
     return Verdict(
         check=NON_DUPLICATE,
@@ -251,7 +251,7 @@ GROUP_CHECKS: Mapping[str, GroupCheck] = {
 }
 
 
-def completed(verdicts: Sequence[Verdict], settings: Settings) -> list[Verdict]:
+def complete_verdicts(verdicts: Sequence[Verdict], settings: Settings) -> list[Verdict]:
     """The verdicts with one for each check that was not reached."""
     given = {verdict.check for verdict in verdicts}
     last = verdicts[-1].check if verdicts else ""

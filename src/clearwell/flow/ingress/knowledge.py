@@ -58,7 +58,7 @@ class Knowledge:
         self._embedder = embedder
         self._secrets: dict[str, bytes] = {}
 
-    async def entries(self, group_id: str) -> list[WorkingEntry]:
+    async def read_entries(self, group_id: str) -> list[WorkingEntry]:
         return await self._working.entries(group_id)
 
     async def gather(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Gathered:
@@ -68,14 +68,14 @@ class Knowledge:
         many transactions at once, both would wait for a connection that neither gives back.
         """
         capture = candidate.capture
-        found = await self._memories(candidate)
+        found = await self._search_memories(candidate)
         return Gathered(
-            memories=self._longterm_neighbours(found, await self._whole(candidate, found)),
+            memories=self._longterm_neighbours(found, await self._read_whole_texts(candidate, found)),
             value_hashes=await self.hash_values(capture.group_id, capture.content, candidate.own.text),
-            recalled=await self._recalled(candidate, live),
+            recalled=await self._read_recalled_texts(candidate, live),
         )
 
-    async def known(
+    async def look_up(
         self,
         candidate: Candidate,
         gathered: Gathered,
@@ -104,7 +104,7 @@ class Knowledge:
         if not ids:
             return Unfenced(content)
         live = await self._working.entries(group_id)
-        memories = await self._texts(group_id, ids, live, agent_id=agent_id)
+        memories = await self._read_texts(group_id, ids, live, agent_id=agent_id)
         return await offload(len(content) + sum(map(len, memories.values())), remove_fences, content, memories)
 
     async def hash_values(self, group_id: str, *texts: str) -> list[bytes]:
@@ -145,7 +145,7 @@ class Knowledge:
             if (similarity := self._embedder.similarity(float(cosine))) >= LOWEST_SIMILARITY
         ]
 
-    async def _memories(self, candidate: Candidate) -> Sequence[Found]:
+    async def _search_memories(self, candidate: Candidate) -> Sequence[Found]:
         if candidate.vector is None:
             return ()
         query = SearchQuery(
@@ -158,7 +158,7 @@ class Knowledge:
         )
         return await self._longterm.search(query)
 
-    async def _whole(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
+    async def _read_whole_texts(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
         """The whole text of memories of which one chunk was found: a longer text may repeat all of it."""
         longer = [one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)]
         if not longer:
@@ -177,13 +177,13 @@ class Knowledge:
             if (similarity := self._embedder.similarity(one.similarity or 0.0)) >= LOWEST_SIMILARITY
         ]
 
-    async def _recalled(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
+    async def _read_recalled_texts(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
         capture = candidate.capture
         ids = await self._recalls.find_recalled(capture.group_id, agent_id=capture.agent_id) | set(candidate.own.cited)
-        return await self._texts(capture.group_id, sorted(ids - {capture.id}), live, agent_id=capture.agent_id)
+        return await self._read_texts(capture.group_id, sorted(ids - {capture.id}), live, agent_id=capture.agent_id)
 
-    async def _texts(
+    async def _read_texts(
         self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
     ) -> dict[UUID, str]:
         """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
@@ -191,7 +191,7 @@ class Knowledge:
         if missing := [one for one in ids if one not in texts]:
             texts |= await _join_chunks(await self._longterm.get(group_id, missing, agent_id=agent_id))
         if missing := [one for one in missing if one not in texts]:
-            texts |= await self._admissions.texts(group_id, missing)
+            texts |= await self._admissions.read_texts(group_id, missing)
         return texts
 
 

@@ -17,7 +17,7 @@ from clearwell.text.normalisation import remove_disguise
 
 
 class IngressPipeline:
-    """Runs the checks and changes nothing: admission and the dry run use the same one."""
+    """Runs the checks and changes nothing. Admission and the dry run share it."""
 
     def __init__(
         self,
@@ -34,17 +34,17 @@ class IngressPipeline:
         self._settings = settings
         self._judged = judged
 
-    async def look(self, capture: Capture) -> Candidate:
+    async def check_text(self, capture: Capture) -> Candidate:
         """Run the checks that need nothing but the capture."""
-        return await offload(len(capture.content), self._check_text, capture)
+        return await offload(len(capture.content), self._run_text_checks, capture)
 
-    def _check_text(self, capture: Capture) -> Candidate:
+    def _run_text_checks(self, capture: Capture) -> Candidate:
         candidate = Candidate(
             capture=capture,
             own=Unfenced(capture.content),
             flags=flags_of(capture.content, capture.metadata),
         )
-        if refusal := checks.refusal_of_node_type(capture, self._settings):
+        if refusal := checks.check_node_type(capture, self._settings):
             return replace(candidate, verdicts=(refusal,))
         for name in self._settings.filter_checks:
             if name in checks.TEXT_CHECKS and not candidate.failed:
@@ -54,11 +54,11 @@ class IngressPipeline:
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """With vectors of what the agents said themselves, in one batch."""
-        own = [await self._own(one) for one in candidates]
+        own = [await self._remove_fences(one) for one in candidates]
         vectors = await self._embedder.embed([one.own.text or one.capture.content for one in own])
         return [replace(one, vector=vector) for one, vector in zip(own, vectors, strict=True)]
 
-    async def _own(self, candidate: Candidate) -> Candidate:
+    async def _remove_fences(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
         capture = candidate.capture
         own = await self._knowledge.remove_fences(
@@ -76,14 +76,14 @@ class IngressPipeline:
         tombstones: TombstoneLookup | None = None,
     ) -> Candidate:
         """The checks that need to know the group."""
-        known = await self._knowledge.known(candidate, gathered, live, tombstones)
-        return await offload(len(candidate.own.text) + known.size, self._check_group, candidate, known)
+        known = await self._knowledge.look_up(candidate, gathered, live, tombstones)
+        return await offload(len(candidate.own.text) + known.size, self._run_group_checks, candidate, known)
 
-    def _check_group(self, candidate: Candidate, known: checks.Known) -> Candidate:
+    def _run_group_checks(self, candidate: Candidate, known: checks.Known) -> Candidate:
         for name in self._settings.filter_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
                 verdict = checks.GROUP_CHECKS[name](candidate, known, self._comparison, self._settings)
-                candidate = _with(candidate, verdict)
+                candidate = _add_verdict(candidate, verdict)
         return candidate
 
     def awaits_judge(self, candidate: Candidate) -> bool:
@@ -94,11 +94,11 @@ class IngressPipeline:
         """The last check, and a verdict for each that was not reached."""
         if not candidate.failed and checks.SELF_CONSISTENCY in self._settings.filter_checks:
             verdict = candidate.given_up or checks.check_self_consistency(candidate.judgement, self._settings)
-            candidate = _with(candidate, verdict)
-        return replace(candidate, verdicts=checks.completed(candidate.verdicts, self._settings))
+            candidate = _add_verdict(candidate, verdict)
+        return replace(candidate, verdicts=checks.complete_verdicts(candidate.verdicts, self._settings))
 
 
-def _with(candidate: Candidate, verdict: Verdict) -> Candidate:
+def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:
     """The candidate after one more verdict, with the flags and the sighting that follow from it."""
     flags, sighting = list(candidate.flags), candidate.sighting
     if verdict.check == checks.TOMBSTONE and verdict.outcome is Outcome.FLAG:
@@ -106,11 +106,11 @@ def _with(candidate: Candidate, verdict: Verdict) -> Candidate:
     if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
         flags.append(checks.CONFLICT_FLAG)
     if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
-        sighting = _sighting(verdict.params["other"], verdict.params["layer"])
+        sighting = _make_sighting(verdict.params["other"], verdict.params["layer"])
     if verdict.reason == "verdict_no_judge":
         flags.append(checks.NOT_CHECKED_FLAG)
     return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sighting=sighting)
 
 
-def _sighting(entry_id: Json, layer: Json) -> Sighting:
+def _make_sighting(entry_id: Json, layer: Json) -> Sighting:
     return Sighting(entry_id=UUID(str(entry_id)), layer=Layer(str(layer)))

@@ -51,7 +51,7 @@ class AdmissionQueue:
         """How many rows are under way."""
         return sum(len(waiting) for waiting in self._waiting.values()) + len(self._judging)
 
-    async def drained(self) -> None:
+    async def join(self) -> None:
         """Wait until nothing is under way."""
         while tasks := self._tasks():
             await asyncio.wait(tasks)

@@ -19,9 +19,9 @@ def redact_verdicts(verdicts: Sequence[Verdict], by: Principal) -> tuple[Verdict
     """The verdicts as they are for readers, and without the words of other entries and of reviewers for others."""
     if Right.READ in by.rights:
         return tuple(verdicts)
-    return tuple(_brief(one) for one in verdicts)
+    return tuple(_shorten(one) for one in verdicts)
 
 
-def _brief(verdict: Verdict) -> Verdict:
+def _shorten(verdict: Verdict) -> Verdict:
     params = {name: value for name, value in verdict.params.items() if name not in OTHERS_WORDS}
     return replace(verdict, reason=BRIEF.get(verdict.reason, verdict.reason), params=params)

@@ -18,6 +18,8 @@ answered, or the admission itself failed."""
 
 
 class Requeuer:
+    """Starts the admission of refused rows again, with an audit event for each."""
+
     def __init__(
         self,
         admissions: AdmissionStore,
@@ -30,42 +32,42 @@ class Requeuer:
         self._idempotency = idempotency
         self._audit_events = audit_events
 
-    async def row(
+    async def requeue(
         self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None, settle: bool
     ) -> Admission:
-        """Put a refused row back as if it had just come, and make a pending one due; what it was.
+        """Make a refused row pending again, or a pending row due now. Returns the state that it had.
 
-        Without ``settle`` this process leaves it to whoever sweeps.
+        Without ``settle`` the admission is left to the process that sweeps.
         """
         require_in_group(by, group_id, Right.ADMIN)
 
         async def act() -> Json:
-            was = await self._put_back(group_id, log_id, by, settle=settle)
+            was = await self._requeue_row(group_id, log_id, by, settle=settle)
             if was is None:
                 raise NotFound("row_not_refused", id=log_id, group=group_id)
             return was.value
 
         return Admission(str(await run_once(self._idempotency, request, act)))
 
-    async def refused(
+    async def requeue_refused(
         self, group_id: str, refused_by: str, *, by: Principal, request: IdempotencyKey | None, settle: bool
     ) -> Requeued:
-        """The rows that one check refused, or that were refused for one reason, some at a time."""
+        """Requeue the rows that one check refused, or that were refused for one reason, up to a limit per call."""
         require_in_group(by, group_id, Right.ADMIN)
         if refused_by not in REFUSERS:
             raise InvalidInput("refused_by_unknown", field="refused_by", limit=", ".join(REFUSERS))
 
         async def act() -> Json:
-            found = await self._admissions.refused(group_id, by=refused_by, limit=AT_ONCE + 1)
+            found = await self._admissions.find_refused(group_id, by=refused_by, limit=AT_ONCE + 1)
             for log_id in found[:AT_ONCE]:
-                await self._put_back(group_id, log_id, by, settle=settle)
+                await self._requeue_row(group_id, log_id, by, settle=settle)
             return [min(len(found), AT_ONCE), len(found) > AT_ONCE]
 
         done = await run_once(self._idempotency, request, act)
         assert isinstance(done, list)  # noqa: S101 - as act made it
         return Requeued(rows=int(str(done[0])), more=bool(done[1]))
 
-    async def _put_back(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
+    async def _requeue_row(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
         event = self._audit_events.make("requeue", f"quarantine {log_id}", group_id, by=by.name)
         was = await self._admissions.requeue(group_id, log_id, event=event)
         if was is not None and settle:

@@ -67,14 +67,14 @@ class WorkingMemoryRebuilder:
         since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
         # The group is locked, so that nothing is admitted between the read and the write.
         async with self._admissions.open(group_id, []):
-            entries = await self._admissions.admitted(group_id, since=since, limit=self._settings.working_size)
+            entries = await self._admissions.read_admitted(group_id, since=since, limit=self._settings.working_size)
             await self._working.replace(group_id, [await self._mark_citations(entry) for entry in entries])
         return len(entries)
 
     async def rebuild_all(self) -> dict[str, int]:
         """Rebuild every group that may have entries; returns the number of entries by group."""
         since = self._clock.now() - timedelta(seconds=self._settings.working_ttl_seconds)
-        groups = await self._admissions.working_groups(since=since)
+        groups = await self._admissions.find_working_groups(since=since)
         return {group_id: await self.rebuild_group(group_id) for group_id in groups}
 
     async def rebuild_after_loss(self) -> dict[str, int]:

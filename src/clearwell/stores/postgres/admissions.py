@@ -39,7 +39,7 @@ class PostgresAdmissions:
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
 
-    async def pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[Pending]:
         params = {"now": self._clock.now(), "limit": limit}
         rows = await self._database.run(Role.WORKER, None, query("pending"), params)
         return [Pending(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
@@ -95,7 +95,7 @@ class PostgresAdmissions:
         }
         return await self._database.run(Role.WORKER, group_id, query("postpone"), params)
 
-    async def judge_tries(self, group_id: str, log_id: UUID) -> int:
+    async def read_judge_tries(self, group_id: str, log_id: UUID) -> int:
         params = {"group_id": group_id, "log_id": log_id}
         rows = await self._database.run(Role.WORKER, group_id, query("judge_tries"), params)
         return int(rows[0]["judge_tries"]) if rows else 0
@@ -118,21 +118,21 @@ class PostgresAdmissions:
 
     async def requeue(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> Admission | None:
         params = {"group_id": group_id, "log_id": log_id, "now": self._clock.now()}
-        if await self._audit_events(Role.WORKER, group_id, (query("requeue"), params), event):
+        if await self._change_and_audit(Role.WORKER, group_id, (query("requeue"), params), event):
             return Admission.REFUSED
-        hurried = await self._audit_events(Role.WORKER, group_id, (query("hurry"), params), event)
+        hurried = await self._change_and_audit(Role.WORKER, group_id, (query("hurry"), params), event)
         return Admission.PENDING if hurried else None
 
-    async def refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
+    async def find_refused(self, group_id: str, *, by: str, limit: int) -> Sequence[UUID]:
         params = {"group_id": group_id, "by": by, "limit": limit}
         rows = await self._database.run(Role.WORKER, group_id, query("refused"), params)
         return [row["log_id"] for row in rows]
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:
         params = {"group_id": group_id, "log_id": log_id, "by": event.actor, "at": event.at}
-        return await self._audit_events(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
+        return await self._change_and_audit(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
 
-    async def _audit_events(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
+    async def _change_and_audit(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
         """Make a change of one row and its event, or neither."""
         async with self._database.transaction(role, group_id) as transaction:
             (changed,) = await transaction.run([change])
@@ -140,16 +140,16 @@ class PostgresAdmissions:
                 await transaction.run([(query("add_event"), event_params(event))])
             return bool(changed[0]["rowcount"])
 
-    async def texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         params = {"group_id": group_id, "ids": list(log_ids)}
         rows = await self._database.run(Role.WORKER, group_id, query("admitted_texts"), params)
         return {row["id"]: row["content"] for row in rows}
 
-    async def working_groups(self, *, since: datetime) -> Sequence[str]:
+    async def find_working_groups(self, *, since: datetime) -> Sequence[str]:
         rows = await self._database.run(Role.WORKER, None, query("working_groups"), {"since": since})
         return [row["group_id"] for row in rows]
 
-    async def counts(self, group_id: str) -> Sequence[IngressCount]:
+    async def read_counts(self, group_id: str) -> Sequence[IngressCount]:
         rows = await self._database.run(Role.WORKER, group_id, query("ingress_counts"), {"group_id": group_id})
         return [
             IngressCount(
@@ -161,7 +161,7 @@ class PostgresAdmissions:
             for row in rows
         ]
 
-    async def receipts(
+    async def read_receipts(
         self, group_id: str, log_ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[Admission, tuple[Verdict, ...]]]:
         params = {"group_id": group_id, "ids": list(log_ids)}
@@ -172,7 +172,7 @@ class PostgresAdmissions:
             for (log_id, state), found in by_row
         }
 
-    async def admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
+    async def read_admitted(self, group_id: str, *, since: datetime, limit: int) -> list[WorkingEntry]:
         params = {"group_id": group_id, "since": since, "limit": limit}
         rows = await self._database.run(Role.WORKER, group_id, query("admitted"), params)
         return [
@@ -209,10 +209,10 @@ class PostgresAdmissionBatch:
         return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embedding, model)))
 
     async def settle(self, settled: Sequence[Settled]) -> None:
-        statements = [statement for one in settled for statement in self._statements(one)]
-        await self._transaction.run([*statements, *self._counted(settled), *self._group_noted(settled)])
+        statements = [statement for one in settled for statement in self._settle_row(one)]
+        await self._transaction.run([*statements, *self._count_verdicts(settled), *self._note_group(settled)])
 
-    def _counted(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+    def _count_verdicts(self, settled: Sequence[Settled]) -> Iterator[Statement]:
         """One statement for each way that checks ended, in one order, so that two processes never deadlock."""
         ends = Counter(
             (one.agent_id or "", verdict.check, verdict.outcome) for one in settled for verdict in one.verdicts
@@ -221,14 +221,14 @@ class PostgresAdmissionBatch:
             params = {"agent_id": agent_id, "check": check, "outcome": outcome, "count": count}
             yield query("count_verdicts"), {"group_id": self._group_id, **params}
 
-    def _group_noted(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+    def _note_group(self, settled: Sequence[Settled]) -> Iterator[Statement]:
         admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
         if admitted:
             yield query("note_working_group"), {"group_id": self._group_id, "at": max(admitted)}
         elif settled:
             yield query("note_settled_group"), {"group_id": self._group_id, "at": min(one.at for one in settled)}
 
-    def _statements(self, one: Settled) -> Iterator[Statement]:
+    def _settle_row(self, one: Settled) -> Iterator[Statement]:
         keys = {"group_id": self._group_id, "log_id": one.log_id}
         yield query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)}
         for position, verdict in enumerate(one.verdicts):

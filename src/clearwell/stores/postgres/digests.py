@@ -30,11 +30,11 @@ class PostgresDigests:
     async def request(self, digest: Digest, *, event: AuditEvent) -> Digest:
         group = {"group_id": digest.group_id}
         async with self._database.transaction(Role.REVIEWER, digest.group_id) as transaction:
-            added, found = await transaction.run([_add(digest), (query("open_digest"), group)])
+            added, found = await transaction.run([_make_insert(digest), (query("open_digest"), group)])
             if added[0]["rowcount"]:
                 await transaction.run([(query("add_event"), event_params(event))])
         # Without a row the open one has ended between the two statements: what it made is the answer to now.
-        return _digest_of(found[0]) if found else (await self.page(digest.group_id, limit=1))[0]
+        return _make_digest(found[0]) if found else (await self.page(digest.group_id, limit=1))[0]
 
     async def get(self, group_id: str, digest_id: UUID) -> Digest | None:
         keys = {"group_id": group_id, "id": digest_id}
@@ -43,14 +43,14 @@ class PostgresDigests:
         rows, found = await self._database.run_all(Role.REVIEWER, group_id, statements)
         if not rows:
             return None
-        return _digest_of(rows[0], await self._shown(group_id, found))
+        return _make_digest(rows[0], await self._add_sources(group_id, found))
 
     async def page(self, group_id: str, *, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         params = {"group_id": group_id, "before": before, "limit": limit}
         rows = await self._database.run(Role.REVIEWER, group_id, query("list_digests"), params)
-        return [_digest_of(row) for row in rows]
+        return [_make_digest(row) for row in rows]
 
-    async def group_of(self, digest_id: UUID) -> str | None:
+    async def find_group(self, digest_id: UUID) -> str | None:
         statements: list[Statement] = [
             (query("name_digest"), {"id": str(digest_id)}),
             (query("group_of_digest"), {"id": digest_id}),
@@ -58,7 +58,7 @@ class PostgresDigests:
         _, rows = await self._database.run_all(Role.REVIEWER, None, statements)
         return str(rows[0]["group_id"]) if rows else None
 
-    async def _shown(self, group_id: str, rows: Sequence[DictRow]) -> list[Insight]:
+    async def _add_sources(self, group_id: str, rows: Sequence[DictRow]) -> list[Insight]:
         """With the beginnings of their sources, and how each of these passed the ingress pipeline."""
         params = {"group_id": group_id, "ids": [row["id"] for row in rows], "chars": SOURCE_CHARS}
         sources = await self._database.run(Role.REVIEWER, group_id, query("insight_sources"), params)
@@ -91,7 +91,7 @@ class PostgresDigestRuns:
     async def add_due(self, digest: Digest, *, event: AuditEvent) -> Due:
         tick = {"group_id": digest.group_id, "due_at": digest.due_at}
         async with self._database.transaction(Role.WORKER, digest.group_id) as transaction:
-            added, had = await transaction.run([_add(digest), (query("digest_of_tick"), tick)])
+            added, had = await transaction.run([_make_insert(digest), (query("digest_of_tick"), tick)])
             if not added[0]["rowcount"]:
                 return Due.HAD if had else Due.BUSY
             await transaction.run([(query("add_event"), event_params(event))])
@@ -104,28 +104,28 @@ class PostgresDigestRuns:
     async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
         params = {"group_id": group_id, "id": digest_id, "at": at, "until": until}
         rows = await self._database.run(Role.WORKER, group_id, query("claim_digest"), params)
-        return _digest_of(rows[0]) if rows else None
+        return _make_digest(rows[0]) if rows else None
 
     async def renew(self, run: Run, *, until: datetime) -> bool:
-        return await self._changed(run, "renew_digest", until=until)
+        return await self._change(run, "renew_digest", until=until)
 
     async def release(self, run: Run) -> bool:
-        return await self._changed(run, "release_digest")
+        return await self._change(run, "release_digest")
 
-    async def tell(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
-        return await self._changed(run, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
+    async def report(self, run: Run, *, progress: float, note: str, params: Metadata) -> bool:
+        return await self._change(run, "tell_digest", progress=progress, note=note, params=Jsonb(dict(params)))
 
-    async def put_off(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
-        return await self._changed(run, "put_off_digest", again=again, note=note, params=Jsonb(dict(params)))
+    async def postpone(self, run: Run, *, again: datetime, note: str, params: Metadata) -> bool:
+        return await self._change(run, "put_off_digest", again=again, note=note, params=Jsonb(dict(params)))
 
     async def fail(self, run: Run, *, at: datetime, note: str, params: Metadata, event: AuditEvent) -> bool:
-        end = _end(run, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})
-        return await self._ended(run, end, [], event)
+        end = _make_end(run, status=DigestStatus.FAILED, at=at, note=note, params=params, report={})
+        return await self._end(run, end, [], event)
 
     async def finish(
         self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
     ) -> bool:
-        end = _end(
+        end = _make_end(
             run,
             status=DigestStatus.DONE,
             at=digest.finished_at,
@@ -135,22 +135,22 @@ class PostgresDigestRuns:
         )
         # In one order, so that a reviewer who judges rows at the same time waits and never deadlocks.
         marks = {"group_id": run.group_id, "ids": sorted(considered)}
-        kept = [statement for place, one in enumerate(insights) for statement in _kept(one, place)]
-        return await self._ended(run, end, [(query("mark_considered"), marks), *kept], event)
+        kept = [statement for place, one in enumerate(insights) for statement in _make_insight_statements(one, place)]
+        return await self._end(run, end, [(query("mark_considered"), marks), *kept], event)
 
-    async def _ended(self, run: Run, end: Statement, more: Sequence[Statement], event: AuditEvent) -> bool:
+    async def _end(self, run: Run, end: Statement, more: Sequence[Statement], event: AuditEvent) -> bool:
         async with self._database.transaction(Role.WORKER, run.group_id) as transaction:
             (ended,) = await transaction.run([end])
             if ended[0]["rowcount"]:
                 await transaction.run([*more, (query("add_event"), event_params(event))])
             return bool(ended[0]["rowcount"])
 
-    async def _changed(self, run: Run, name: str, **values: object) -> bool:
+    async def _change(self, run: Run, name: str, **values: object) -> bool:
         rows = await self._database.run(Role.WORKER, run.group_id, query(name), {**_keys(run), **values})
         return bool(rows[0]["rowcount"])
 
 
-def _add(digest: Digest) -> Statement:
+def _make_insert(digest: Digest) -> Statement:
     return query("add_digest"), {
         "group_id": digest.group_id,
         "id": digest.id,
@@ -164,7 +164,7 @@ def _keys(run: Run) -> dict[str, Any]:
     return {"group_id": run.group_id, "id": run.digest_id, "attempt": run.attempt}
 
 
-def _end(
+def _make_end(
     run: Run, *, status: DigestStatus, at: datetime | None, note: str | None, params: Metadata, report: Metadata
 ) -> Statement:
     return query("end_digest"), {
@@ -178,7 +178,7 @@ def _end(
     }
 
 
-def _kept(insight: Insight, place: int) -> list[Statement]:
+def _make_insight_statements(insight: Insight, place: int) -> list[Statement]:
     keys = {"group_id": insight.group_id, "insight_id": insight.id}
     ids = [source.log_id for source in insight.sources]
     sources = {
@@ -194,7 +194,7 @@ def _kept(insight: Insight, place: int) -> list[Statement]:
     ]
 
 
-def _digest_of(row: DictRow, insights: Sequence[Insight] = ()) -> Digest:
+def _make_digest(row: DictRow, insights: Sequence[Insight] = ()) -> Digest:
     return Digest(
         id=row["id"],
         group_id=row["group_id"],
