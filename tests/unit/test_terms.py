@@ -103,3 +103,8 @@ def test_a_terms_place_is_the_same_in_every_process() -> None:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(told) == dimension("上司")
     assert 1 <= dimension("x") <= DIMENSIONS
+
+
+@pytest.mark.parametrize(("adverb", "noun"), [("namely", "name"), ("partly", "part"), ("optionally", "option")])
+def test_an_adverb_that_qualifies_is_not_the_noun_it_looks_like(adverb: str, noun: str) -> None:
+    assert stem(adverb) != stem(noun)

@@ -20,7 +20,7 @@ from clearwell.text.dates import extract_dates
 from clearwell.text.languages import CHINESE, ENGLISH
 from clearwell.text.languages.english import stem
 
-TOKENIZER_VERSION: Final = 3
+TOKENIZER_VERSION: Final = 4
 DIMENSIONS: Final = 1 << 20
 """Terms are hashed to so many places. In a group of 30,000 terms, a term shares its place with a chance of 3 %."""
 LONGEST: Final = 64
