@@ -55,6 +55,19 @@ async def test_structural_errors_are_said_in_both_languages(http: httpx.AsyncCli
     assert said[0]["type"] == said[1]["type"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"group_id": "g", "query": "a", "query": "b"}',
+        '{"group_id": "g", "query": "a", "filters": {"query": 1, "query": 2}}',
+    ],
+)
+async def test_a_name_that_occurs_twice_in_an_object_is_refused(http: httpx.AsyncClient, body: str) -> None:
+    response = await http.post(QUERY, content=body, headers={"Content-Type": "application/json"})
+    detail = "An object in the body has the name query twice. Send each name once."
+    assert require_problem(response, 400, "http_body_name_twice")["detail"] == detail
+
+
 async def test_an_unknown_route_is_not_found(http: httpx.AsyncClient) -> None:
     problem = require_problem(await http.get("/api/v2/captures"), 404, "http_no_route")
     assert "/api/v2/captures" in problem["detail"]

@@ -1,11 +1,13 @@
 """A request of the API as its route receives it: who asks, in which language, and the body up to its limit.
 
 FastAPI reads every body itself, by the model that the route names. It reads it from an ``ApiRequest``, which refuses
-what FastAPI has no words for: a body of another type or above its limit, text that is no JSON, a lone surrogate.
-JSON is read by Python's own parser, which takes NaN and Infinity: the ingress pipeline judges a confidence of NaN.
+what FastAPI has no words for: a body of another type or above its limit, text that is not JSON, a name that occurs
+twice in an object, a lone surrogate. JSON is read by Python's own parser, which accepts NaN and Infinity: the
+ingress pipeline judges a confidence of NaN.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
@@ -178,12 +180,21 @@ def _require_json(request: Request) -> None:
         raise WrongContentType("http_body_encoded", found=make_printable(coding))
 
 
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises Malformed for a name that occurs twice: which value was meant cannot be known."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise Malformed("http_body_name_twice", name=make_printable(twice))
+    return made
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
     """The JSON object in a body. Raises Malformed, or InvalidInput for what is no object or no Unicode."""
     if not body.strip():
         raise Malformed("http_body_empty")
     try:
-        value = json.loads(body.decode("utf-8-sig"))
+        value = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_make_object)
     except UnicodeDecodeError as error:
         raise Malformed("http_body_not_utf8") from error
     except json.JSONDecodeError as error:
