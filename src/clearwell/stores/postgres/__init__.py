@@ -9,13 +9,13 @@ from clearwell.stores.postgres.group_indexes import GroupIndexBuilder, IndexedGr
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
 from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
+from clearwell.stores.postgres.lexical_index import PostgresLexicalIndex
 from clearwell.stores.postgres.longterm import PostgresLongTerm
 from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine
 from clearwell.stores.postgres.reembeddings import PostgresReembeddings
 from clearwell.stores.postgres.review import PostgresReview
 from clearwell.stores.postgres.schema import migrate, migrations, require_schema
 from clearwell.stores.postgres.tombstones import PostgresTombstones
-from clearwell.stores.postgres.words import PostgresLexicalIndex
 
 __all__ = [
     "Database",

@@ -45,11 +45,10 @@ from clearwell.stores.postgres.decision_rows import (
 )
 from clearwell.stores.postgres.idempotency import claim_params
 from clearwell.stores.postgres.insight_rows import changed_insight_params, insights_of
+from clearwell.stores.postgres.lexical_index import NewChunkIndexer, reindex_sessions
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rewording import reword
 from clearwell.stores.postgres.rows import event_params, events_params, to_column
 from clearwell.stores.postgres.tombstones import tombstone_of, tombstone_params
-from clearwell.stores.postgres.words import Words
 
 FIRST_DELAY, MAX_DELAY = timedelta(seconds=2), timedelta(minutes=5)
 """The delay after the first failed attempt, which doubles with each one, and its limit."""
@@ -106,12 +105,12 @@ class PostgresDecisions:
                     (query("withdraw_replaced_work"), params),
                 ]
             )
-            await reword(runner, self._lexicon, waiting.group_id, replaced, by=-1)
-            words = Words(self._lexicon, waiting.group_id, chunks)
-            ends = await runner.run(words.asked())
+            await reindex_sessions(runner, self._lexicon, waiting.group_id, replaced, by=-1)
+            indexer = NewChunkIndexer(self._lexicon, waiting.group_id, chunks)
+            ends = await runner.run(indexer.make_reads())
             await runner.run(
                 [
-                    *await _build_chunk_inserts(words, chunks, waiting.group_id, ends),
+                    *await _build_chunk_inserts(indexer, chunks, waiting.group_id, ends),
                     (query("add_event"), event_params(event)),
                     (query("delete_promotion_work"), params),
                 ]
@@ -134,10 +133,10 @@ def _waiting_params(waiting: WaitingPromotion) -> dict[str, Any]:
 
 
 async def _build_chunk_inserts(
-    words: Words[Memory], chunks: Sequence[Memory], group_id: str, ends: Sequence[Sequence[DictRow]]
+    indexer: NewChunkIndexer[Memory], chunks: Sequence[Memory], group_id: str, ends: Sequence[Sequence[DictRow]]
 ) -> list[Statement]:
-    """The statements that store new chunks with their places and words, now that the ends of sessions are read."""
-    placed, changed = await words.read(ends)
+    """The statements that store new chunks with their positions and terms, now that the ends of sessions are read."""
+    placed, changed = await indexer.index(ends)
     return [
         *((query("note_embedding_model"), model) for model in models_of(chunks)),
         (query("add_memories"), {"group_id": group_id, **chunks_params(placed)}),
@@ -253,16 +252,16 @@ class PostgresDecisionTransaction:
             self._write("add_promotion_work", promotion_ids=ids, at=waiting[0].decided_at)
         stored = [chunk for _, chunks in promotions for chunk in chunks or ()]
         if stored:
-            words = Words(self._lexicon, self._group_id, stored)
-            ends = await self._read(*words.asked())
-            self._writes += await _build_chunk_inserts(words, stored, self._group_id, ends)
+            indexer = NewChunkIndexer(self._lexicon, self._group_id, stored)
+            ends = await self._read(*indexer.make_reads())
+            self._writes += await _build_chunk_inserts(indexer, stored, self._group_id, ends)
 
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
         chunks, _ = await self._read(
             self._statement("withdraw_memories", **params), self._statement("withdraw_promotion_work", **params)
         )
-        await reword(self._runner, self._lexicon, self._group_id, chunks, by=-1)
+        await reindex_sessions(self._runner, self._lexicon, self._group_id, chunks, by=-1)
 
     async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
@@ -271,7 +270,7 @@ class PostgresDecisionTransaction:
             self._statement("restore_memories", **params),
             self._statement("restore_promotion_work", **params),
         )
-        await reword(self._runner, self._lexicon, self._group_id, chunks, by=1)
+        await reindex_sessions(self._runner, self._lexicon, self._group_id, chunks, by=1)
 
     async def retry_refused_promotions(self, *, at: datetime) -> None:
         self._write("retry_refused_promotions", problem=TOMBSTONED, at=at)

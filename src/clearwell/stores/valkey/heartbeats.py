@@ -7,7 +7,7 @@ import redis.asyncio as redis
 
 from clearwell.ports import Clock
 from clearwell.stores.valkey.client import translated_errors
-from clearwell.stores.valkey.element import to_ms
+from clearwell.stores.valkey.entries import to_ms
 
 KEY = "clearwell:workers"
 

@@ -8,7 +8,7 @@ import redis.asyncio as redis
 
 from clearwell.ports import Clock
 from clearwell.stores.valkey.client import script, translated_errors
-from clearwell.stores.valkey.element import to_ms
+from clearwell.stores.valkey.entries import to_ms
 
 KEYS = "recalled:"
 MOST = 500

@@ -10,7 +10,7 @@ from redis.exceptions import ResponseError
 from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
-from clearwell.stores.valkey.element import encode, entry_of, head, to_ms
+from clearwell.stores.valkey.entries import encode, entry_of, head, to_ms
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
