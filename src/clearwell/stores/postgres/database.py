@@ -1,4 +1,4 @@
-"""The one door to PostgreSQL: every statement enters a working role and a group first.
+"""The pool of connections to PostgreSQL. Every statement enters a working role and a group first.
 
 A connection starts in ``clearwell_app``, which may do nothing but look up a key. ``run`` sends the entry and
 the statements in one pipeline: one round trip, one transaction.
@@ -22,7 +22,7 @@ from clearwell.stores.postgres.queries import query
 
 
 class Role(StrEnum):
-    """The working roles. Each may do its own part of the path and no other."""
+    """The working roles. Each has only the rights of its own part of the path."""
 
     AGENT = "clearwell_agent"
     REVIEWER = "clearwell_reviewer"
@@ -33,7 +33,7 @@ class Role(StrEnum):
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Turn a driver's "cannot reach the server" into ours."""
+    """Translate the driver's connection errors into DatabaseUnavailable."""
     try:
         yield
     except (psycopg.OperationalError, PoolTimeout) as error:
@@ -42,7 +42,7 @@ def translated_errors() -> Iterator[None]:
 
 @contextmanager
 def refused_rights() -> Iterator[None]:
-    """Turn "permission denied" at start into ours: the login is not the one that this needs."""
+    """Translate "permission denied" at start-up into SchemaError: the login lacks a right that it needs."""
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
@@ -54,7 +54,7 @@ def first_line(error: Exception) -> str:
 
 
 def database_address(url: str) -> str:
-    """The address, if it is one. The error does not repeat it: it may hold a password."""
+    """Return the address if it is valid. The error does not repeat it, because it may hold a password."""
     try:
         conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -72,7 +72,7 @@ class Database:
     async def run(
         self, role: Role | None, group_id: str | None, statement: str, params: Params | None = None
     ) -> list[DictRow]:
-        """One statement in one round trip; its rows."""
+        """Run one statement in one round trip and return its rows."""
         (rows,) = await self.run_all(role, group_id, [(statement, params or {})])
         return rows
 
@@ -95,7 +95,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
-        """A transaction of several steps, in one role and one group."""
+        """Open a transaction of several steps in one role and one group."""
         with translated_errors():
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
@@ -117,7 +117,7 @@ async def open_database(
     statement_seconds: float,
     prepare: bool,
 ) -> Database:
-    """Connect, enter ``clearwell_app`` on every connection, and learn the vector types."""
+    """Connect, enter ``clearwell_app`` on every connection, and register the vector types."""
 
     async def configure(connection: Connection) -> None:
         # Statements are prepared by the runner: psycopg would deallocate them all at a rollback.
@@ -151,7 +151,7 @@ async def open_database(
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:
-    """A pool retries in the background and only ever says "time-out": one plain try says what is wrong."""
+    """Connect once without the pool, which would retry in the background and report only a time-out."""
     async with await psycopg.AsyncConnection.connect(url, connect_timeout=max(2, int(connect_seconds))) as connection:
         try:
             await connection.execute("SET ROLE clearwell_app")

@@ -68,7 +68,6 @@ class PostgresDigestMaterial:
         return {row["by"]: (row["promoted"], row["rejected"]) for row in rows if row["by"] is not None}
 
     async def refused_values(self, group_id: str) -> frozenset[bytes]:
-        # The column is called digest; it holds the HMAC of a value.
         return frozenset(bytes(row["value_hash"]) for row in await self._run(group_id, "refused_values"))
 
     async def _run(self, group_id: str, name: str, **params: Any) -> list[DictRow]:

@@ -1,4 +1,4 @@
-"""Digests: the reader's side and the worker's, over the same rows."""
+"""Digests: what reviewers request and read, and the runs of the worker."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, verdicts_of
 
 SOURCE_CHARS = 4000
-"""So much of a source is shown beside an insight; the whole row can be read by its id."""
+"""How many characters of a source are shown with an insight. The whole row can be read by its id."""
 
 
 class PostgresDigests:
-    """The reader's side, in the reviewer's role."""
+    """Requests and reads digests, in the reviewer's role."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,7 +59,7 @@ class PostgresDigests:
         return str(rows[0]["group_id"]) if rows else None
 
     async def _add_sources(self, group_id: str, rows: Sequence[DictRow]) -> list[Insight]:
-        """With the beginnings of their sources, and how each of these passed the ingress pipeline."""
+        """Return insights with the beginnings of their sources and the verdicts of the ingress pipeline on each."""
         params = {"group_id": group_id, "ids": [row["id"] for row in rows], "chars": SOURCE_CHARS}
         sources = await self._database.run(Role.REVIEWER, group_id, query("insight_sources"), params)
         judged = {"group_id": group_id, "ids": [row["log_id"] for row in sources]}
@@ -71,7 +71,7 @@ class PostgresDigests:
 
 
 class PostgresDigestRuns:
-    """The worker's side: it makes digests and decides nothing."""
+    """Runs digests, in the worker's role, which cannot decide anything."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What groups and agents are told. An operator writes it; whoever builds a context reads it as an agent."""
+"""System prompts, personas and digest schedules. Operators write them; the context builder reads them as an agent."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

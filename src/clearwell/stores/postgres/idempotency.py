@@ -1,4 +1,4 @@
-"""Answers kept for their Idempotency-Key, so that a repeated request is answered and not done again."""
+"""Stored answers by Idempotency-Key, so that a repeated request is answered without being done again."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 
 LEASE = timedelta(minutes=2)
-"""A holder that has not ended after this is taken for dead."""
+"""After this time a request that has not ended counts as dead, and its key can be claimed again."""
 
 
 class PostgresIdempotency:
@@ -56,7 +56,7 @@ class PostgresIdempotency:
         await self._database.run(Role.REVIEWER, None, query("release_claim"), params)
 
     async def expire(self) -> int:
-        """Forget answers that are past their time; how many."""
+        """Delete expired answers and return how many there were."""
         rows = await self._database.run(Role.WORKER, None, query("expire_claims"), {"now": self._clock.now()})
         return int(rows[0]["rowcount"])
 

@@ -64,7 +64,7 @@ def _params(insight: Insight) -> dict[str, Any]:
 
 
 def insights_of(rows: Sequence[DictRow], sources: Sequence[DictRow]) -> list[Insight]:
-    """With their sources, which come in the order of their insights."""
+    """Return the insights with their sources, which are ordered by insight."""
     by_insight = {key: list(found) for key, found in groupby(sources, key=lambda row: row["insight_id"])}
     return [_insight_of(row, [_source_of(one) for one in by_insight.get(row["id"], ())]) for row in rows]
 

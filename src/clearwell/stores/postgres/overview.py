@@ -48,7 +48,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What all groups hold together. ``groups`` says of each whether it has long-term memory."""
+    """The totals of all groups. ``groups`` says for each group whether it has long-term memory."""
 
     admissions: Mapping[Admission, int]
     pending: Pending
@@ -83,7 +83,7 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What a judge that does not answer has done to rows."""
+    """The rows that wait for the judge, and those refused because it did not answer."""
 
     waiting: int
     given_up: GivenUp | None
@@ -117,7 +117,7 @@ class Overview:
         )
 
     async def sees_all(self) -> bool:
-        """Whether this login counts what there is, and not only what it may see."""
+        """Whether this login sees the rows of every group."""
         return bool((await self._one("overview_sees_all"))["sees_all"])
 
     async def keys(self) -> Keys:
@@ -203,7 +203,7 @@ class Overview:
 
 @asynccontextmanager
 async def open_overview(url: str, *, connect_seconds: float, statement_seconds: float) -> AsyncIterator[Overview]:
-    """Look at the database in one read-only transaction."""
+    """Open a read-only transaction and yield the overview."""
     seconds = max(2, int(connect_seconds))
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(

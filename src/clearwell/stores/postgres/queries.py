@@ -1,4 +1,4 @@
-"""The named statements of ``queries.sql``, read once. Parts that two statements share stand there once."""
+"""The named statements of ``queries.sql``, read once. Statements can include shared parts."""
 
 import re
 from functools import cache
@@ -20,11 +20,11 @@ def queries() -> dict[str, str]:
 
 
 def _bare(body: str) -> str:
-    """Without comments and indentation, which the server would have to read for each connection."""
+    """Remove comments and indentation, which every connection would send to the server."""
     lines = (line.strip() for line in body.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("--"))
 
 
 def query(name: str) -> str:
-    """The statement by that name."""
+    """Return the statement with this name."""
     return queries()[name]

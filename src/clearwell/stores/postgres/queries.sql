@@ -12,7 +12,7 @@ SELECT set_config('role', 'clearwell_app', false), set_config('statement_timeout
 SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true)
 
 -- name: capture
--- Keep one output and mark its admission. A repeated request meets its first row and adds nothing.
+-- Store one output and its pending admission. A repeated request conflicts with its first row and adds nothing.
 WITH kept AS (
     INSERT INTO quarantine_logs (
         group_id, id, session_id, node_id, node_type, agent_id, content, raw_metadata, partial,
@@ -27,7 +27,7 @@ INSERT INTO admissions (group_id, log_id, state, next_try_at, settled_at)
 SELECT group_id, id, %(state)s, %(next_try_at)s, %(settled_at)s FROM kept
 
 -- name: captured_before
--- The rows that earlier tries of a request made.
+-- The rows that earlier attempts of a request added.
 SELECT id, idempotency_key, request_hash FROM quarantine_logs
 WHERE group_id = %(group_id)s AND captured_by = %(captured_by)s AND idempotency_key = ANY(%(keys)s)
 
@@ -37,7 +37,7 @@ VALUES (%(group_id)s, %(log_id)s, %(at)s, %(position)s, %(check)s, %(outcome)s, 
     %(reason)s, %(params)s)
 
 -- name: add_verdict_if_kept
--- For a row of the same transaction. A repeated request adds no row, and no verdict either.
+-- For a row of the same transaction. A repeated request added no row, so it adds no verdict.
 INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, value, threshold, reason, params)
 SELECT group_id, id, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s::jsonb, %(threshold)s::double precision,
     %(reason)s, %(params)s::jsonb
@@ -110,7 +110,7 @@ RETURNING log_id, failures
 SELECT judge_tries FROM admissions WHERE group_id = %(group_id)s AND log_id = %(log_id)s
 
 -- name: hold
--- A spent budget is no try.
+-- Postpone a row that the judge has not decided. A spent budget does not count as an attempt.
 UPDATE admissions SET judge_tries = %(tries)s, attempts = attempts + (%(tries)s > judge_tries)::int,
     next_try_at = %(now)s::timestamptz + %(wait)s::interval, leased_by = NULL, leased_until = NULL
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending' AND leased_by = %(holder)s
@@ -125,7 +125,7 @@ UPDATE admissions SET next_try_at = %(now)s
 WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND state = 'pending'
 
 -- name: refused
--- What a check refused, by its name or by the reason that it gave, the oldest first.
+-- Rows that a check refused, found by the check's name or its reason, oldest first.
 SELECT a.log_id FROM admissions a
 WHERE a.group_id = %(group_id)s AND a.state = 'refused' AND EXISTS (
     SELECT FROM ingress_verdicts v
@@ -139,7 +139,7 @@ ON CONFLICT (group_id) DO UPDATE SET last_admitted_at = greatest(working_groups.
     first_settled_at = coalesce(working_groups.first_settled_at, excluded.first_settled_at)
 
 -- name: note_settled_group
--- A group in which nothing was admitted yet has something to digest all the same.
+-- A group in which nothing was admitted yet can still have rows for a digest.
 INSERT INTO working_groups (group_id, first_settled_at) VALUES (%(group_id)s, %(at)s)
 ON CONFLICT (group_id) DO UPDATE SET first_settled_at = excluded.first_settled_at
 WHERE working_groups.first_settled_at IS NULL
@@ -168,7 +168,7 @@ WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s)
 ORDER BY a.log_id, v.at, v.position
 
 -- name: admitted
--- What working memory should hold.
+-- The entries that working memory should hold, for a rebuild.
 SELECT q.id, q.group_id, q.session_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.occurred_at,
     q.created_at, a.settled_at, a.flags, v.model, v.embedding
 FROM admissions a
@@ -203,7 +203,7 @@ WHERE q.group_id = %(group_id)s
 ORDER BY q.id DESC LIMIT %(limit)s
 
 -- name: sightings
--- Who said an entry again.
+-- The later outputs that repeated an entry.
 SELECT log_id, agent_id, session_id, at FROM sightings WHERE group_id = %(group_id)s AND entry_id = %(id)s
 ORDER BY at, log_id LIMIT 1000
 
@@ -230,11 +230,11 @@ SELECT %(group_id)s, c.* FROM ROWS FROM (
     unnest(%(lexemes)s::sparsevec[])) AS c
 
 -- name: alone_in_longterm
--- One writer of a group's long-term memory at a time: places in a session and counts of terms follow one another.
+-- Lock the long-term memory of a group for one writer: positions in a session and counts of terms depend on the last.
 SELECT pg_advisory_xact_lock(hashtextextended('longterm:' || %(group_id)s, 0))
 
 -- name: end_of_session
--- The last chunks of a session that the same readers see: two get new neighbours, and those have neighbours too.
+-- The last chunks of a session that the same readers see: those that get new neighbours, and the neighbours of those.
 SELECT id, chunk_no, position, content FROM memories
 WHERE group_id = %(group_id)s AND session_id = %(session_id)s AND agent_id IS NOT DISTINCT FROM %(agent_id)s
     AND valid_to IS NULL
@@ -245,7 +245,7 @@ UPDATE memories SET lexemes = %(lexemes)s, tokenizer_version = %(tokenizer_versi
 WHERE group_id = %(group_id)s AND id = %(id)s AND chunk_no = %(chunk_no)s
 
 -- name: living_chunks
--- What is to be indexed anew, in the order of arrival.
+-- The chunks to index again, in the order in which they were promoted.
 SELECT id, chunk_no, session_id, agent_id, author, content FROM memories
 WHERE group_id = %(group_id)s AND valid_to IS NULL
 ORDER BY position NULLS FIRST, promoted_at, id, chunk_no
@@ -261,7 +261,7 @@ DELETE FROM group_terms WHERE group_id = %(group_id)s
 DELETE FROM group_authors WHERE group_id = %(group_id)s
 
 -- name: count_terms
--- Dimension 0 counts the chunks. What one agent alone may read is counted for its eyes only.
+-- Dimension 0 counts the chunks. Chunks that only one agent may read are counted for that agent.
 INSERT INTO group_terms (group_id, reader, dimension, chunks)
 SELECT %(group_id)s, %(reader)s, * FROM unnest(%(dimensions)s::integer[], %(chunks)s::integer[])
 ON CONFLICT (group_id, dimension, reader) DO UPDATE SET chunks = group_terms.chunks + excluded.chunks
@@ -272,7 +272,7 @@ SELECT %(group_id)s, %(reader)s, * FROM unnest(%(authors)s::text[], %(spoken)s::
 ON CONFLICT (group_id, author, reader) DO UPDATE SET chunks = group_authors.chunks + excluded.chunks
 
 -- name: note_indexed
--- A group that is new has its words by this tokenizer; one that has older ones is marked when all are made anew.
+-- Record the tokenizer of a new group. A group with terms of an older one is updated when all of them are rebuilt.
 INSERT INTO indexed_groups (group_id, tokenizer_version) VALUES (%(group_id)s, %(tokenizer_version)s)
 ON CONFLICT DO NOTHING
 
@@ -280,7 +280,7 @@ ON CONFLICT DO NOTHING
 UPDATE indexed_groups SET tokenizer_version = %(tokenizer_version)s WHERE group_id = %(group_id)s
 
 -- name: groups_to_index
--- Groups whose words an older tokenizer made. Only ids are visible here.
+-- Groups with terms of an older tokenizer. Only ids are visible here.
 SELECT group_id FROM indexed_groups WHERE tokenizer_version <> %(tokenizer_version)s ORDER BY group_id LIMIT %(limit)s
 
 -- name: enter_for_scan
@@ -290,7 +290,7 @@ SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group
     set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
 
 -- part: asked_words
--- The words of a query by their rarity among what the reader may read, and the one speaker whom it names.
+-- The terms of a query, weighted by how rare they are in what the reader may read, and the one author that it names.
 WITH rarity AS (
     SELECT q.dimension, term.chunks,
         q.weight * ln(1 + (whole.chunks - term.chunks + 0.5) / (term.chunks + 0.5)) AS weight
@@ -308,7 +308,7 @@ WITH rarity AS (
     WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
 
 -- part: lifted_pool
--- The best are lifted by what is beside them, by the question before them and by their session.
+-- Raise the rank of the best chunks by their neighbours, by a question just before them and by their session.
 ), lifted AS (
     SELECT place, id, chunk_no, %(dense)s - away AS own,
         session_id IS NOT NULL AS placed,
@@ -333,8 +333,8 @@ FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
 
 -- name: search_with_words
--- Every chunk of the group, by vector, words and speaker; the best are then lifted by what is beside them.
--- Without a vector the words alone count. Whether anything is filtered is asked once a row: what follows is then free.
+-- Compare every chunk of the group by vector, terms and author, and rank the best again by their neighbours.
+-- Without a vector only the terms count. The filters stand behind one condition, so that they cost nothing if unused.
 -- include: asked_words
 ), pool AS MATERIALIZED (
     SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
@@ -360,7 +360,7 @@ ORDER BY l.rank DESC, m.id, m.chunk_no
 -- include: lifted_pool
 
 -- name: search
--- The nearest chunks of the group, exactly: every row of the group is compared.
+-- The nearest chunks of the group. Every row of the group is compared.
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
     occurred_at, metadata, promoted_at, valid_to, 1 - (embedding <=> %(embedding)s) AS similarity
 FROM memories
@@ -380,7 +380,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
 
 -- name: search_large_with_words
--- As search_with_words, but only among the nearest by the group's own index and those with telling words of the query.
+-- As search_with_words, but only among the nearest chunks by the group's vector index and those with rare query terms.
 -- include: asked_words
 ), telling AS (
     SELECT coalesce(array_agg(dimension), '{}') AS terms
@@ -404,7 +404,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
 -- include: lifted_pool
 
 -- name: search_large
--- The nearest chunks of the group by its own index, put in their exact order.
+-- The nearest chunks by the group's own index, ordered by their exact distance.
 WITH near AS MATERIALIZED (
     SELECT m.ctid AS place FROM memories m
     WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
@@ -420,7 +420,7 @@ ORDER BY (m.embedding <=> %(embedding)s) + 0, m.id, m.chunk_no LIMIT %(limit)s
 SELECT group_id, model, dimensions FROM group_indexes WHERE state = 'ready'
 
 -- name: groups_without_indexes
--- Large groups whose indexes are missing, half built or broken. A build that failed is tried again later.
+-- Large groups whose indexes are missing, incomplete or invalid. A failed build is retried later.
 SELECT t.group_id, t.chunks, e.dimensions
 FROM (SELECT group_id, sum(chunks)::integer AS chunks FROM group_terms WHERE dimension = 0 GROUP BY group_id) AS t
 JOIN embedding_models e ON e.model = %(model)s
@@ -449,7 +449,7 @@ ON CONFLICT (group_id, model) DO UPDATE SET dimensions = excluded.dimensions, st
 DELETE FROM group_indexes WHERE group_id = %(group_id)s AND model = %(model)s
 
 -- name: may_index
--- Only the table's owner can build, and one process at a time does; without a time limit, and on one core.
+-- Whether this login owns the table and no other process builds. Builds have no time limit and use one core.
 SELECT pg_has_role(current_user, c.relowner, 'USAGE') AS owner,
     pg_try_advisory_lock(hashtextextended('clearwell:indexes', 0)) AS alone,
     set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
@@ -457,7 +457,7 @@ SELECT pg_has_role(current_user, c.relowner, 'USAGE') AS owner,
 FROM pg_class c WHERE c.oid = 'memories'::regclass
 
 -- name: index_statements
--- The statements that build a group's indexes, after those that remove what a build that was killed has left.
+-- Format the statements that drop invalid indexes of an interrupted build and create the indexes of a group.
 SELECT statement FROM (
     SELECT 1 AS step, format('DROP INDEX CONCURRENTLY IF EXISTS %%I', c.relname) AS statement
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -473,7 +473,7 @@ SELECT statement FROM (
 ) AS steps ORDER BY step
 
 -- name: unindex_statements
--- The words serve every model: they go with the last one.
+-- The index of terms serves every model, so it is dropped with the last vector index.
 SELECT format('DROP INDEX CONCURRENTLY IF EXISTS %%I', name) AS statement FROM unnest(ARRAY[
     clearwell_index_name('near', %(group_id)s, %(model)s),
     CASE WHEN %(last)s THEN clearwell_index_name('words', %(group_id)s, '') END]) AS name
@@ -579,7 +579,7 @@ DELETE FROM idempotency WHERE expires_at <= %(now)s
 SELECT version, name, checksum FROM schema_migrations ORDER BY version
 
 -- name: overview_sees_all
--- Row-level security hides every group from a login that is not one of these.
+-- Whether row-level security lets this login see every group.
 SELECT rolsuper OR rolbypassrls AND (
     SELECT bool_and(has_table_privilege(name, 'SELECT'))
     FROM unnest(ARRAY['quarantine_logs', 'admissions', 'ingress_verdicts', 'memories']) AS name) AS sees_all
@@ -637,7 +637,7 @@ SELECT state, count(*) AS rows FROM admissions
 WHERE settled_at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s) GROUP BY state
 
 -- name: overview_refusals
--- Why captures were refused, the commonest reason first. Measured values stay out: they may hold what was said.
+-- Why captures were refused, the most frequent reason first. Values are left out, because they may hold content.
 SELECT "check", reason, count(*) AS rows FROM ingress_verdicts
 WHERE outcome = 'fail' AND at >= %(since)s AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
 GROUP BY "check", reason ORDER BY rows DESC, "check", reason
@@ -658,7 +658,7 @@ WHERE a.state = 'refused' AND a.settled_at >= %(since)s AND v.at >= %(since)s AN
 ORDER BY a.settled_at DESC LIMIT 1
 
 -- name: overview_waiting
--- Promotions that wait, by why, with the one that was decided first.
+-- Waiting promotions by their problem, each with the oldest one.
 SELECT DISTINCT ON (w.problem) w.problem, count(*) OVER (PARTITION BY w.problem) AS rows, p.decided_at AS oldest,
     p.group_id, p.memory_id
 FROM promotion_work w JOIN promotions p ON p.group_id = w.group_id AND p.id = w.promotion_id
@@ -680,7 +680,7 @@ SELECT value_hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lift
 WHERE group_id = %(group_id)s AND value_hash = ANY(%(value_hashes)s) AND lifted_at IS NULL
 
 -- name: nearest_tombstone
--- The rejected value that is most like a text, among those whose vector can be compared.
+-- The rejected value nearest to a vector, among those of the same model.
 SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at,
     1 - (embedding <=> %(embedding)s) AS similarity
 FROM tombstones
@@ -693,7 +693,7 @@ VALUES (%(group_id)s, %(id)s, %(value_hash)s, %(kind)s, %(reason)s, %(model)s, %
 ON CONFLICT (group_id, value_hash) WHERE lifted_at IS NULL DO NOTHING
 
 -- name: lift_tombstone
--- A forgotten value stays forgotten.
+-- Only a rejection can be lifted. A forgotten value stays refused.
 UPDATE tombstones SET lifted_by = %(by)s, lifted_at = %(at)s
 WHERE group_id = %(group_id)s AND id = %(id)s AND kind = 'rejected' AND lifted_at IS NULL
 
@@ -702,7 +702,7 @@ SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at FROM t
 WHERE group_id = %(group_id)s ORDER BY id DESC
 
 -- name: add_digest
--- One of a tick, and one open in a group: a second one adds nothing.
+-- At most one digest for a tick of the schedule and one open digest in a group: a second one adds nothing.
 INSERT INTO digests (group_id, id, status, due_at, requested_by, created_at)
 VALUES (%(group_id)s, %(id)s, 'queued', %(due_at)s, %(requested_by)s, %(created_at)s)
 ON CONFLICT DO NOTHING
@@ -818,8 +818,8 @@ WHERE group_id = %(group_id)s AND state = 'pending' AND judge_tries = 0
 SELECT EXISTS (SELECT FROM admissions WHERE group_id = %(group_id)s) AS held
 
 -- part: undigested_rows
--- Row by row along the key, whatever the statistics say: OFFSET 0 keeps each look-up apart, where the planner, told of
--- one row in a group that has thousands by now, would compare each row with all of them.
+-- OFFSET 0 makes the planner look up each row by its key. With statistics from when the group was small it would
+-- otherwise choose a nested loop over all rows.
 FROM admissions a
 LEFT JOIN LATERAL (SELECT shown_in, judged_by, considered FROM digest_marks
     WHERE group_id = %(group_id)s AND log_id = a.log_id OFFSET 0) d ON true
@@ -834,12 +834,12 @@ WHERE a.group_id = %(group_id)s AND a.state <> 'pending' AND
 -- include: undigested
 
 -- name: plan_by_id
--- A page is read along the index and stops when it is full: sorting all that is left for each page costs a hundredfold.
+-- Read a page along the index and stop when it is full. Sorting all remaining rows for each page costs 100 times more.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true)
 
 -- name: digest_candidates
--- What was settled and is no echo, and no digest has shown, no one has judged and no four have looked at.
+-- Settled rows that are no echo, that no digest has shown or reviewer judged, and that few digests have considered.
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
     a.state, a.flags, coalesce(d.considered, 0) AS considered, v.embedding
@@ -931,7 +931,7 @@ WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
 RETURNING id, chunk_no, session_id, agent_id, author, content, position
 
 -- name: add_memory_gaps
--- In which time memories that are to come back did not hold.
+-- Record the time in which memories that are restored now were not valid.
 INSERT INTO memory_gaps (group_id, memory_id, withdrawn_at, restored_at)
 SELECT group_id, id, min(valid_to), %(at)s::timestamptz FROM memories
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to <= %(at)s GROUP BY group_id, id
@@ -955,7 +955,7 @@ DELETE FROM promotion_work w USING promotions p
 WHERE w.group_id = %(group_id)s AND p.group_id = w.group_id AND p.id = w.promotion_id AND p.memory_id = ANY(%(ids)s)
 
 -- name: withdraw_replaced_work
--- What a waiting promotion replaces and that waits too will not be made.
+-- Drop the work of waiting promotions that another waiting promotion replaces.
 DELETE FROM promotion_work w USING promotions old, promotions p, decisions d
 WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
     AND d.group_id = p.group_id AND d.memory_id = p.memory_id AND d.action = 'promote' AND d.supersedes <> p.memory_id
@@ -964,7 +964,7 @@ WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s
     AND w.group_id = old.group_id AND w.promotion_id = old.id
 
 -- name: restore_promotion_work
--- Promotions that were withdrawn before their chunks were made wait for these again.
+-- Queue restored promotions again that were withdrawn before their chunks were written.
 INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
 SELECT p.group_id, p.id, %(at)s::timestamptz FROM promotions p
 WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
@@ -992,13 +992,13 @@ SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id
     w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
 
 -- part: promotion_fate
--- Whether its chunks are still to be made, how many there are, and until when they held.
+-- Whether the chunks of a promotion are still to be written, how many there are, and until when they are valid.
 LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
 LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
     WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
 
 -- name: promotion_states
--- How memories came to be, and whether they hold.
+-- The promotions of memories and their current state.
 -- include: promotion_columns
 FROM promotions p
 -- include: promotion_fate
@@ -1182,7 +1182,7 @@ SELECT group_id FROM insights WHERE id = %(id)s
 SELECT group_id FROM decisions WHERE id = %(id)s
 
 -- name: group_of_row
--- From group to group by the key, and one look in each.
+-- Step from group to group along the key and look up the row in each.
 WITH RECURSIVE named AS (
     (SELECT group_id FROM quarantine_logs ORDER BY group_id LIMIT 1)
     UNION ALL
@@ -1199,7 +1199,7 @@ SELECT group_id FROM promotions WHERE memory_id = %(id)s
 SELECT DISTINCT insight_id FROM insight_sources WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
 
 -- name: merged_insights
--- The insights that went into these, and those that had gone into them.
+-- The insights that were merged into these, directly or through others.
 WITH RECURSIVE merged AS (
     SELECT id FROM insights WHERE group_id = %(group_id)s AND merged_into = ANY(%(ids)s)
     UNION
@@ -1240,13 +1240,13 @@ WHERE d.group_id = %(group_id)s AND d.memory_id = ANY(%(ids)s) AND d.action = 'p
     AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
 
 -- name: rows_of
--- The rows that are meant by one source, session or agent.
+-- The rows that a source, a session or an agent selects.
 SELECT id FROM quarantine_logs
 WHERE group_id = %(group_id)s AND (id = %(source)s::uuid OR session_id = %(session_id)s::text
     OR agent_id = %(agent_id)s::text)
 
 -- name: memories_of
--- The memories that name the session or the agent themselves.
+-- The memories whose own session, author or agent matches.
 SELECT memory_id FROM promotions
 WHERE group_id = %(group_id)s AND (session_id = %(session_id)s::text OR author = %(agent_id)s::text
     OR agent_id = %(agent_id)s::text)
@@ -1258,7 +1258,7 @@ WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
 ON CONFLICT (group_id, memory_id) DO UPDATE SET last_used_at = excluded.last_used_at
 
 -- name: calibration
--- What agents stated, in tenths, against what became of it. What is no number from 0 to 1 is counted as not stated.
+-- The confidence that agents stated, in tenths, and what was decided. Anything but a number from 0 to 1 is not stated.
 WITH stated AS (
     SELECT q.id, q.agent_id, a.flags, CASE WHEN jsonb_typeof(c.value) = 'number'
         AND (c.value)::double precision BETWEEN 0 AND 1 THEN (c.value)::double precision END AS confidence
@@ -1295,7 +1295,7 @@ FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precis
     GROUP BY i.id, i.created_at) AS lags
 
 -- part: judged
--- What was decided on, with its rows: insights, and outputs that were promoted straight.
+-- Decided insights with their rows, and outputs that were promoted directly.
 FROM (
     SELECT i.id, i.state, s.log_id FROM insights i
     JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
@@ -1329,7 +1329,7 @@ CROSS JOIN LATERAL (SELECT "check", outcome FROM ingress_verdicts
 GROUP BY 1 ORDER BY 1
 
 -- name: groups_under_review
--- From group to group by the index, however many rows each has.
+-- Step from group to group along the index instead of reading every row.
 WITH RECURSIVE decided AS (
     (SELECT group_id FROM decisions ORDER BY group_id LIMIT 1)
     UNION ALL

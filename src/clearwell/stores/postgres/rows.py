@@ -1,4 +1,4 @@
-"""Between rows of the database and records."""
+"""Conversion between rows of the database and records."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -57,7 +57,7 @@ def verdict_of(row: DictRow) -> Verdict:
 
 
 def verdicts_of(rows: Sequence[DictRow]) -> dict[UUID, tuple[Verdict, ...]]:
-    """By row of quarantine: what stands with its admission in ``receipts``."""
+    """Group the rows of the query ``receipts`` by quarantine row."""
     judged = groupby((row for row in rows if row["check"] is not None), key=lambda row: row["log_id"])
     return {log_id: tuple(verdict_of(one) for one in given) for log_id, given in judged}
 

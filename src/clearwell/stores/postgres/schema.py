@@ -42,7 +42,7 @@ class Migration:
 
 
 def migrations() -> list[Migration]:
-    """The migrations that this program brings, in order."""
+    """Return the migrations of this version of the program, in order."""
     folder = files("clearwell.stores.postgres").joinpath("migrations")
     found = [file for file in folder.iterdir() if file.name.endswith(".sql")]
     return sorted(
@@ -52,7 +52,7 @@ def migrations() -> list[Migration]:
 
 
 async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
-    """Bring the database to this program's schema; the migrations that were applied now."""
+    """Apply the missing migrations and return them."""
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
@@ -64,7 +64,7 @@ async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
 
 
 async def require_schema(url: str) -> None:
-    """Raise SchemaError where the database is older, newer or other than this program expects."""
+    """Raise SchemaError if the schema is older or newer than this program expects, or was changed."""
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)

@@ -18,7 +18,7 @@ class PostgresTombstones:
         self._database = database
 
     async def secret(self, group_id: str) -> bytes:
-        """The key of the group's hashes, made when it is first asked for."""
+        """Return the key of the group's hashes, which is made when it is first needed."""
         mine = {"group_id": group_id, "secret": secrets.token_bytes(32)}
         statements: list[Statement] = [(query("make_secret"), mine), (query("read_secret"), {"group_id": group_id})]
         _, rows = await self._database.run_all(Role.WORKER, group_id, statements)

@@ -1,4 +1,4 @@
-"""Redis or Valkey: working memory, and what was recalled from it."""
+"""Redis or Valkey: working memory, the log of what retrieval returned, and heartbeats of workers."""
 
 from clearwell.stores.valkey.client import open_client, working_address
 from clearwell.stores.valkey.heartbeats import ValkeyHeartbeats

@@ -19,7 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def head(entry_id: UUID) -> str:
-    """What the element of this entry begins with."""
+    """Return the beginning of the element of this entry, by which scripts find it."""
     return f'{{"id":"{entry_id}",'
 
 
@@ -77,7 +77,7 @@ def _entry(record: Any) -> WorkingEntry:
 
 
 def cut_at_sentence(text: str, max_bytes: int) -> str:
-    """The text, or its longest beginning of whole sentences that fits."""
+    """Return the text, or as many of its first sentences as fit."""
     data = text.encode()
     if len(data) <= max_bytes:
         return text

@@ -1,4 +1,4 @@
-"""What a Redis or Valkey says of itself, for the operator. Reads names of groups and numbers, never content."""
+"""Facts about the Redis or Valkey server for the operator. Reads group names and numbers, never content."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clearwell.stores.valkey.working import KEYS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingFacts:
-    """``policy`` is what the server does when its memory is full; ``limited`` whether it ever is."""
+    """``policy`` is the eviction policy; ``limited`` says whether the server has a memory limit."""
 
     name: str
     version: str
@@ -25,7 +25,7 @@ class WorkingFacts:
 
 
 async def working_facts(url: str, *, timeout_seconds: float) -> WorkingFacts:
-    """Ask the server. INFO alone is used: managed servers forbid CONFIG."""
+    """Read the facts with INFO alone, because managed servers forbid CONFIG."""
     client = redis.Redis.from_url(
         url,
         socket_timeout=timeout_seconds,

@@ -1,4 +1,4 @@
-"""What retrieval gave to whom in the last day: one sorted set per group, by time."""
+"""The memories that retrieval returned to each agent in the last day: one sorted set per group, by time."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

@@ -18,7 +18,7 @@ NO_LIST = b""
 
 
 class ValkeyWorking:
-    """The real working memory."""
+    """Working memory on Redis or Valkey."""
 
     def __init__(self, client: redis.Redis, clock: Clock, *, size: int, content_bytes: int) -> None:
         self._client = client
@@ -48,7 +48,7 @@ class ValkeyWorking:
         return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
 
     async def _elements(self, group_id: str) -> list[bytes]:
-        """What the list holds. What is no list is one element that is no entry: queries go on, and say so."""
+        """Return the elements of the list. A key of another type counts as one unreadable element."""
         try:
             found = await self._client.lrange(KEYS + group_id, 0, -1)
             return [element for element in found if isinstance(element, bytes)]
@@ -58,7 +58,7 @@ class ValkeyWorking:
             return [NO_LIST]
 
     def is_damaged(self, group_id: str) -> bool:
-        """Whether the last look at a group met elements that are no entries."""
+        """Whether the last read of a group found unreadable elements."""
         return group_id in self._damaged
 
     def _note_damage(self, group_id: str, unreadable: int) -> None:
@@ -66,7 +66,7 @@ class ValkeyWorking:
             self._damaged.discard(group_id)
         elif group_id not in self._damaged:
             self._damaged.add(group_id)
-            log.warning("working memory holds elements that are no entries", elements=unreadable)
+            log.warning("unreadable elements in working memory", elements=unreadable)
 
     async def remove(self, group_id: str, entry_id: UUID) -> bool:
         with translated_errors(KEYS, group_id):
