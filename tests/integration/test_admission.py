@@ -176,7 +176,7 @@ async def test_the_rows_of_a_killed_program_are_taken_over(
                 process.kill()
                 await process.wait()
             async with worker(clearwell):
-                await until(lambda: clearwell.memory.working_memory("g", by=AGENT))
+                await until(lambda: _settled(clearwell))
             row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
         assert row.admission is Admission.ADMITTED
         assert len(judge.requests) == 2
