@@ -10,7 +10,7 @@ from clearwell.caches import MIB, TextCache, clear_text_caches
 from clearwell.comparison import features_of
 from clearwell.flow.ingress import echo
 from clearwell.flow.retrieval import bm25, ranking
-from clearwell.stores.valkey import element
+from clearwell.stores.valkey import entries
 
 TEXTS: dict[str, TextCache[str, Any]] = {
     "features": features_of,
@@ -44,14 +44,14 @@ def test_a_small_text_is_kept_until_the_caches_are_cleared(name: str) -> None:
 
 
 def test_all_caches_together_are_bounded() -> None:
-    total = sum(cache.max_bytes for cache in TEXTS.values()) + element.entry_of.max_bytes
+    total = sum(cache.max_bytes for cache in TEXTS.values()) + entries.entry_of.max_bytes
     assert total <= 160 * MIB
 
 
 def test_elements_of_working_memory_are_kept_until_the_caches_are_cleared() -> None:
     stored = b"{" + b"x" * 100
     unkept = sys.getrefcount(stored)
-    assert element.entry_of[stored] is None
+    assert entries.entry_of[stored] is None
     assert sys.getrefcount(stored) > unkept
     clear_text_caches()
     assert sys.getrefcount(stored) == unkept
