@@ -67,7 +67,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert program.good("working", "rebuild", "--json").json == {"groups": {"g": 1}}
     told = program.chinese().good("explain", flagged, "-g", "g").out
     assert "工作记忆  已不在：由人移除" in told
-    assert "隐藏字符  含有不可见字符。" in told
+    assert "隐藏字符      含有不可见字符。" in told
     assert "已验证⟦U+200B⟧，" in told
     (entry,) = program.good("working", "list", "-g", "g", "--json").json["entries"]
     assert (entry["id"], entry["label_text"], entry["verified"]) == (first, "⚡️ Unverified", False)
