@@ -575,6 +575,36 @@ WHERE principal = %(principal)s AND route = %(route)s AND key = %(key)s AND toke
 -- name: expire_claims
 DELETE FROM idempotency WHERE expires_at <= %(now)s
 
+-- name: lock_schema
+-- One process applies migrations at a time.
+SELECT pg_advisory_lock(%(lock)s)
+
+-- name: unlock_schema
+SELECT pg_advisory_unlock(%(lock)s)
+
+-- name: create_schema_migrations
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+
+-- name: record_migration
+INSERT INTO schema_migrations (version, name, checksum) VALUES (%(version)s, %(name)s, %(checksum)s)
+
+-- name: has_schema
+SELECT to_regclass('schema_migrations') IS NOT NULL
+
+-- name: enter_to_read_schema
+-- A login may have been granted clearwell_app without inheriting from it, and then reads the versions in that role.
+SELECT set_config('role', 'clearwell_app', false) FROM pg_class
+WHERE oid = to_regclass('schema_migrations') AND NOT has_table_privilege(oid, 'SELECT')
+    AND pg_has_role('clearwell_app', 'MEMBER')
+
+-- name: pgvector_version
+SELECT extversion FROM pg_extension WHERE extname = 'vector'
+
 -- name: schema_versions
 SELECT version, name, checksum FROM schema_migrations ORDER BY version
 

@@ -8,26 +8,11 @@ import psycopg
 
 from clearwell.errors import SchemaError
 from clearwell.stores.postgres.database import first_line, refused_rights, translated_errors
+from clearwell.stores.postgres.queries import query
 
 LOCK = 0x_C1EA_7E11
 OLDEST_SERVER = 160000
 OLDEST_PGVECTOR = (0, 8, 2)
-
-_BOOKKEEPING = """
-CREATE TABLE IF NOT EXISTS schema_migrations (
-    version integer PRIMARY KEY,
-    name text NOT NULL,
-    checksum text NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now()
-)
-"""
-
-# A login may have been granted clearwell_app without inheriting from it.
-_ENTER_TO_READ = """
-SELECT set_config('role', 'clearwell_app', false) FROM pg_class
-WHERE oid = to_regclass('schema_migrations') AND NOT has_table_privilege(oid, 'SELECT')
-    AND pg_has_role('clearwell_app', 'MEMBER')
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +41,11 @@ async def migrate(url: str, *, up_to: int | None = None) -> list[Migration]:
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
-            await connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+            await connection.execute(query("lock_schema"), {"lock": LOCK})
             try:
                 return await _apply_missing(connection, up_to)
             finally:
-                await connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+                await connection.execute(query("unlock_schema"), {"lock": LOCK})
 
 
 async def require_schema(url: str) -> None:
@@ -68,14 +53,14 @@ async def require_schema(url: str) -> None:
     with translated_errors(), refused_rights():
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
             _require_server(connection)
-            await connection.execute(_ENTER_TO_READ)
+            await connection.execute(query("enter_to_read_schema"))
             missing = await _missing(connection)
     if missing:
         raise SchemaError("schema_behind", count=len(missing), first=f"{missing[0].version:04}_{missing[0].name}")
 
 
 async def _apply_missing(connection: psycopg.AsyncConnection, up_to: int | None) -> list[Migration]:
-    await connection.execute(_BOOKKEEPING)
+    await connection.execute(query("create_schema_migrations"))
     missing = [m for m in await _missing(connection) if up_to is None or m.version <= up_to]
     for migration in missing:
         await _apply(connection, migration)
@@ -95,10 +80,10 @@ async def _missing(connection: psycopg.AsyncConnection) -> list[Migration]:
 
 
 async def _applied(connection: psycopg.AsyncConnection) -> dict[int, tuple[str, str]]:
-    exists = await connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")
+    exists = await connection.execute(query("has_schema"))
     if (await exists.fetchone() or (False,))[0] is False:
         return {}
-    rows = await connection.execute("SELECT version, name, checksum FROM schema_migrations ORDER BY version")
+    rows = await connection.execute(query("schema_versions"))
     return {version: (name, checksum) for version, name, checksum in await rows.fetchall()}
 
 
@@ -107,8 +92,8 @@ async def _apply(connection: psycopg.AsyncConnection, migration: Migration) -> N
         async with connection.transaction():
             await connection.execute(migration.sql.encode())
             await connection.execute(
-                "INSERT INTO schema_migrations (version, name, checksum) VALUES (%s, %s, %s)",
-                (migration.version, migration.name, migration.checksum),
+                query("record_migration"),
+                {"version": migration.version, "name": migration.name, "checksum": migration.checksum},
             )
     except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFile) as error:
         name = f"{migration.version:04}_{migration.name}"
@@ -122,7 +107,7 @@ def _require_server(connection: psycopg.AsyncConnection) -> None:
 
 
 async def _require_pgvector(connection: psycopg.AsyncConnection) -> None:
-    rows = await connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    rows = await connection.execute(query("pgvector_version"))
     row = await rows.fetchone()
     if row is not None and tuple(int(part) for part in row[0].split(".")) < OLDEST_PGVECTOR:
         raise SchemaError("schema_old_pgvector", version=row[0])
