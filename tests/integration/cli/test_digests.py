@@ -45,7 +45,7 @@ async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Cl
 
     shown = program.chinese().good("digest", "show", digest_id).out
     assert shown.startswith(f"群组 g 的简报 {digest_id}：已完成\n")
-    assert "待决定 · 引用来源原文 · " in shown
+    assert "待审核 · 引用来源原文 · " in shown
     found = program.good("digest", "show", digest_id, "--json").json
     assert (found["status"], found["insights"][0]["written_by"]) == ("done", "extractive")
     assert {one["log_id"] for one in found["insights"][0]["sources"]} <= set(ids)

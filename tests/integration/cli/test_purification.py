@@ -74,8 +74,8 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert 86000 < entry["expires_in_seconds"] < 86400
 
     counted = program.chinese().good("counts", "-g", "g").out
-    assert "角色   检查项   通过   未通过   未检查" in counted
-    assert "a2     去重     0      1        0" in counted
+    assert "智能体   检查项   通过   未通过   未检查" in counted
+    assert "a2       去重     0      1        0" in counted
 
 
 async def test_a_rejected_value_is_refused_until_it_is_lifted(program: Program, clearwell: Clearwell) -> None:
@@ -140,7 +140,7 @@ async def test_everything_that_a_check_refused_is_put_back_together(program: Pro
         await other.memory.capture(said(confidence=0.1), by=PERSON, wait=True)
     assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2}
     assert len(await clearwell.memory.working_memory("g", by=PERSON)) == 2
-    assert "0 rows" in program.good("requeue", "-g", "g", "--refused-by", "length").out
+    assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
     assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
     assert program.run("requeue", "-g", "g").code == 2
 
@@ -175,12 +175,12 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
 
 async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, judging: ChatApi) -> None:
     judged = with_judge(settings, judging, judge_timeout_seconds=0.3)
-    assert await found_of(judged) == (Mark.GOOD, "The judge m answers")
+    assert await found_of(judged) == (Mark.GOOD, "The judge m works")
     assert "The office opens at nine" in str(judging.requests[0].body)
     unused = judged.model_copy(update={"filter_checks": ("confidence",)})
-    assert await found_of(unused) == (Mark.MIND, "The judge m answers")
+    assert await found_of(unused) == (Mark.MIND, "The judge m works")
     judging.script.extend([says(TORN), hang])
-    assert await found_of(judged) == (Mark.MIND, "The judge m answers")
+    assert await found_of(judged) == (Mark.MIND, "The judge m works")
     assert await found_of(judged) == (Mark.BAD, "The judge's chat")
     assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "has an address but no model")
 
@@ -200,7 +200,7 @@ async def found_of(settings: Settings) -> tuple[Mark, str]:
 
 
 STARTS = (
-    "The judge m answers",
+    "The judge m works",
     "The judge's chat",
     "has an address but no model",
     "No judge is configured",
