@@ -41,7 +41,7 @@ async def test_review_from_python(clearwell: Clearwell) -> None:
     insight = await put_insight(clearwell, "grp-123", "Lunch is served at noon in the hall of the museum.", [row])
     names = await run(printed("memory.review"), memory=clearwell.memory, person=PERSON)
     assert names["done"].status == "promoted"
-    assert [one.memory_id for one in names["listed"].memories] != []
+    assert [one.memory_id for one in names["preview"].memories] != []
     (rejected,) = await clearwell.memory.review.insights("grp-123", by=PERSON, state=InsightState.REJECTED)
     assert rejected.id == insight
     assert [one.action for one in await clearwell.memory.review.decisions("grp-123", by=PERSON)] == [
