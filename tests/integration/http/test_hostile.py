@@ -23,6 +23,11 @@ def with_field(field: str) -> dict[str, str]:
     return {route: f'{{"group_id": "g", "{name}": {json.dumps(LONG)}, {field}}}' for route, name in TEXTS.items()}
 
 
+def with_group(group: str) -> dict[str, str]:
+    """A body that is right but for this group."""
+    return {route: f'{{"group_id": {group}, "{name}": {json.dumps(LONG)}}}' for route, name in TEXTS.items()}
+
+
 def same(body: str) -> dict[str, str]:
     return dict.fromkeys(TEXTS, body)
 
@@ -61,13 +66,14 @@ BODIES: dict[str, tuple[int, dict[str, str]]] = {
     "text with surrogates in the wrong order": (422, with_text('"\\udc00\\ud800"')),
     "text over 1 MiB": (413, with_text(json.dumps("x" * (MIB + 1)))),
     "text over 1 MiB in bytes only": (413, with_text(json.dumps("汉" * (MIB // 3 + 1), ensure_ascii=False))),
-    "group null": (422, with_field('"group_id": null')),
-    "group empty": (422, with_field('"group_id": ""')),
-    "group reserved": (422, with_field('"group_id": "unassigned"')),
-    "group too long": (422, with_field(f'"group_id": "{"g" * 201}"')),
-    "group with a control character": (422, with_field('"group_id": "a\\nb"')),
-    "group with a surrogate": (422, with_field('"group_id": "\\ud83d"')),
-    "group is a list": (422, with_field('"group_id": ["g"]')),
+    "group null": (422, with_group("null")),
+    "group empty": (422, with_group('""')),
+    "group reserved": (422, with_group('"unassigned"')),
+    "group too long": (422, with_group(f'"{"g" * 201}"')),
+    "group with a control character": (422, with_group('"a\\nb"')),
+    "group with a surrogate": (422, with_group('"\\ud83d"')),
+    "group is a list": (422, with_group('["g"]')),
+    "the group twice": (400, with_field('"group_id": "g"')),
     "two groups": (422, with_field('"project_id": "other"')),
     "project null": (422, with_field('"project_id": null')),
     "agent empty": (422, with_field('"agent_id": ""')),
