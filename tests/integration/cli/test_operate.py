@@ -31,7 +31,7 @@ def test_the_life_of_keys(program: Program) -> None:
     assert second.err == ""
     assert "cw_" in second.out
     revoked = program.chinese().good("keys", "revoke", first.json["id"])
-    assert "本地模式保持关闭" in revoked.out
+    assert "本地模式也保持关闭" in revoked.out
     listed = program.good("keys", "list", "--json")
     shown = [(key["name"], key["revoked_at"] is None) for key in listed.json["keys"]]
     assert shown == [("capture+read", False), ("Li Wei", True)]

@@ -182,7 +182,7 @@ async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, j
     judging.script.extend([says(TORN), hang])
     assert await found_of(judged) == (Mark.MIND, "The judge m works")
     assert await found_of(judged) == (Mark.BAD, "The judge's chat")
-    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "has an address but no model")
+    assert await found_of(judged.model_copy(update={"judge_model": ""})) == (Mark.BAD, "The judge has an address")
 
 
 async def test_doctor_says_what_no_judge_means(settings: Settings) -> None:
@@ -202,7 +202,7 @@ async def found_of(settings: Settings) -> tuple[Mark, str]:
 STARTS = (
     "The judge m works",
     "The judge's chat",
-    "has an address but no model",
+    "The judge has an address",
     "No judge is configured",
     "A judge is required",
 )
