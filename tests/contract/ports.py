@@ -1,34 +1,12 @@
 """What the contract tests are given, and records to fill it with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
 
-from clearwell.ports import (
-    AdmissionStore,
-    CaptureStore,
-    DecisionStore,
-    DigestMaterial,
-    DigestRuns,
-    DigestStore,
-    GroupStore,
-    IdempotencyStore,
-    KeyStore,
-    Lease,
-    LongTermSearch,
-    MoveStore,
-    ProvenanceStore,
-    QuarantineStore,
-    RecallStore,
-    ReviewStore,
-    Settled,
-    StatisticsStore,
-    TombstoneStore,
-    WorkingStore,
-)
+from clearwell.ports import Lease, Settled, Stores
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -49,31 +27,10 @@ LEASE = Lease(holder=UUID(int=9001), lasts=timedelta(seconds=30))
 OTHER_LEASE = Lease(holder=UUID(int=9002), lasts=timedelta(seconds=30))
 
 
-@dataclass(frozen=True)
-class Stores:
-    captures: CaptureStore
-    quarantine: QuarantineStore
-    admissions: AdmissionStore
-    working: WorkingStore
-    search: LongTermSearch
-    moves: MoveStore
-    idempotency: IdempotencyStore
-    keys: KeyStore
-    tombstones: TombstoneStore
-    recalls: RecallStore
-    digests: DigestStore
-    runs: DigestRuns
-    material: DigestMaterial
-    groups: GroupStore
-    decisions: DecisionStore
-    reviewed: ReviewStore
-    provenance: ProvenanceStore
-    statistics: StatisticsStore
-
-    async def promote(self, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
-        """Memories that a person decided on, without the decision."""
-        async with self.decisions.transaction(group_id) as transaction:
-            await transaction.insert_promotions(made)
+async def promote(stores: Stores, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:
+    """Memories that a person decided on, without the decision."""
+    async with stores.decisions.transaction(group_id) as transaction:
+        await transaction.insert_promotions(made)
 
 
 def capture(number: int, group_id: str = "g", *, content: str = "", agent_id: str | None = "a1") -> Capture:

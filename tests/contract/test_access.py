@@ -6,10 +6,10 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import IdempotencyMismatch, StillRunning
-from clearwell.ports import Claim
+from clearwell.ports import Claim, Stores
 from clearwell.records import ApiKey, AuditEvent, Right
 from clearwell.testing import ManualClock
-from tests.contract.ports import START, Stores, request
+from tests.contract.ports import START, request
 
 KEY = ApiKey(
     id=UUID(int=1),

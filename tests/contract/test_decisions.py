@@ -12,6 +12,7 @@ from clearwell.ports import (
     DecisionTransaction,
     PromotionKey,
     RecordedDecision,
+    Stores,
     WaitingPromotion,
 )
 from clearwell.records import (
@@ -29,7 +30,7 @@ from clearwell.records import (
     Where,
 )
 from clearwell.testing import ManualClock
-from tests.contract.ports import START, Stores, event, promotion, request, unit
+from tests.contract.ports import START, event, promotion, request, unit
 from tests.contract.test_longterm import query
 from tests.contract.test_search_where import query as where
 
@@ -52,7 +53,7 @@ async def test_a_transaction_that_fails_leaves_nothing(stores: Stores) -> None:
             await transaction.insert_promotions([promotion(1)])
             await transaction.record_event(event(1))
             raise ZeroDivisionError
-    assert await stores.search.search(query(unit(1))) == []
+    assert await stores.longterm.search(query(unit(1))) == []
     async with stores.decisions.transaction("g") as transaction:
         assert await transaction.find_promotions([UUID(int=1001)]) == {}
 
@@ -126,10 +127,10 @@ async def test_what_is_withdrawn_is_not_found_until_it_is_restored(stores: Store
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([promotion(1), promotion(2)])
         await transaction.withdraw_memories([UUID(int=1001)], at=START)
-    assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1002]
+    assert [one.memory.id.int for one in await stores.longterm.search(query(unit(1)))] == [1002]
     async with stores.decisions.transaction("g") as transaction:
         await transaction.restore_memories([UUID(int=1001)], at=START)
-    assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001, 1002]
+    assert [one.memory.id.int for one in await stores.longterm.search(query(unit(1)))] == [1001, 1002]
 
 
 async def test_the_time_in_which_a_memory_did_not_hold_is_kept(stores: Stores) -> None:
@@ -137,7 +138,7 @@ async def test_the_time_in_which_a_memory_did_not_hold_is_kept(stores: Stores) -
     made, chunks = promotion(1)
 
     async def held(at: datetime) -> bool:
-        return bool(await stores.search.search(where(Where(as_of=at))))
+        return bool(await stores.longterm.search(where(Where(as_of=at))))
 
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(made, chunks)])
@@ -161,7 +162,7 @@ async def test_what_waits_to_replace_a_memory_does_so_when_it_is_carried_out(sto
         await transaction.record_decisions([(other, event(2))])
         await transaction.record_decisions([(decision(3, action=Action.UNDO, undoes=other.id), event(3))])
     assert await stores.decisions.complete_waiting(waiting, new[1], value_hashes=[], event=event(4))
-    assert {one.memory.id.int for one in await stores.search.search(query(unit(1)))} == {1002, 1003}
+    assert {one.memory.id.int for one in await stores.longterm.search(query(unit(1)))} == {1002, 1003}
     async with stores.decisions.transaction("g") as transaction:
         (state,) = (await transaction.find_promotions([old[0].memory_id])).values()
         assert (state.state, state.valid_to) == ("withdrawn", event(4).at)
@@ -206,7 +207,7 @@ async def test_a_promotion_without_chunks_waits_and_is_carried_out_once(stores: 
     assert await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[b"x"], event=event(1))
     assert not await stores.decisions.complete_waiting(waiting, chunks, value_hashes=[], event=event(2))
     assert await stores.decisions.read_waiting(waiting) is None
-    assert [one.memory.id for one in await stores.search.search(query(unit(1)))] == [made.memory_id]
+    assert [one.memory.id for one in await stores.longterm.search(query(unit(1)))] == [made.memory_id]
 
 
 async def test_withdrawing_what_waits_ends_the_waiting_until_it_is_restored(stores: Stores) -> None:
@@ -324,6 +325,6 @@ async def test_a_batch_is_stored_and_found_by_its_keys(stores: Stores) -> None:
         superseding = await transaction.find_superseding_decisions([UUID(int=1), UUID(int=0), UUID(int=2)])
         assert superseding == {UUID(int=0): decisions[4], UUID(int=1): decisions[3]}, "of several the last"
         assert {one.chunks for one in (await transaction.find_promotions(memory_ids)).values()} == {0, 2}
-    assert {one.memory.id for one in await stores.search.search(query(unit(1)))} == {
+    assert {one.memory.id for one in await stores.longterm.search(query(unit(1)))} == {
         one.memory_id for one, _ in made[1:4]
     }

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import CandidateFilter, Due, Run, Settled
+from clearwell.ports import CandidateFilter, Due, Run, Settled, Stores
 from clearwell.records import (
     Admission,
     Contradiction,
@@ -28,7 +28,7 @@ from clearwell.records import (
     Verdict,
     Writer,
 )
-from tests.contract.ports import START, Stores, capture, event, promotion, settled, unit
+from tests.contract.ports import START, capture, event, promote, promotion, settled, unit
 
 LATER = START + timedelta(hours=2)
 LEASE_END = LATER + timedelta(seconds=30)
@@ -103,12 +103,12 @@ async def settle(stores: Stores, *settlements: Settled, group_id: str = "g") -> 
 
 
 async def candidates(stores: Stores, where: CandidateFilter = ALL) -> list[int]:
-    return [one.log_id.int for one in await stores.material.candidates(where, after=None, limit=100)]
+    return [one.log_id.int for one in await stores.digest_material.candidates(where, after=None, limit=100)]
 
 
 async def begun(stores: Stores, number: int = 1) -> tuple[Digest, Run]:
     asked = await stores.digests.request(digest(number), event=event(100 + number))
-    taken = await stores.runs.claim("g", asked.id, at=LATER, until=LEASE_END)
+    taken = await stores.digest_runs.claim("g", asked.id, at=LATER, until=LEASE_END)
     assert taken is not None
     return taken, Run(group_id="g", digest_id=taken.id, attempt=taken.attempts)
 
@@ -123,22 +123,22 @@ async def test_a_second_request_is_answered_with_the_open_one(stores: Stores) ->
     assert (await stores.digests.request(digest(2), event=event(2))).id == first.id
     assert (await stores.digests.request(digest(3, "other"), event=event(3, "other"))).id == digest(3).id
     due = [("g", digest(1).id), ("other", digest(3).id)]
-    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LATER)] == due
-    taken = await stores.runs.claim("g", first.id, at=LATER, until=LEASE_END)
+    assert [(one.group_id, one.digest_id) for one in await stores.digest_runs.find_due(at=LATER)] == due
+    taken = await stores.digest_runs.claim("g", first.id, at=LATER, until=LEASE_END)
     assert taken is not None
     assert (await stores.digests.request(digest(4), event=event(4))).status is DigestStatus.RUNNING
-    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LATER)] == due[1:]
-    assert [(one.group_id, one.digest_id) for one in await stores.runs.find_due(at=LEASE_END)] == due
+    assert [(one.group_id, one.digest_id) for one in await stores.digest_runs.find_due(at=LATER)] == due[1:]
+    assert [(one.group_id, one.digest_id) for one in await stores.digest_runs.find_due(at=LEASE_END)] == due
 
 
 async def test_a_tick_has_one_digest_and_waits_for_an_open_one(stores: Stores) -> None:
     asked, run = await begun(stores)
-    assert await stores.runs.add_due(digest(2, tick=7), event=event(2)) is Due.BUSY
-    assert await stores.runs.finish(run, done(asked), [], considered=[], event=event(3))
-    assert await stores.runs.add_due(digest(2, tick=7), event=event(4)) is Due.ADDED
-    assert await stores.runs.add_due(digest(3, tick=7), event=event(5)) is Due.HAD
-    assert await stores.runs.add_due(digest(4, tick=14), event=event(6)) is Due.BUSY
-    assert await stores.runs.add_due(digest(5, "other", tick=7), event=event(7, "other")) is Due.ADDED
+    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(2)) is Due.BUSY
+    assert await stores.digest_runs.finish(run, done(asked), [], considered=[], event=event(3))
+    assert await stores.digest_runs.add_due(digest(2, tick=7), event=event(4)) is Due.ADDED
+    assert await stores.digest_runs.add_due(digest(3, tick=7), event=event(5)) is Due.HAD
+    assert await stores.digest_runs.add_due(digest(4, tick=14), event=event(6)) is Due.BUSY
+    assert await stores.digest_runs.add_due(digest(5, "other", tick=7), event=event(7, "other")) is Due.ADDED
 
 
 async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Stores) -> None:
@@ -154,7 +154,7 @@ async def test_a_digest_is_found_by_its_id_in_its_group_or_without(stores: Store
 async def test_pages_are_newest_first(stores: Stores) -> None:
     for number in (1, 2, 3):
         asked, run = await begun(stores, number)
-        await stores.runs.finish(run, done(asked), [], considered=[], event=event(number))
+        await stores.digest_runs.finish(run, done(asked), [], considered=[], event=event(number))
     assert [one.id.int for one in await stores.digests.page("g")] == [9003, 9002, 9001]
     assert [one.id.int for one in await stores.digests.page("g", before=UUID(int=9003), limit=1)] == [9002]
     assert await stores.digests.page("other") == []
@@ -164,52 +164,54 @@ async def test_a_later_try_takes_over_and_the_earlier_one_can_write_nothing(stor
     await keep(stores, 1)
     await settle(stores, settled(1, vector=unit(1)))
     asked, first = await begun(stores)
-    assert await stores.runs.report(first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2})
+    assert await stores.digest_runs.report(
+        first, progress=0.4, note="digest_stage_reading", params={"done": 1, "of": 2}
+    )
     hour = timedelta(hours=1)
-    taken = await stores.runs.claim("g", asked.id, at=LATER + hour, until=LATER + 2 * hour)
+    taken = await stores.digest_runs.claim("g", asked.id, at=LATER + hour, until=LATER + 2 * hour)
     assert taken is not None
     assert (taken.attempts, taken.progress, taken.started_at) == (2, 0.0, LATER)
     shown = insight(1, asked, 1)
-    assert not await stores.runs.report(first, progress=0.5, note="x", params={})
-    assert not await stores.runs.renew(first, until=LATER + 3 * hour)
-    assert not await stores.runs.release(first)
-    assert not await stores.runs.postpone(first, again=LATER, note="x", params={})
-    assert not await stores.runs.fail(first, at=LATER, note="x", params={}, event=event(2))
-    assert not await stores.runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
+    assert not await stores.digest_runs.report(first, progress=0.5, note="x", params={})
+    assert not await stores.digest_runs.renew(first, until=LATER + 3 * hour)
+    assert not await stores.digest_runs.release(first)
+    assert not await stores.digest_runs.postpone(first, again=LATER, note="x", params={})
+    assert not await stores.digest_runs.fail(first, at=LATER, note="x", params={}, event=event(2))
+    assert not await stores.digest_runs.finish(first, done(asked), [shown], considered=[UUID(int=1)], event=event(3))
     assert await candidates(stores) == [1]
     second = replace(first, attempt=2)
-    assert await stores.runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
+    assert await stores.digest_runs.finish(second, done(asked), [shown], considered=[UUID(int=1)], event=event(4))
     for group_id in ("g", "other"):
-        assert await stores.runs.claim(group_id, asked.id, at=LATER + 9 * hour, until=LATER + 10 * hour) is None
+        assert await stores.digest_runs.claim(group_id, asked.id, at=LATER + 9 * hour, until=LATER + 10 * hour) is None
 
 
 async def test_a_leased_digest_is_left_to_its_worker(stores: Stores) -> None:
     asked, run = await begun(stores)
     almost, late = LEASE_END - timedelta(seconds=1), LEASE_END + timedelta(minutes=1)
-    assert await stores.runs.claim("g", asked.id, at=almost, until=late) is None
-    assert await stores.runs.renew(run, until=late)
-    assert await stores.runs.claim("g", asked.id, at=LEASE_END, until=late) is None
-    assert await stores.runs.release(run)
-    taken = await stores.runs.claim("g", asked.id, at=almost, until=late)
+    assert await stores.digest_runs.claim("g", asked.id, at=almost, until=late) is None
+    assert await stores.digest_runs.renew(run, until=late)
+    assert await stores.digest_runs.claim("g", asked.id, at=LEASE_END, until=late) is None
+    assert await stores.digest_runs.release(run)
+    taken = await stores.digest_runs.claim("g", asked.id, at=almost, until=late)
     assert taken is not None
     assert taken.attempts == 2
 
 
 async def test_a_try_that_is_put_off_waits_with_its_reason_and_one_that_fails_has_ended(stores: Stores) -> None:
     asked, run = await begun(stores)
-    assert await stores.runs.postpone(run, again=LEASE_END, note="digest_put_off", params={"attempt": 1})
+    assert await stores.digest_runs.postpone(run, again=LEASE_END, note="digest_put_off", params={"attempt": 1})
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.note, found.note_params) == (DigestStatus.QUEUED, "digest_put_off", {"attempt": 1})
-    assert await stores.runs.find_due(at=LEASE_END - timedelta(seconds=1)) == []
-    assert await stores.runs.claim("g", asked.id, at=LATER, until=LEASE_END) is None, "not before its time"
-    await stores.runs.claim("g", asked.id, at=LEASE_END, until=LEASE_END + timedelta(minutes=1))
+    assert await stores.digest_runs.find_due(at=LEASE_END - timedelta(seconds=1)) == []
+    assert await stores.digest_runs.claim("g", asked.id, at=LATER, until=LEASE_END) is None, "not before its time"
+    await stores.digest_runs.claim("g", asked.id, at=LEASE_END, until=LEASE_END + timedelta(minutes=1))
     later = replace(run, attempt=2)
-    assert await stores.runs.fail(later, at=LATER, note="digest_failed", params={"attempts": 2}, event=event(2))
+    assert await stores.digest_runs.fail(later, at=LATER, note="digest_failed", params={"attempts": 2}, event=event(2))
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.finished_at, found.note) == (DigestStatus.FAILED, LATER, "digest_failed")
-    assert await stores.runs.find_due(at=LEASE_END + timedelta(days=1)) == []
+    assert await stores.digest_runs.find_due(at=LEASE_END + timedelta(days=1)) == []
     assert (await stores.digests.request(digest(2), event=event(3))).id == digest(2).id
 
 
@@ -219,7 +221,7 @@ async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> Non
     asked, run = await begun(stores)
     first, second = insight(1, asked, 1), insight(2, asked, 2)
     ids = [UUID(int=1), UUID(int=2)]
-    assert await stores.runs.finish(run, done(asked), [first, second], considered=ids, event=event(2))
+    assert await stores.digest_runs.finish(run, done(asked), [first, second], considered=ids, event=event(2))
     found = await stores.digests.get("g", asked.id)
     assert found is not None
     assert (found.status, found.progress, found.finished_at) == (DigestStatus.DONE, 1.0, LATER)
@@ -228,9 +230,9 @@ async def test_what_a_digest_shows_is_read_as_it_was_made(stores: Stores) -> Non
     shown = found.insights[0]
     bare = tuple(replace(one, verdicts=()) for one in shown.sources)
     assert replace(shown, sources=bare) == first
-    assert [one.id for one in await stores.material.undecided("g", "m")] == [first.id, second.id]
-    assert await stores.material.undecided("g", "another") == []
-    assert await stores.material.undecided("other", "m") == []
+    assert [one.id for one in await stores.digest_material.undecided("g", "m")] == [first.id, second.id]
+    assert await stores.digest_material.undecided("g", "another") == []
+    assert await stores.digest_material.undecided("other", "m") == []
 
 
 async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Stores) -> None:
@@ -238,12 +240,12 @@ async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Sto
     await keep(stores, 5, node_type="fact_check")
     await keep(stores, 6, group_id="other")
     await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3), settled(5))
-    assert await stores.material.unsettled("g") == 1
+    assert await stores.digest_material.unsettled("g") == 1
     assert await candidates(stores) == [1, 2, 3]
     assert await candidates(stores, replace(ALL, without_types=())) == [1, 2, 3, 5]
     asked, run = await begun(stores)
     ids = [UUID(int=one) for one in (1, 2, 3)]
-    await stores.runs.finish(run, done(asked), [insight(1, asked, 1)], considered=ids, event=event(2))
+    await stores.digest_runs.finish(run, done(asked), [insight(1, asked, 1)], considered=ids, event=event(2))
     assert await candidates(stores) == [2, 3]
 
 
@@ -251,10 +253,10 @@ async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
     await keep(stores, 1)
     await settle(stores, settled(1))
     for number in range(1, 5):
-        (found,) = await stores.material.candidates(ALL, after=None, limit=10)
+        (found,) = await stores.digest_material.candidates(ALL, after=None, limit=10)
         assert found.considered == number - 1
         asked, run = await begun(stores, number)
-        await stores.runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
+        await stores.digest_runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
     assert await candidates(stores) == []
 
 
@@ -273,7 +275,7 @@ async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
     odd: dict[str, Json] = {"confidence": "high", "confidence_score": 0.7}
     await stores.captures.add([capture(1), replace(capture(2), metadata=odd), replace(capture(3), metadata={})])
     await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3))
-    first, second, third = await stores.material.candidates(ALL, after=None, limit=10)
+    first, second, third = await stores.digest_material.candidates(ALL, after=None, limit=10)
     assert (first.content, first.agent_id, first.session_id, first.node_id) == ("output 1", "a1", "s1", "n1")
     assert (first.occurred_at, first.confidence) == (START - timedelta(days=1), 0.9)
     assert (first.admission, first.flags) == (Admission.ADMITTED, ("self_consistency_not_checked",))
@@ -281,47 +283,47 @@ async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
     assert first.embedding[1] == pytest.approx(1.0)
     assert (second.admission, second.confidence, second.embedding) == (Admission.REFUSED, None, None)
     assert third.confidence is None
-    page = await stores.material.candidates(ALL, after=first.log_id, limit=1)
+    page = await stores.digest_material.candidates(ALL, after=first.log_id, limit=1)
     assert [one.log_id for one in page] == [second.log_id]
-    assert await stores.material.count(ALL) == 3
+    assert await stores.digest_material.count(ALL) == 3
 
 
 async def test_vectors_are_kept_by_model(stores: Stores) -> None:
     await keep(stores, 1, 2)
     await settle(stores, settled(1, vector=unit(1)), settled(2))
-    await stores.material.add_vectors("g", "m", {UUID(int=2): unit(3)})
-    await stores.material.add_vectors("g", "m", {UUID(int=2): unit(3)})
-    found = await stores.material.candidates(ALL, after=None, limit=10)
+    await stores.digest_material.add_vectors("g", "m", {UUID(int=2): unit(3)})
+    await stores.digest_material.add_vectors("g", "m", {UUID(int=2): unit(3)})
+    found = await stores.digest_material.candidates(ALL, after=None, limit=10)
     assert [None if one.embedding is None else int(one.embedding.argmax()) for one in found] == [1, 3]
-    other = await stores.material.candidates(replace(ALL, model="another"), after=None, limit=10)
+    other = await stores.digest_material.candidates(replace(ALL, model="another"), after=None, limit=10)
     assert [one.embedding for one in other] == [None, None]
 
 
 async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:
-    await stores.promote("g", [promotion(1, vectors=[unit(1), unit(2)])])
-    await stores.promote("g", [promotion(2, agent_id="a1")])
-    known = await stores.material.verified("g", "m")
+    await promote(stores, "g", [promotion(1, vectors=[unit(1), unit(2)])])
+    await promote(stores, "g", [promotion(2, agent_id="a1")])
+    known = await stores.digest_material.verified("g", "m")
     assert [(one.id.int, one.content) for one in known] == [(1001, "memory 1 chunk 0"), (1001, "memory 1 chunk 1")]
-    assert await stores.material.verified("g", "another") == []
+    assert await stores.digest_material.verified("g", "another") == []
     stone = Tombstone(
         id=UUID(int=1), group_id="g", kind=TombstoneKind.REJECTED, reason="wrong", made_by="ann", made_at=START
     )
     await stores.tombstones.add(stone, b"1", embedding=unit(4), model="m", event=event(3))
     forgotten = replace(stone, id=UUID(int=2), kind=TombstoneKind.FORGOTTEN)
     await stores.tombstones.add(forgotten, b"2", embedding=None, model=None, event=event(4))
-    (rejected,) = await stores.material.rejected("g", "m")
+    (rejected,) = await stores.digest_material.rejected("g", "m")
     assert (rejected.reason, rejected.at, int(rejected.embedding.argmax())) == ("wrong", START, 4)
-    assert await stores.material.refused_values("g") == {b"1", b"2"}
+    assert await stores.digest_material.refused_values("g") == {b"1", b"2"}
     async with stores.decisions.transaction("g") as transaction:
         await transaction.lift_tombstone(UUID(int=1), by="ann", at=START)
-    assert await stores.material.refused_values("g") == {b"2"}
-    assert await stores.material.rejected("g", "m") == []
+    assert await stores.digest_material.refused_values("g") == {b"2"}
+    assert await stores.digest_material.rejected("g", "m") == []
 
 
 async def test_agents_whose_insights_nobody_decided_on_are_not_counted(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     await stores.digests.request(digest(1), event=event(1))
-    assert await stores.material.decided("g") == {}
+    assert await stores.digest_material.decided("g") == {}
 
 
 async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothing_was_admitted(stores: Stores) -> None:
@@ -331,7 +333,7 @@ async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothin
     await settle(stores, settled(1))
     await settle(stores, settled(2))
     await settle(stores, settled(3, Admission.REFUSED), group_id="refused")
-    found = await stores.runs.schedules()
+    found = await stores.digest_runs.schedules()
     assert [(one.group_id, one.since, one.cron, one.zone) for one in found] == [
         ("g", settled(1).at, None, None),
         ("refused", settled(3).at, None, None),
@@ -339,10 +341,10 @@ async def test_a_group_is_scheduled_from_its_first_settled_row_also_where_nothin
 
 
 async def test_whether_anything_was_captured_in_a_group(stores: Stores) -> None:
-    assert not await stores.material.holds_rows("g")
+    assert not await stores.digest_material.holds_rows("g")
     await keep(stores, 1)
-    assert await stores.material.holds_rows("g")
-    assert not await stores.material.holds_rows("other")
+    assert await stores.digest_material.holds_rows("g")
+    assert not await stores.digest_material.holds_rows("other")
 
 
 async def test_a_schedule_counts_from_when_it_was_changed(stores: Stores) -> None:
@@ -360,7 +362,7 @@ async def test_a_schedule_counts_from_when_it_was_changed(stores: Stores) -> Non
     since = []
     for number, change in enumerate(changes, start=1):
         await stores.groups.change("g", change, event=replace(event(number), at=days[number]))
-        (only,) = await stores.runs.schedules()
+        (only,) = await stores.digest_runs.schedules()
         since.append(only.since)
     assert since == [settled(1).at, days[2], days[2], days[4], days[5]]
 
@@ -369,5 +371,5 @@ async def test_a_schedule_that_comes_before_its_first_output_counts_from_that(st
     await stores.groups.change("g", GroupChange(digest_zone="UTC"), event=event(1))
     await keep(stores, 1)
     await settle(stores, settled(1))
-    (only,) = await stores.runs.schedules()
+    (only,) = await stores.digest_runs.schedules()
     assert (only.since, only.zone) == (settled(1).at, "UTC")

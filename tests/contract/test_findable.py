@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from clearwell.flow.retrieval.bm25 import analyse_query
-from clearwell.ports import SearchQuery
-from tests.contract.ports import Stores, promotion, unit
+from clearwell.ports import SearchQuery, Stores
+from tests.contract.ports import promote, promotion, unit
 
 TEXTS = {
     "release": "Upgrade the gateway to v1.2.3 on Friday.",
@@ -106,11 +106,11 @@ async def test_what_is_typed_exactly_is_found_first(stores: Stores) -> None:
     for number, text in enumerate(TEXTS.values()):
         decided, chunks = promotion(number + 1, vectors=[unit(0)])
         rows.append((decided, [replace(chunk, content=text, session_id=None, author=None) for chunk in chunks]))
-    await stores.promote("g", rows)
+    await promote(stores, "g", rows)
     missed = []
     for name, typed in TYPED:
         wanted = SearchQuery(group_id="g", embedding=unit(0), model="m", limit=2, terms=analyse_query(typed))
-        best, second = await stores.search.search(wanted)
+        best, second = await stores.longterm.search(wanted)
         if names[best.memory.id.int - 1001] != name or best.words <= second.words:
             missed.append((typed, names[best.memory.id.int - 1001], best.words))
     assert missed == []

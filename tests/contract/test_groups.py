@@ -3,8 +3,9 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from clearwell.ports import Stores
 from clearwell.records import Group, GroupChange, Prompts
-from tests.contract.ports import START, Stores, event
+from tests.contract.ports import START, event
 
 LATER = START + timedelta(hours=1)
 

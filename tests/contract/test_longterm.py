@@ -3,9 +3,9 @@
 import pytest
 
 from clearwell.errors import StillRunning
-from clearwell.ports import Claim, SearchQuery
+from clearwell.ports import Claim, SearchQuery, Stores
 from clearwell.records import Vector
-from tests.contract.ports import Stores, promotion, request, unit
+from tests.contract.ports import promote, promotion, request, unit
 
 
 def query(
@@ -16,40 +16,40 @@ def query(
 
 async def test_a_promoted_memory_is_found_with_all_it_was_stored_with(stores: Stores) -> None:
     decided, chunks = promotion(1)
-    await stores.promote("g", [(decided, chunks)])
-    (found,) = await stores.search.search(query(unit(1)))
+    await promote(stores, "g", [(decided, chunks)])
+    (found,) = await stores.longterm.search(query(unit(1)))
     assert found.memory == chunks[0]
     assert found.similarity == pytest.approx(1.0, abs=1e-3)
 
 
 async def test_the_nearest_come_first_up_to_the_limit(stores: Stores) -> None:
     tilted = [promotion(number, vectors=[unit(0, tilt=number / 10)]) for number in range(1, 8)]
-    await stores.promote("g", tilted)
-    found = await stores.search.search(query(unit(0), limit=3))
+    await promote(stores, "g", tilted)
+    found = await stores.longterm.search(query(unit(0), limit=3))
     assert [one.memory.id.int for one in found] == [1001, 1002, 1003]
-    assert await stores.search.search(query(unit(0), limit=0)) == []
+    assert await stores.longterm.search(query(unit(0), limit=0)) == []
 
 
 async def test_chunks_of_one_memory_count_as_one_result(stores: Stores) -> None:
     many = promotion(1, vectors=[unit(0, tilt=number / 1000) for number in range(30)])
-    await stores.promote("g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])])
-    found = await stores.search.search(query(unit(0), limit=2))
+    await promote(stores, "g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])])
+    found = await stores.longterm.search(query(unit(0), limit=2))
     assert [(one.memory.id.int, one.memory.chunk_no) for one in found] == [(1001, 0), (1002, 0)]
 
 
 async def test_other_groups_agents_and_models_are_not_found(stores: Stores) -> None:
-    await stores.promote("g", [promotion(1), promotion(2, agent_id="a1")])
-    assert [one.memory.id.int for one in await stores.search.search(query(unit(1)))] == [1001]
-    with_agent = await stores.search.search(query(unit(2), agent_id="a1"))
+    await promote(stores, "g", [promotion(1), promotion(2, agent_id="a1")])
+    assert [one.memory.id.int for one in await stores.longterm.search(query(unit(1)))] == [1001]
+    with_agent = await stores.longterm.search(query(unit(2), agent_id="a1"))
     assert [one.memory.id.int for one in with_agent] == [1002, 1001]
-    assert len(await stores.search.search(query(unit(1), agent_id="a2"))) == 1
-    assert await stores.search.search(query(unit(1), group_id="other")) == []
-    assert await stores.search.search(query(unit(1), model="another")) == []
+    assert len(await stores.longterm.search(query(unit(1), agent_id="a2"))) == 1
+    assert await stores.longterm.search(query(unit(1), group_id="other")) == []
+    assert await stores.longterm.search(query(unit(1), model="another")) == []
 
 
 async def test_the_models_of_stored_vectors_are_known(stores: Stores) -> None:
     assert await stores.moves.models() == {}
-    await stores.promote("g", [promotion(1)])
+    await promote(stores, "g", [promotion(1)])
     assert await stores.moves.models() == {"m": 8}
 
 
@@ -70,4 +70,4 @@ async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
         async with stores.decisions.transaction("g") as transaction:
             await transaction.insert_promotions([promotion(1)])
             await transaction.store_answer(claim, ["x"])
-    assert await stores.search.search(query(unit(1))) == []
+    assert await stores.longterm.search(query(unit(1))) == []

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from clearwell.errors import ModelsMoved
-from clearwell.ports import SearchQuery
+from clearwell.ports import SearchQuery, Stores
 from clearwell.records import ModelChoice, NewMove
-from tests.contract.ports import START, Stores, promotion, unit
+from tests.contract.ports import START, promote, promotion, unit
 
 OFFLINE = ModelChoice(embedder="offline", model="m")
 API = ModelChoice(embedder="openai", model="n", base_url="http://127.0.0.1:1/v1", dimensions=8)
@@ -35,8 +35,8 @@ async def test_going_back_gives_up_what_was_under_way(stores: Stores) -> None:
 
 async def test_rows_are_moved_page_by_page(stores: Stores) -> None:
     many = promotion(1, vectors=[unit(0), unit(1), unit(2)])
-    await stores.promote("g", [many, promotion(2)])
-    await stores.promote("h", [promotion(3, "h")])
+    await promote(stores, "g", [many, promotion(2)])
+    await promote(stores, "h", [promotion(3, "h")])
     assert await stores.moves.groups() == ["g", "h"]
     assert await stores.moves.left("g", "n") == 4
     page = await stores.moves.texts("g", "n", after=None, limit=3)
@@ -49,12 +49,12 @@ async def test_rows_are_moved_page_by_page(stores: Stores) -> None:
     assert await stores.moves.left("h", "n") == 1
     assert await stores.moves.models() == {"m": 8, "n": 8}
     query = SearchQuery(group_id="g", embedding=unit(5), model="n", limit=5)
-    (found,) = await stores.search.search(query)
+    (found,) = await stores.longterm.search(query)
     assert found.memory == replace(many[1][0], embedding_model="n", embedding=None)
 
 
 async def test_a_row_that_was_moved_or_is_gone_is_not_written_again(stores: Stores) -> None:
-    await stores.promote("g", [promotion(1)])
+    await promote(stores, "g", [promotion(1)])
     (text,) = await stores.moves.texts("g", "n", after=None, limit=9)
     gone = replace(text, chunk_no=7)
     assert await stores.moves.put("g", "n", [(text, unit(5)), (gone, unit(6))], at=START) == 1
@@ -63,15 +63,15 @@ async def test_a_row_that_was_moved_or_is_gone_is_not_written_again(stores: Stor
 
 
 async def test_a_search_that_does_not_know_of_the_move_is_told(stores: Stores) -> None:
-    await stores.promote("g", [promotion(1)])
+    await promote(stores, "g", [promotion(1)])
     query = SearchQuery(group_id="g", embedding=unit(1), model="m", limit=5, move=0)
-    assert len(await stores.search.search(query)) == 1
+    assert len(await stores.longterm.search(query)) == 1
     begun = await stores.moves.begin(MOVE)
     with pytest.raises(ModelsMoved):
-        await stores.search.search(query)
+        await stores.longterm.search(query)
     query = replace(query, move=begun.number)
-    assert len(await stores.search.search(query)) == 1
+    assert len(await stores.longterm.search(query)) == 1
     await stores.moves.set_off(begun.id, at=START)
     with pytest.raises(ModelsMoved):
-        await stores.search.search(query)
-    assert len(await stores.search.search(replace(query, move=None))) == 1
+        await stores.longterm.search(query)
+    assert len(await stores.longterm.search(replace(query, move=None))) == 1

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import Claim
+from clearwell.ports import Claim, Stores
 from clearwell.records import Admission, Outcome, Tombstone, TombstoneKind, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import LEASE, START, Stores, capture, entry, event, promotion, request, settled, unit
+from tests.contract.ports import LEASE, START, capture, entry, event, promote, promotion, request, settled, unit
 
 
 def tombstone(number: int, kind: TombstoneKind = TombstoneKind.REJECTED, group_id: str = "g") -> Tombstone:
@@ -223,11 +223,11 @@ async def test_working_memory_can_be_replaced_and_knows_when_it_is_new(stores: S
 
 async def test_all_chunks_of_memories_can_be_read(stores: Stores) -> None:
     many, own = promotion(1, vectors=[unit(1), unit(2)]), promotion(2, agent_id="a1")
-    await stores.promote("g", [many, own])
+    await promote(stores, "g", [many, own])
     ids = [many[0].memory_id, own[0].memory_id, UUID(int=7)]
-    assert [one.content for one in await stores.search.get("g", ids)] == ["memory 1 chunk 0", "memory 1 chunk 1"]
-    assert len(await stores.search.get("g", ids, agent_id="a1")) == 3
-    assert list(await stores.search.get("other", ids)) == []
+    assert [one.content for one in await stores.longterm.get("g", ids)] == ["memory 1 chunk 0", "memory 1 chunk 1"]
+    assert len(await stores.longterm.get("g", ids, agent_id="a1")) == 3
+    assert list(await stores.longterm.get("other", ids)) == []
 
 
 async def test_an_act_that_ended_keeps_its_answer(stores: Stores) -> None:

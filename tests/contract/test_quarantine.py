@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import Pending, QuarantineFilter
+from clearwell.ports import Pending, QuarantineFilter, Stores
 from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import LEASE, OTHER_LEASE, START, Stores, capture, event, request, settled, unit
+from tests.contract.ports import LEASE, OTHER_LEASE, START, capture, event, request, settled, unit
 
 
 async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:

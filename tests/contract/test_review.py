@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import DecisionTransaction, WaitingPromotion
+from clearwell.ports import DecisionTransaction, Stores, WaitingPromotion
 from clearwell.records import (
     Action,
     Admission,
@@ -22,7 +22,7 @@ from clearwell.records import (
     Sighting,
     SourceSelector,
 )
-from tests.contract.ports import Stores, capture, event, promotion, settled, unit
+from tests.contract.ports import capture, event, promotion, settled, unit
 from tests.contract.test_decisions import decision
 from tests.contract.test_digests import LATER, begun, candidates, done, insight, keep, settle
 
@@ -40,7 +40,7 @@ async def shown(stores: Stores, *sources: Sequence[int], number: int = 1, flags:
         for place, each in enumerate(sources)
     ]
     ids = [UUID(int=row) for row in rows]
-    assert await stores.runs.finish(run, done(asked), made, considered=ids, event=event(200 + number))
+    assert await stores.digest_runs.finish(run, done(asked), made, considered=ids, event=event(200 + number))
     return made
 
 
@@ -80,17 +80,17 @@ def ids(found: Sequence[Insight]) -> list[int]:
 async def test_the_newest_digest_comes_first_and_what_is_like_something_rejected_last(stores: Stores) -> None:
     await shown(stores, [1], [2])
     await shown(stores, [3], [4], [5], number=2, flags=("near_rejected",))
-    assert ids(await stores.reviewed.insights("g", now=LATER)) == [7021, 7022, 7020, 7010, 7011]
-    assert ids(await stores.reviewed.insights("g", now=LATER, limit=2)) == [7021, 7022]
-    assert ids(await stores.reviewed.insights("g", now=LATER, before=UUID(int=7022), limit=2)) == [7020, 7010]
-    assert await stores.reviewed.insights("other", now=LATER) == []
+    assert ids(await stores.review.insights("g", now=LATER)) == [7021, 7022, 7020, 7010, 7011]
+    assert ids(await stores.review.insights("g", now=LATER, limit=2)) == [7021, 7022]
+    assert ids(await stores.review.insights("g", now=LATER, before=UUID(int=7022), limit=2)) == [7020, 7010]
+    assert await stores.review.insights("other", now=LATER) == []
 
 
 async def test_a_snoozed_insight_is_pending_when_its_time_has_come(stores: Stores) -> None:
     first, second = await shown(stores, [1], [2])
     async with stores.decisions.transaction("g") as transaction:
         await transaction.update_insight(replace(first, state=InsightState.SNOOZED, snoozed_until=DECIDED))
-    asked = stores.reviewed.insights
+    asked = stores.review.insights
     assert ids(await asked("g", now=LATER, state=InsightState.PENDING)) == [second.id.int]
     assert ids(await asked("g", now=LATER, state=InsightState.SNOOZED)) == [first.id.int]
     assert ids(await asked("g", now=DECIDED, state=InsightState.PENDING)) == [first.id.int, second.id.int]
@@ -99,14 +99,14 @@ async def test_a_snoozed_insight_is_pending_when_its_time_has_come(stores: Store
 
 async def test_an_insight_is_read_as_it_was_made_and_as_it_was_changed(stores: Stores) -> None:
     (made,) = await shown(stores, [1, 2])
-    assert await stores.reviewed.insight("g", made.id) == made
-    assert await stores.reviewed.insight("other", made.id) is None
+    assert await stores.review.insight("g", made.id) == made
+    assert await stores.review.insight("other", made.id) is None
     changed = replace(made, version=2, summary="Other words.", changed_at=DECIDED, flags=("conflict",))
     changed = replace(changed, embedding=None, embedding_model=None)
     async with stores.decisions.transaction("g") as transaction:
         await transaction.update_insight(changed)
         assert (await transaction.find_insights([made.id, UUID(int=1)])) == {made.id: changed}
-    assert await stores.reviewed.insight("g", made.id) == changed
+    assert await stores.review.insight("g", made.id) == changed
 
 
 async def test_sources_are_united_once_and_separated_again(stores: Stores) -> None:
@@ -141,8 +141,8 @@ async def test_a_transaction_that_fails_leaves_insights_as_they_were(stores: Sto
             await transaction.update_insight(replace(made, state=InsightState.REJECTED))
             await record(transaction, 1, action=Action.REJECT, insight_id=made.id)
             raise ZeroDivisionError
-    assert await stores.reviewed.insight("g", made.id) == made
-    assert await stores.reviewed.decisions("g") == []
+    assert await stores.review.insight("g", made.id) == made
+    assert await stores.review.decisions("g") == []
 
 
 async def test_decisions_are_read_newest_first_and_by_insight(stores: Stores) -> None:
@@ -153,10 +153,10 @@ async def test_decisions_are_read_newest_first_and_by_insight(stores: Stores) ->
             transaction, 2, action=Action.MERGE, insight_id=second.id, others=(first.id,), text_before="x"
         )
         undo = await record(transaction, 3, action=Action.UNDO, insight_id=second.id, undoes=merge.id)
-    assert await stores.reviewed.decisions("g") == [undo, merge, snooze]
-    assert await stores.reviewed.decisions("g", before=undo.id, limit=1) == [merge]
-    assert await stores.reviewed.decisions("g", insight_id=first.id) == [merge, snooze]
-    assert await stores.reviewed.decisions("other") == []
+    assert await stores.review.decisions("g") == [undo, merge, snooze]
+    assert await stores.review.decisions("g", before=undo.id, limit=1) == [merge]
+    assert await stores.review.decisions("g", insight_id=first.id) == [merge, snooze]
+    assert await stores.review.decisions("other") == []
     async with stores.decisions.transaction("g") as transaction:
         assert await transaction.find_last_decision(first.id) == snooze
         assert await transaction.find_last_decision(second.id) is None
@@ -168,8 +168,8 @@ async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
         taken = await promote(transaction, 1, made)
     assert taken.memory_id is not None
     named = {"insight": made.id, "decision": taken.id, "memory": taken.memory_id, "row": UUID(int=1)}
-    assert {kind: await stores.reviewed.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
-    nothing = {kind: await stores.reviewed.group_of(kind, UUID(int=4)) for kind in named}
+    assert {kind: await stores.review.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
+    nothing = {kind: await stores.review.group_of(kind, UUID(int=4)) for kind in named}
     assert nothing == dict.fromkeys(named)
 
 
@@ -190,10 +190,10 @@ async def test_an_insight_is_promoting_while_its_memory_is_to_come(stores: Store
 
     async def states() -> list[list[int]]:
         wanted = (InsightState.PROMOTING, InsightState.PROMOTED)
-        return [ids(await stores.reviewed.insights("g", now=DECIDED, state=one)) for one in wanted]
+        return [ids(await stores.review.insights("g", now=DECIDED, state=one)) for one in wanted]
 
     assert await states() == [[first.id.int], [second.id.int]]
-    read = await stores.reviewed.insight("g", first.id)
+    read = await stores.review.insight("g", first.id)
     assert read is not None
     assert read.state is InsightState.PROMOTING
     waiting = WaitingPromotion(group_id="g", promotion_id=made.id)
@@ -268,7 +268,7 @@ async def test_what_rests_on_a_row_a_session_or_an_agent_is_found_while_it_holds
     async with real_stores.decisions.transaction("g") as transaction:
         await transaction.withdraw_memories([UUID(int=1002)], at=DECIDED)
     assert await dependents(agent_id="a2") == [1003]
-    states = await real_stores.reviewed.promotions("g", [UUID(int=1002), UUID(int=1001)])
+    states = await real_stores.review.promotions("g", [UUID(int=1002), UUID(int=1001)])
     assert [(one.promotion.memory_id.int, one.state) for one in states] == [(1001, "verified"), (1002, "withdrawn")]
 
 
@@ -328,10 +328,10 @@ async def test_decided_insights_and_promoted_outputs_are_counted_by_agent(stores
         await record(transaction, 2, action=Action.REJECT, insight_id=second.id)
         await transaction.insert_promotions([straight])
         await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
-    assert await stores.material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
+    assert await stores.digest_material.decided("g") == {"a1": (1, 1), "a2": (1, 0)}
     async with stores.decisions.transaction("g") as transaction:
         await record(transaction, 4, action=Action.UNDO, undoes=UUID(int=9003))
-    assert await stores.material.decided("g") == {"a1": (1, 1)}
+    assert await stores.digest_material.decided("g") == {"a1": (1, 1)}
 
 
 async def test_numbers_of_a_group_without_anything(real_stores: Stores) -> None:

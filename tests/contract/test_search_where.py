@@ -9,9 +9,9 @@ import pytest
 
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.metadata_filters import read_filters
-from clearwell.ports import Fusion, SearchQuery
+from clearwell.ports import Fusion, SearchQuery, Stores
 from clearwell.records import Memory, Promotion, Scope, Where
-from tests.contract.ports import START, Stores, promotion, unit
+from tests.contract.ports import START, promote, promotion, unit
 
 DAY = timedelta(days=1)
 ROWS: list[dict[str, Any]] = [
@@ -65,12 +65,12 @@ def query(where: Where, *, words: str | None = "memory", limit: int = 10) -> Sea
 
 
 async def found(stores: Stores, wanted: SearchQuery) -> set[int]:
-    return {one.memory.id.int - 1001 for one in await stores.search.search(wanted)}
+    return {one.memory.id.int - 1001 for one in await stores.longterm.search(wanted)}
 
 
 @pytest.mark.parametrize(("given", "expected"), CONDITIONS, ids=[str(given) for given, _ in CONDITIONS])
 async def test_conditions_on_metadata_hold(stores: Stores, given: object, expected: set[int]) -> None:
-    await stores.promote("g", [memory(n, metadata=row) for n, row in enumerate(ROWS)])
+    await promote(stores, "g", [memory(n, metadata=row) for n, row in enumerate(ROWS)])
     where = Where(conditions=read_filters(given))
     assert await found(stores, query(where)) == expected
     assert await found(stores, query(where, words=None)) == expected
@@ -78,7 +78,7 @@ async def test_conditions_on_metadata_hold(stores: Stores, given: object, expect
 
 async def test_times_are_of_when_it_was_said_else_promoted(stores: Stores) -> None:
     moments = [START - 3 * DAY, START - 2 * DAY, START - DAY, None]
-    await stores.promote("g", [memory(n, occurred_at=at) for n, at in enumerate(moments)])
+    await promote(stores, "g", [memory(n, occurred_at=at) for n, at in enumerate(moments)])
     assert await found(stores, query(Where(since=START - 2 * DAY))) == {1, 2, 3}
     assert await found(stores, query(Where(until=START - 2 * DAY))) == {0}
     assert await found(stores, query(Where(since=START - 2 * DAY, until=START))) == {1, 2}
@@ -86,7 +86,7 @@ async def test_times_are_of_when_it_was_said_else_promoted(stores: Stores) -> No
 
 
 async def test_a_session_is_searched_alone(stores: Stores) -> None:
-    await stores.promote("g", [memory(n, session_id=s) for n, s in enumerate(("a", "b", "a", None))])
+    await promote(stores, "g", [memory(n, session_id=s) for n, s in enumerate(("a", "b", "a", None))])
     assert await found(stores, query(Where(session_id="a"))) == {0, 2}
     assert await found(stores, query(Where(session_id="' OR true"))) == set()
 
@@ -96,7 +96,7 @@ async def test_what_is_left_out_takes_nobodys_place(stores: Stores) -> None:
     better = [promotion(n, vectors=[unit(0, tilt=n / 1000)]) for n in range(1, 61)]
     decided, chunks = promotion(100, vectors=[unit(4)])
     meant = (decided, [replace(chunk, session_id="other", metadata={"meant": True}) for chunk in chunks])
-    await stores.promote("g", [*better, meant])
+    await promote(stores, "g", [*better, meant])
     for where in (Where(session_id="other"), Where(conditions=read_filters({"meant": True}))):
         assert await found(stores, query(where, limit=3)) == {99}
 
@@ -104,13 +104,13 @@ async def test_what_is_left_out_takes_nobodys_place(stores: Stores) -> None:
 async def test_what_was_verified_then_is_found_as_of_then(stores: Stores, request: pytest.FixtureRequest) -> None:
     promoted = [START, START + DAY, START]
     rows = [memory(n, created_at=at, promoted_at=at) for n, at in enumerate(promoted)]
-    await stores.promote("g", rows)
+    await promote(stores, "g", rows)
     ended = START + 2 * DAY
     if "real" in request.node.name:
         with psycopg.connect(request.getfixturevalue("database_url"), autocommit=True) as owner:
             owner.execute("UPDATE memories SET valid_to = %s WHERE id = %s", (ended, rows[2][0].memory_id))
     else:
-        chunks = stores.search._chunks  # type: ignore[attr-defined]
+        chunks = stores.longterm._chunks  # type: ignore[attr-defined]
         chunks[2] = replace(chunks[2], valid_to=ended)
     assert await found(stores, query(Where())) == {0, 1}
     assert await found(stores, query(Where(as_of=START - DAY))) == set()
@@ -125,9 +125,9 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
         memory(n, content=text, session_id=None, embedding_model="m" if n else "another")
         for n, text in enumerate(texts)
     ]
-    await stores.promote("g", rows)
+    await promote(stores, "g", rows)
     wanted = replace(query(Where(), words="Which service uses Kafka?"), embedding=None)
-    best = await stores.search.search(wanted)
+    best = await stores.longterm.search(wanted)
     assert [one.memory.id.int - 1001 for one in best] == [0, 2]
     assert all(one.similarity is None and one.words > 0 for one in best)
     assert best[0].parts is not None
@@ -136,8 +136,8 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
 
 
 async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:
-    await stores.promote("g", [memory(n) for n in range(4)])
-    for one in await stores.search.search(query(Where(), words="what did Ann say of memory 2?")):
+    await promote(stores, "g", [memory(n) for n in range(4)])
+    for one in await stores.longterm.search(query(Where(), words="what did Ann say of memory 2?")):
         parts = one.parts
         assert parts is not None
         total = parts.dense + parts.lexical + parts.author + parts.beside + parts.answer + parts.session
@@ -149,22 +149,22 @@ async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:
 async def test_an_agents_own_memory_moves_no_rank_of_the_groups(stores: Stores) -> None:
     """How rare a word is for the group tells nothing of what only one agent may read, nor do its speakers."""
     shared = [memory(n, content=text) for n, text in enumerate(["Kafka is used.", "Redis is used."])]
-    await stores.promote("g", shared)
+    await promote(stores, "g", shared)
     wanted = query(Where(), words="What did Eve say of Kafka or Redis and Ann?")
-    before = {one.memory.id: one.rank for one in await stores.search.search(wanted)}
+    before = {one.memory.id: one.rank for one in await stores.longterm.search(wanted)}
     own = [promotion(n + 50, agent_id="a1") for n in range(9)]
     kept = [(p, [replace(chunk, content="Kafka again", author="Eve") for chunk in chunks]) for p, chunks in own]
-    await stores.promote("g", kept)
-    after = {one.memory.id: one.rank for one in await stores.search.search(wanted)}
+    await promote(stores, "g", kept)
+    after = {one.memory.id: one.rank for one in await stores.longterm.search(wanted)}
     assert after == pytest.approx(before, abs=1e-6)
-    with_own = await stores.search.search(replace(wanted, agent_id="a1", limit=20))
+    with_own = await stores.longterm.search(replace(wanted, agent_id="a1", limit=20))
     assert len(with_own) == 11
 
 
 async def test_one_may_ask_for_the_agents_own_memory_alone_or_for_the_groups(stores: Stores) -> None:
     agents: list[str | None] = [None, "a1", "a2"]
     kept = [promotion(number + 1, vectors=[unit(number)], agent_id=agent) for number, agent in enumerate(agents)]
-    await stores.promote("g", kept)
+    await promote(stores, "g", kept)
     for scope, expected in ((None, {0, 1}), (Scope.AGENT, {1}), (Scope.GROUP, {0})):
         for words in ("memory", None):
             wanted = replace(query(Where(scope=scope), words=words), agent_id="a1")

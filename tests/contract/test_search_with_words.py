@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
-from clearwell.ports import Fusion, SearchQuery
+from clearwell.ports import Fusion, SearchQuery, Stores
 from clearwell.records import Memory, Promotion
 from clearwell.testing import MemoryLongTerm
-from tests.contract.ports import Stores, promotion, unit
+from tests.contract.ports import promote, promotion, unit
 
 SAID = [
     ("s1", "Ann", "The invoice service moved to Kafka in May."),
@@ -46,53 +46,53 @@ def query(text: str, *, fusion: Fusion = USUAL, axis: int = 0, agent_id: str | N
 
 
 async def found(stores: Stores, wanted: SearchQuery) -> list[int]:
-    return [one.memory.id.int - 1001 for one in await stores.search.search(wanted)]
+    return [one.memory.id.int - 1001 for one in await stores.longterm.search(wanted)]
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
 async def test_both_stores_rank_alike_however_the_memories_came(stores: Stores, text: str) -> None:
     for start, end in ((0, 1), (1, 4), (4, 8)):
-        await stores.promote("g", [said(number) for number in range(start, end)])
-    await stores.promote("g", [said(number, "a1") for number in range(8, 11)])
+        await promote(stores, "g", [said(number) for number in range(start, end)])
+    await promote(stores, "g", [said(number, "a1") for number in range(8, 11)])
     plain = MemoryLongTerm(Bm25())
     plain.hold([said(number, "a1" if number >= 8 else None) for number in range(11)])
     for agent_id in (None, "a1"):
         wanted = query(text, agent_id=agent_id)
         expected = {one.memory.id: one.rank for one in await plain.search(wanted)}
-        ranked = {one.memory.id: one.rank for one in await stores.search.search(wanted)}
+        ranked = {one.memory.id: one.rank for one in await stores.longterm.search(wanted)}
         assert ranked == pytest.approx(expected, abs=2e-3)
 
 
 async def test_words_bring_what_the_vector_does_not(stores: Stores) -> None:
-    await stores.promote("g", [said(number) for number in range(7)])
+    await promote(stores, "g", [said(number) for number in range(7)])
     assert (await found(stores, query("RabbitMQ", axis=5)))[0] == 2
     assert set((await found(stores, query("v2.0.1", axis=1)))[:2]) == {4, 6}
     assert (await found(stores, query("上海", axis=1)))[0] == 3
 
 
 async def test_a_query_without_known_words_is_answered_by_vectors(stores: Stores) -> None:
-    await stores.promote("g", [said(number) for number in range(7)])
+    await promote(stores, "g", [said(number) for number in range(7)])
     alone = Fusion(author=0, beside=0, answer=0, session=0)
     for text in ("xylophone", "the of", "？"):
         assert (await found(stores, query(text, fusion=alone, axis=6)))[0] == 6
 
 
 async def test_a_memory_is_found_by_its_neighbours_words(stores: Stores) -> None:
-    await stores.promote("g", [said(number) for number in range(2)])
-    await stores.promote("g", [said(2)])
+    await promote(stores, "g", [said(number) for number in range(2)])
+    await promote(stores, "g", [said(2)])
     only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
     assert await found(stores, query("RabbitMQ", fusion=only_words)) == [2, 0, 1]
 
 
 async def test_an_agents_own_memory_is_no_neighbour_of_the_groups(stores: Stores) -> None:
-    await stores.promote("g", [said(1), said(2, "a1")])
+    await promote(stores, "g", [said(1), said(2, "a1")])
     only_words = Fusion(dense=0, author=0, beside=0, answer=0, session=0)
-    (only,) = await stores.search.search(query("RabbitMQ", fusion=only_words))
+    (only,) = await stores.longterm.search(query("RabbitMQ", fusion=only_words))
     assert only.rank == pytest.approx(0)
 
 
 async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
-    await stores.promote("g", [said(number) for number in range(7)])
+    await promote(stores, "g", [said(number) for number in range(7)])
     only_names = Fusion(dense=0, lexical=0, beside=0, answer=0, session=0)
     assert await found(stores, query("what did ANN say?", fusion=only_names)) == [0, 2, 1, 3, 4, 5, 6]
     assert await found(stores, query("小王说了什么", fusion=only_names)) == [4, 0, 1, 2, 3, 5, 6]
@@ -100,9 +100,9 @@ async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
 
 
 async def test_what_follows_a_question_is_lifted_by_it(stores: Stores) -> None:
-    await stores.promote("g", [said(number) for number in range(3)])
+    await promote(stores, "g", [said(number) for number in range(3)])
     only = Fusion(dense=0, author=0, beside=0, session=0, answer=10)
-    best, *_ = await stores.search.search(query("why did you move it", fusion=only))
+    best, *_ = await stores.longterm.search(query("why did you move it", fusion=only))
     assert best.memory.id.int - 1001 == 2
     assert best.parts is not None
     assert best.parts.answer > 0

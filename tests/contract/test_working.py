@@ -6,8 +6,9 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.ports import Stores
 from clearwell.testing import ManualClock
-from tests.contract.ports import Stores, entry, unit
+from tests.contract.ports import entry, unit
 
 
 async def test_an_entry_comes_back_as_it_was_pushed(stores: Stores) -> None:
