@@ -17,7 +17,7 @@ from clearwell.app import Clearwell
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
-from clearwell.flow.ingress.echo import Unfenced
+from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
@@ -102,7 +102,7 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
         capture = clearwell.memory._recorder.accept(said(text()), by=PERSON)
         with _cpu(shares, "hidden text and fences"):
             flags = flags_of(capture.content, capture.metadata)
-            candidate = Candidate(capture=capture, own=Unfenced(remove_disguise(capture.content)), flags=flags)
+            candidate = Candidate(capture=capture, own=OwnText(remove_disguise(capture.content)), flags=flags)
         for name, check in checks.TEXT_CHECKS.items():
             with _cpu(shares, name):
                 check(candidate, settings)

@@ -1,6 +1,6 @@
 """The fixed sets of words: states, outcomes, labels and the like, each spelt in one place.
 
-Records, views and the ways in share them. They are a module of their own because a client needs them without records.
+Records, views and adapters share them. They are a module of their own because a client needs them without records.
 """
 
 from enum import StrEnum

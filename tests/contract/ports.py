@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.ports import Lease, Settled, Stores
+from clearwell.ports import AdmissionResult, Lease, Stores
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -52,10 +52,10 @@ def request(key: str = "k1", *, body: bytes = b"body", principal: str = "tester"
     return IdempotencyKey(principal=principal, route="POST /x", key=key, request_hash=body)
 
 
-def settled(number: int, state: Admission = Admission.ADMITTED, *, vector: Vector | None = None) -> Settled:
+def settled(number: int, state: Admission = Admission.ADMITTED, *, vector: Vector | None = None) -> AdmissionResult:
     at = START + timedelta(hours=1, seconds=number)
     verdict = Verdict(check="length", outcome=Outcome.PASS, reason="verdict_length_ok", value=60, threshold=50.0, at=at)
-    return Settled(
+    return AdmissionResult(
         log_id=UUID(int=number),
         state=state,
         at=at,

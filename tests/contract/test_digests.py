@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import CandidateFilter, Due, Run, Settled, Stores
+from clearwell.ports import AdmissionResult, CandidateFilter, Due, Run, Stores
 from clearwell.records import (
     Admission,
     Contradiction,
@@ -97,7 +97,7 @@ async def keep(stores: Stores, *numbers: int, group_id: str = "g", node_type: st
     await stores.captures.add([replace(capture(one, group_id), node_type=node_type) for one in numbers])
 
 
-async def settle(stores: Stores, *settlements: Settled, group_id: str = "g") -> None:
+async def settle(stores: Stores, *settlements: AdmissionResult, group_id: str = "g") -> None:
     async with stores.admissions.open(group_id, [one.log_id for one in settlements]) as batch:
         await batch.settle(settlements)
 

@@ -123,8 +123,8 @@ async def test_what_was_judged_is_digested_no_more_until_it_is_freed(stores: Sto
     await keep(stores, 1, 2)
     await settle(stores, settled(1), settled(2))
     async with stores.decisions.transaction("g") as transaction:
-        await transaction.mark_judged({UUID(int=1): UUID(int=8001)})
-        await transaction.mark_judged({UUID(int=1): UUID(int=8002), UUID(int=2): UUID(int=8002)})
+        await transaction.mark_decided({UUID(int=1): UUID(int=8001)})
+        await transaction.mark_decided({UUID(int=1): UUID(int=8002), UUID(int=2): UUID(int=8002)})
     assert await candidates(stores) == []
     async with stores.decisions.transaction("g") as transaction:
         await transaction.clear_judged(by=UUID(int=8002))

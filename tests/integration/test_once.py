@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from clearwell.app import Clearwell, TimeOrderedIds, build, open_stores
 from clearwell.errors import WorkingMemoryUnavailable
-from clearwell.ports import Settled
+from clearwell.ports import AdmissionResult
 from clearwell.records import Admission, Principal, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.stores.postgres import Database, open_database
@@ -92,7 +92,7 @@ class Machine(RuleBasedStateMachine):
         self.admissible[log_id] = True
         settle = PostgresAdmissionBatch.settle
 
-        async def dies(batch: PostgresAdmissionBatch, settled: Sequence[Settled]) -> None:
+        async def dies(batch: PostgresAdmissionBatch, settled: Sequence[AdmissionResult]) -> None:
             raise Crash
 
         PostgresAdmissionBatch.settle = dies  # type: ignore[method-assign, assignment] # a crash has no port

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clearwell.flow.digest.drafting import Drafts
-from clearwell.flow.digest.material import Gathered
+from clearwell.flow.digest.material import DigestRows
 from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.summaries import Texts
 from clearwell.records import Admission, Digest, DigestCandidate, DigestStatus, Insight, Json
@@ -43,7 +43,7 @@ def ended(
     candidates: Sequence[DigestCandidate], insights: Sequence[Insight] = (), *, capped: Json = None, **more: bool
 ) -> Digest:
     drafts = Drafts(drafts=(), report={"capped": capped or {}})
-    gathered = Gathered(candidates=candidates, **more)  # type: ignore[arg-type]
+    gathered = DigestRows(candidates=candidates, **more)  # type: ignore[arg-type]
     return DigestOutcomes(Settings(digest_looks=4)).ended(RUN, gathered, drafts, Texts(insights=insights))
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
-from clearwell.flow.ingress.echo import Unfenced, remove_fences
+from clearwell.flow.ingress.echo import OwnText, remove_fences
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.records import Capture, Json, Judgement, Layer, Outcome, Sighting, Tombstone, TombstoneKind, Verdict
 from clearwell.settings import NodePolicy, Settings
@@ -24,7 +24,7 @@ def candidate(content: str = "x" * 60, **metadata: Json) -> Candidate:
     capture = Capture(
         id=UUID(int=1), group_id="g", session_id=None, content=content, created_at=moment, metadata=metadata
     )
-    return Candidate(capture=capture, own=Unfenced(content))
+    return Candidate(capture=capture, own=OwnText(content))
 
 
 def neighbour(content: str, similarity: float, layer: Layer = Layer.WORKING) -> Neighbour:
@@ -169,10 +169,10 @@ def test_new_text_behind_a_very_long_repeat_is_no_echo() -> None:
 def test_only_a_fence_that_holds_its_memory_is_left_out() -> None:
     memory_id = UUID(int=9)
     fenced = f'1. [✅ Verified · 2026-10-02] <memory id="{memory_id}">{SAID}</memory>'
-    assert remove_fences(fenced, {memory_id: SAID}) == Unfenced("", (memory_id,), f"[memory {memory_id}]")
+    assert remove_fences(fenced, {memory_id: SAID}) == OwnText("", (memory_id,), f"[memory {memory_id}]")
     for made_up in (f'It was <memory id="{memory_id}">not</memory> signed.', fenced.replace("eleven", "twelve")):
-        assert remove_fences(made_up, {memory_id: SAID}) == Unfenced(made_up)
-    assert remove_fences(fenced, {}) == Unfenced(fenced)
+        assert remove_fences(made_up, {memory_id: SAID}) == OwnText(made_up)
+    assert remove_fences(fenced, {}) == OwnText(fenced)
 
 
 def tombstone(kind: TombstoneKind = TombstoneKind.REJECTED) -> Tombstone:

@@ -1,1 +1,1 @@
-"""The ways in. Each is a leaf: parse, call one method of the service, render."""
+"""Adapters: HTTP and the command line. Each one parses its input, calls one method of the service, renders a view."""

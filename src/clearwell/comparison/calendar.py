@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from clearwell.comparison.value_rules import Found, Rule, Value
+from clearwell.comparison.value_rules import Rule, Value, ValueMatch
 from clearwell.text.numerals import DAYS_OF_MONTH, ORDINALS, read_number
 
 _MONTHS: Final = [
@@ -63,33 +63,33 @@ def _date(year: str | None, month: int, day: int | None) -> Value:
     return Value("date", amount, number=float(day or month))
 
 
-def _iso(found: Found) -> Value:
+def _iso(found: ValueMatch) -> Value:
     year, month, day = found.groups
     return _date(year, int(month or 0), int(day or 0))
 
 
-def _zh_date(found: Found) -> Value:
+def _zh_date(found: ValueMatch) -> Value:
     year, month, day = found.groups
     shown_year = f"{read_number(year.rstrip(' 年')):.0f}" if year else None
     return _date(shown_year, int(read_number(month or "")), int(read_number(day)) if day else None)
 
 
-def _zh_year(found: Found) -> Value:
+def _zh_year(found: ValueMatch) -> Value:
     year = f"{read_number((found.groups[0] or '').rstrip(' 年')):.0f}"
     return Value("count", year, number=float(year))
 
 
-def _en_date(found: Found) -> Value:
+def _en_date(found: ValueMatch) -> Value:
     day_first, month_second, month_first, day_second, year = found.groups
     return _date(year, _month(month_second or month_first or ""), int(day_first or day_second or 0))
 
 
-def _en_spelled(found: Found) -> Value:
+def _en_spelled(found: ValueMatch) -> Value:
     day_first, month_second, month_first, day_second, year = found.groups
     return _date(year, _month(month_second or month_first or ""), DAYS_OF_MONTH[day_first or day_second or ""])
 
 
-def _en_month(found: Found) -> Value | None:
+def _en_month(found: ValueMatch) -> Value | None:
     name, year = found.groups
     spelled_like_a_verb = name in {"may", "march"} and year is None
     if spelled_like_a_verb and not found.follows(_NO_MODAL):
@@ -99,13 +99,13 @@ def _en_month(found: Found) -> Value | None:
     return _date(year, _month(name or ""), None)
 
 
-def _quarter(found: Found) -> Value:
+def _quarter(found: ValueMatch) -> Value:
     digit, numeral, word = found.groups
     which = ORDINALS.get(word or "") or int(read_number(digit or numeral or (word or "")[:1]))
     return Value("quarter", str(which), number=float(which))
 
 
-def _half_year(found: Found) -> Value:
+def _half_year(found: ValueMatch) -> Value:
     digit, word, side = found.groups
     return Value("half-year", digit or ("1" if word == "first" or side == "上" else "2"))
 
@@ -121,37 +121,37 @@ def _time(hour: float, minute: float, part: str) -> Value:
     return Value("time", f"{hour * 60 + minute:.0f}{'?' if open_half else ''}", number=hour)
 
 
-def _clock(found: Found) -> Value:
+def _clock(found: ValueMatch) -> Value:
     part, hour, minute, ampm = found.groups
     zero = (hour or "").startswith("0")
     return _time(float(hour or 0), float(minute or 0), part or ampm or ("am" if zero and hour != "00" else ""))
 
 
-def _zh_clock(found: Found) -> Value:
+def _zh_clock(found: ValueMatch) -> Value:
     part, hour, rest = found.groups
     minutes = {None: 0.0, "整": 0.0, "半": 30.0, "一刻": 15.0, "三刻": 45.0}
     minute = minutes[rest] if rest in minutes else read_number((rest or "").rstrip("分"))
     return _time(read_number(hour or ""), minute, part or "")
 
 
-def _en_past(found: Found) -> Value:
+def _en_past(found: ValueMatch) -> Value:
     share, spelled, side, hour, ampm = found.groups
     side, minutes = side or "past", {"half": 30.0, "quarter": 15.0}.get(share or "") or read_number(spelled or "")
     whole = read_number(hour or "")
     return _time(whole, minutes, ampm or "") if side == "past" else _time(whole - 1, 60 - minutes, ampm or "")
 
 
-def _en_hour(found: Found) -> Value | None:
+def _en_hour(found: ValueMatch) -> Value | None:
     hour, _, after_oclock, ampm = found.groups
     whole = read_number(hour or "")
     return None if whole > 24 else _time(whole, 0, after_oclock or ampm or "")
 
 
-def _noon(found: Found) -> Value:
+def _noon(found: ValueMatch) -> Value:
     return Value("time", "720" if any(word in {"noon", "midday", "正午"} for word in found.groups) else "0")
 
 
-def _weekday(found: Found) -> Value:
+def _weekday(found: ValueMatch) -> Value:
     step, name, short, zh_step, char = found.groups
     if char:
         day = _ZH_DAYS[char]
@@ -161,16 +161,16 @@ def _weekday(found: Found) -> Value:
     return Value("weekday", f"{day}{which}", number=float(day))
 
 
-def _relative(found: Found) -> Value:
+def _relative(found: ValueMatch) -> Value:
     return Value("relative", _RELATIVE[found.groups[0] or ""])
 
 
-def _period(found: Found) -> Value:
+def _period(found: ValueMatch) -> Value:
     step, period = found.groups
     return Value("relative", f"{_PERIODS.get(period or '', period)}{_STEPS[step or '']}")
 
 
-def _season(found: Found) -> Value:
+def _season(found: ValueMatch) -> Value:
     return Value("season", str(_SEASONS[found.groups[0] or found.groups[1] or ""]))
 
 

@@ -22,7 +22,7 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(words("en")[name].split())
 
 
-def derived(one: str, other: str) -> bool:
+def are_related_forms(one: str, other: str) -> bool:
     """Whether two stems are forms of one word: recommend and recommendation, Asia and Asian."""
     shorter = min(len(one), len(other))
     shared = 0
@@ -33,7 +33,7 @@ def derived(one: str, other: str) -> bool:
     return all(not rest or rest in _listed("endings") for rest in (one[shared:], other[shared:]))
 
 
-def denied(one: str, other: str) -> bool:
+def is_negated_form(one: str, other: str) -> bool:
     """Whether one is the other with a prefix that denies it: reachable and unreachable."""
     prefix = one.removesuffix(other)
     return len(other) >= SHORTEST_STEM and prefix in DENYING and one not in _listed("no_denial")
@@ -104,9 +104,9 @@ class Lexicon:
         if not self.groups.get(one, frozenset()).isdisjoint(self.groups.get(other, frozenset())):
             return Tie.SYNONYM
         if one.isascii() and other.isascii():
-            if denied(one, other) or denied(other, one):
+            if is_negated_form(one, other) or is_negated_form(other, one):
                 return Tie.COMPLEMENT
-            return Tie.LIKE if derived(one, other) else None
+            return Tie.LIKE if are_related_forms(one, other) else None
         return self._chinese_tie(one, other)
 
     def hooks(self, key: str) -> Iterator[str | int]:

@@ -1,4 +1,4 @@
-"""Text without its dress: marks, width, white space, fillers, and who said it."""
+"""Normalises a text for comparison: removes marks, width variants, white space, fillers and attributions."""
 
 import re
 import unicodedata

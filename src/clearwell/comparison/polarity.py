@@ -1,4 +1,4 @@
-"""Something is said here and denied there: by a negation, by an opposite, or by a verb such as "forbids"."""
+"""Finds a statement that the other text denies: by a negation, by an opposite, or by a verb such as "forbids"."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Found, Rule, Value, shown
+from clearwell.comparison.value_rules import DIGITS, EN, SCALE, WORD, ZH, Rule, Value, ValueMatch, shown
 from clearwell.text.numerals import ORDINALS, PARTS, SCALES, WORDS, read_number
 from clearwell.text.words import words
 
@@ -76,11 +76,11 @@ def _ratio(amount: float) -> Value:
     return Value("ratio", shown(amount), number=amount)
 
 
-def _nothing(_: Found) -> None:
+def _nothing(_: ValueMatch) -> None:
     return None
 
 
-def _version(found: Found) -> Value:
+def _version(found: ValueMatch) -> Value:
     long, short = found.groups
     if long:
         return Value("version", long)
@@ -93,14 +93,14 @@ def _written(digits: str) -> str:
     return bare if "." in bare and bare.endswith("0") else shown(float(bare))
 
 
-def _zh_fraction(found: Found) -> Value:
+def _zh_fraction(found: ValueMatch) -> Value:
     percent, below, above, _ = found.groups
     if percent:
         return _ratio(read_number(percent) / 100)
     return _ratio(read_number(above) / read_number(below)) if above and below else _ratio(0.5)
 
 
-def _fraction(found: Found) -> Value | None:
+def _fraction(found: ValueMatch) -> Value | None:
     above, below, several, part, unit = found.groups
     if part:
         share = (1 if several == "a" else read_number(several or "")) / PARTS[part]
@@ -109,19 +109,19 @@ def _fraction(found: Found) -> Value | None:
     return _ratio(counted / all_) if counted < all_ else None
 
 
-def _out_of(found: Found) -> Value | None:
+def _out_of(found: ValueMatch) -> Value | None:
     above, below = (read_number(group or "") for group in found.groups)
     return _ratio(above / below) if 0 < above < below else None
 
 
-def _half_unit(found: Found) -> Value:
+def _half_unit(found: ValueMatch) -> Value:
     unit = next(group for group in found.groups if group)
     if unit == "dozen":
         return _count(6)
     return measured(0.5, {"月": "个月", "钟头": "小时"}.get(unit, unit))
 
 
-def _and_half(found: Found) -> Value | tuple[Value, int] | None:
+def _and_half(found: ValueMatch) -> Value | tuple[Value, int] | None:
     whole, unit, zh_counted, zh_unit, hour = found.groups
     if hour:
         return measured(1.5, "hour")
@@ -134,27 +134,27 @@ def _and_half(found: Found) -> Value | tuple[Value, int] | None:
     return measured(amount, name) if name in units() else _count(amount)
 
 
-def _half(_: Found) -> Value:
+def _half(_: ValueMatch) -> Value:
     return _ratio(0.5)
 
 
-def _money(found: Found) -> Value:
+def _money(found: ValueMatch) -> Value:
     currency, digits, scale = found.groups
     return measured(read_number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
 
 
-def _en_ordinal(found: Found) -> Value:
+def _en_ordinal(found: ValueMatch) -> Value:
     word, digits = found.groups
     which = ORDINALS[word] if word else int(digits or 0)
     return Value("ordinal", str(which), number=float(which), weak=word in {"first", "second"})
 
 
-def _zh_ordinal(found: Found) -> Value:
+def _zh_ordinal(found: ValueMatch) -> Value:
     which = read_number(found.groups[0] or "")
     return Value("ordinal", shown(which), number=which)
 
 
-def _times(found: Found) -> Value:
+def _times(found: ValueMatch) -> Value:
     word = found.groups[0] or found.groups[1] or ""
     if word == "减半" or word.startswith("halv"):
         return _ratio(0.5)
@@ -162,7 +162,7 @@ def _times(found: Found) -> Value:
     return _count(amount, weak=amount == 1)
 
 
-def _a_unit(found: Found) -> Value | None:
+def _a_unit(found: ValueMatch) -> Value | None:
     """An hour is one hour, but "twice a day" is a rate."""
     unit = found.groups[0] or ""
     if unit == "dozen":
@@ -173,7 +173,7 @@ def _a_unit(found: Found) -> Value | None:
     return measured(1, unit, weak=True)
 
 
-def _quantity(found: Found) -> tuple[Value, int] | None:
+def _quantity(found: ValueMatch) -> tuple[Value, int] | None:
     minus, digits, scale = found.groups
     text = digits or ""
     factor = SCALES.get((scale or "").strip(" -"), 1)

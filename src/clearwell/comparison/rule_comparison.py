@@ -14,7 +14,7 @@ from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.pair import Change, Sides, likeness, shared_start
 from clearwell.comparison.plain_text import LONGEST, normalise_marks, simplify
 from clearwell.comparison.tokens import Kind, Token
-from clearwell.comparison.word_order import changed_places, changed_sequence, rearranged
+from clearwell.comparison.word_order import changed_places, changed_sequence, is_reordered
 from clearwell.records import Comparison, Relation
 
 LOWEST_SIMILARITY: Final = 0.4
@@ -79,7 +79,7 @@ def judge(mine: Features, theirs: Features, similarity: float, limits: Limits) -
         return _different("different_subject", similarity)
     if mine.language is not theirs.language:
         return _across_languages(mine, theirs, similarity, limits)
-    if rearranged(mine, theirs):
+    if is_reordered(mine, theirs):
         if (sequence := changed_sequence(mine, theirs)) is not None:
             return _judged(sequence, similarity, limits.conflict)
         return Comparison(relation=Relation.SAME, reason="same_order", similarity=similarity)

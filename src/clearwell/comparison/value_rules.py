@@ -38,7 +38,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ValueMatch:
     """A place where a rule's pattern matched, and the groups of the match."""
 
     groups: Sequence[str | None]
@@ -51,7 +51,7 @@ class Found:
         return pattern.search(self.text[max(0, self.start - 24) : self.start]) is not None
 
 
-Reader: TypeAlias = Callable[[Found], Value | tuple[Value, int] | None]
+Reader: TypeAlias = Callable[[ValueMatch], Value | tuple[Value, int] | None]
 """The value that was found, with its end where that is not the end of the match."""
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from clearwell.comparison import calendar, quantities
-from clearwell.comparison.value_rules import Found, Reader, Value, shown
+from clearwell.comparison.value_rules import Reader, Value, ValueMatch, shown
 
 _RULES: Final = (quantities.NO_NUMBER, *calendar.RULES, *quantities.RULES)
 _WORDS_BEFORE: Final = calendar.WORDS_BEFORE | quantities.WORDS_BEFORE
@@ -86,7 +86,7 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
         if (match := pattern.match(text, begin.start())) is None:
             continue
         first, last, read = places[match.lastgroup or ""]
-        found = read(Found(match.groups()[first:last], text, match.start(), match.end()))
+        found = read(ValueMatch(match.groups()[first:last], text, match.start(), match.end()))
         value, end = found if isinstance(found, tuple) else (found, match.end())
         if value is not None:
             yield match.start(), end, value

@@ -1,4 +1,4 @@
-"""The same words in another order: clauses and items of a list may change places, doer and done-to may not."""
+"""Compares word order: clauses and list items may change places, subject and object may not."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _CLEFT: Final = re.compile("的(?:人|负责人|同事)?是")
 _THEN: Final = frozenset({"then", "afterward", "finally", "lastly", "再", "然后", "后", "接着", "最后", "最终"})
 
 
-def rearranged(new: Features, known: Features) -> bool:
+def is_reordered(new: Features, known: Features) -> bool:
     """Whether the texts have the same clauses, the same items in a list, or one part put first."""
     mine, theirs = new.signed, known.signed
     if len(mine) != len(theirs) or Counter(mine) != Counter(theirs):

@@ -1,4 +1,4 @@
-"""Start a program as a child that outlives us, hears no Ctrl-C and holds nothing of ours but its lock."""
+"""Starts a program as a child process that outlives this one, ignores Ctrl-C and inherits only its lock."""
 
 import os
 import subprocess

@@ -25,6 +25,7 @@ from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder,
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
+    AdmissionResult,
     AdmissionStore,
     BackOff,
     CaptureStore,
@@ -32,8 +33,7 @@ from clearwell.ports.quarantine import (
     Pending,
     QuarantineFilter,
     QuarantineStore,
-    Settled,
-    Stored,
+    StoredCapture,
     TombstoneLookup,
     TombstoneStore,
 )
@@ -55,6 +55,7 @@ from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 __all__ = [
     "TOMBSTONED",
     "AdmissionBatch",
+    "AdmissionResult",
     "AdmissionStore",
     "AnswerForm",
     "AuditStore",
@@ -101,10 +102,9 @@ __all__ = [
     "Run",
     "Schedule",
     "SearchQuery",
-    "Settled",
     "StatementComparison",
     "StatisticsStore",
-    "Stored",
+    "StoredCapture",
     "Stores",
     "TokenCounter",
     "TombstoneLookup",

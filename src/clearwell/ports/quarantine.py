@@ -23,7 +23,7 @@ from clearwell.records import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredCapture:
     """The row of a capture: a new one, or the one that an earlier request stored."""
 
     id: UUID
@@ -58,7 +58,7 @@ class BackOff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class AdmissionResult:
     """The result of the admission of one row."""
 
     log_id: UUID
@@ -89,7 +89,7 @@ class CaptureStore(Protocol):
 
     async def add(
         self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
-    ) -> list[Stored]:
+    ) -> list[StoredCapture]:
         """Commit captures of one group in one transaction. ``settled`` refuses them at once, with these verdicts.
 
         With ``request``, a repeated call returns the rows of the first one. Raises IdempotencyMismatch if the key
@@ -134,7 +134,7 @@ class AdmissionBatch(TombstoneLookup, Protocol):
         """The rows that no other process has settled in the meantime."""
         ...
 
-    async def settle(self, settled: Sequence[Settled]) -> None: ...
+    async def settle(self, settled: Sequence[AdmissionResult]) -> None: ...
 
 
 class AdmissionStore(Protocol):

@@ -82,7 +82,7 @@ class DecisionTransaction(Protocol):
         """Remove the sources that came from other insights."""
         ...
 
-    async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
+    async def mark_decided(self, marks: Mapping[UUID, UUID]) -> None:
         """Mark quarantine rows as judged by an insight or a decision. A row that is marked keeps its mark."""
         ...
 

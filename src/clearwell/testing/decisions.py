@@ -148,9 +148,9 @@ class MemoryDecisionTransaction:
     async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         self._ledger.separate_sources(insight_id, others)
 
-    async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
+    async def mark_decided(self, marks: Mapping[UUID, UUID]) -> None:
         for log_id, by in marks.items():
-            self._ledger.mark_judged(self._group_id, log_id, by=by)
+            self._ledger.mark_decided(self._group_id, log_id, by=by)
 
     async def clear_judged(self, *, by: UUID) -> None:
         self._ledger.clear_judged(self._group_id, by=by)

@@ -127,7 +127,7 @@ class MemoryLedger:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, shown_in=mark.shown_in or by)
 
-    def mark_judged(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
+    def mark_decided(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, judged_by=mark.judged_by or by)
 

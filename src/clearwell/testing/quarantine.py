@@ -9,7 +9,16 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import AdmissionBatch, BackOff, Clock, Lease, Pending, QuarantineFilter, Settled, Stored
+from clearwell.ports import (
+    AdmissionBatch,
+    AdmissionResult,
+    BackOff,
+    Clock,
+    Lease,
+    Pending,
+    QuarantineFilter,
+    StoredCapture,
+)
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -77,7 +86,7 @@ class MemoryQuarantine:
 
     async def add(
         self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
-    ) -> list[Stored]:
+    ) -> list[StoredCapture]:
         if request is not None and (earlier := self._earlier(captures, request)):
             return earlier
         for number, capture in enumerate(captures):
@@ -86,9 +95,9 @@ class MemoryQuarantine:
             if settled:
                 row.state, row.settled_at, row.verdicts = Admission.REFUSED, capture.created_at, list(settled)
             self._rows[capture.group_id][capture.id] = row
-        return [Stored(id=capture.id, replayed=False) for capture in captures]
+        return [StoredCapture(id=capture.id, replayed=False) for capture in captures]
 
-    def _earlier(self, captures: Sequence[Capture], request: IdempotencyKey) -> list[Stored]:
+    def _earlier(self, captures: Sequence[Capture], request: IdempotencyKey) -> list[StoredCapture]:
         found = [
             row
             for row in self._rows[captures[0].group_id].values()
@@ -98,7 +107,7 @@ class MemoryQuarantine:
         ]
         if any(row.request is not None and row.request[2] != request.request_hash for row in found):
             raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
-        return [Stored(id=row.capture.id, replayed=True) for row in found]
+        return [StoredCapture(id=row.capture.id, replayed=True) for row in found]
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
         row = self._rows[group_id].get(log_id)
@@ -179,7 +188,7 @@ class MemoryQuarantine:
             for one in batch.settled:
                 self._settle(group_id, one)
 
-    def _settle(self, group_id: str, one: Settled) -> None:
+    def _settle(self, group_id: str, one: AdmissionResult) -> None:
         row = self._rows[group_id][one.log_id]
         if row.state is not Admission.PENDING:
             return
@@ -288,7 +297,7 @@ class MemoryQuarantine:
 class _Batch:
     def __init__(self, pending: frozenset[UUID], tombstones: MemoryTombstones) -> None:
         self.pending = pending
-        self.settled: list[Settled] = []
+        self.settled: list[AdmissionResult] = []
         self._tombstones = tombstones
 
     async def look(
@@ -296,7 +305,7 @@ class _Batch:
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return await self._tombstones.look(group_id, value_hashes, embedding=embedding, model=model)
 
-    async def settle(self, settled: Sequence[Settled]) -> None:
+    async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         self.settled.extend(settled)
 
 

@@ -63,7 +63,7 @@ class RequestBody(BaseModel):
             raise
 
 
-class Grouped(RequestBody):
+class GroupedBody(RequestBody):
     """The group under either of its names. A null or empty group is refused; an absent one is the key's only group."""
 
     group_needed: ClassVar[bool] = False
@@ -88,11 +88,11 @@ class Grouped(RequestBody):
         return self.project_id if "project_id" in self.model_fields_set else None
 
 
-class RowInput(Grouped):
+class RowInput(GroupedBody):
     """The group of a row that is named by its id."""
 
 
-class GroupParameters(Grouped):
+class GroupParameters(GroupedBody):
     """The group in a query string, where every value is text."""
 
     model_config = ConfigDict(strict=False)
@@ -102,4 +102,4 @@ class PageParameters(GroupParameters):
     """A page of a group's rows."""
 
     limit: int = Field(50, ge=1, le=MAX_PAGE)
-    before: UUID | None = Field(None, description="the field next of the page before")
+    before: UUID | None = Field(None, description="the value of next from the previous page")

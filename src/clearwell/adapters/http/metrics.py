@@ -15,7 +15,7 @@ from clearwell.records import AcceptRate, ReviewStatistics
 
 Counts = Mapping[Any, int]
 Statistics = Mapping[str, ReviewStatistics]
-"""How review goes, by group."""
+"""Review statistics by group."""
 LabelValues = tuple[str, ...]
 """The values of a metric's labels."""
 

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 
 from clearwell.adapters.http.callers import identify
-from clearwell.adapters.http.fields import Grouped
+from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import Malformed, WrongContentType, make_printable
 from clearwell.app import Clearwell
@@ -115,14 +115,14 @@ class ApiRequest(Request):
             request_hash=sha256(self._received).digest(),
         )
 
-    def group(self, named: Grouped) -> str:
+    def group(self, named: GroupedBody) -> str:
         """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
         group = named.named_group if named.named_group is not None else self._only_group()
         if group is None:
             raise WrongStructure([Flaw("http_group_which", "group_id")])
         return group
 
-    async def group_of(self, kind: str, row_id: UUID, named: Grouped) -> str:
+    async def group_of(self, kind: str, row_id: UUID, named: GroupedBody) -> str:
         """The group of something that is named by its id: looked up where it was left out."""
         if named.named_group is not None:
             return named.named_group

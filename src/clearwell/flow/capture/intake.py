@@ -12,7 +12,7 @@ from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.redaction import redact_verdicts
-from clearwell.ports import AdmissionStore, CaptureStore, Clock, Ids, Stored
+from clearwell.ports import AdmissionStore, CaptureStore, Clock, Ids, StoredCapture
 from clearwell.records import (
     UNASSIGNED,
     Admission,
@@ -61,7 +61,7 @@ class CaptureRecorder:
             captured_by=by.name,
         )
 
-    async def store(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[Stored]:
+    async def store(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[StoredCapture]:
         """Commit rows of one group. Rows without a group are stored as refused."""
         refusals = [self._make_refusal()] if captures[0].group_id == UNASSIGNED else []
         return await self._captures.add(captures, request=request, settled=refusals)

@@ -28,7 +28,7 @@ LOOKS, LOOK_SECONDS, PATIENCE = 150, 0.2, 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class DigestRows:
     """The candidates, why some of them have no vector, and how many rows could not be waited for."""
 
     candidates: Sequence[DigestCandidate]
@@ -49,19 +49,19 @@ class MaterialReader:
         self._embedder = embedder
         self._settings = settings
 
-    async def gather(self, group_id: str, progress: Progress, *, last_try: bool) -> Gathered:
+    async def gather(self, group_id: str, progress: Progress, *, last_try: bool) -> DigestRows:
         """All candidates of a group. At the last try what cannot be embedded is left without a vector."""
         unsettled = await self._settled(group_id, progress)
         found = await self._pages(group_id, progress)
         if not found:
             empty = not await self._material.holds_rows(group_id)
-            return Gathered(candidates=(), unsettled=unsettled, empty=empty)
+            return DigestRows(candidates=(), unsettled=unsettled, empty=empty)
         try:
-            return Gathered(candidates=await self._embedded(group_id, found, progress), unsettled=unsettled)
+            return DigestRows(candidates=await self._embedded(group_id, found, progress), unsettled=unsettled)
         except EmbedderUnavailable as error:
             if not last_try or all(one.embedding is None for one in found):
                 raise
-            return Gathered(candidates=found, unsettled=unsettled, problem=error)
+            return DigestRows(candidates=found, unsettled=unsettled, problem=error)
 
     async def in_own_words(
         self, candidates: Sequence[DigestCandidate], progress: Progress

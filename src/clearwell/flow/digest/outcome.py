@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clearwell.flow.digest.drafting import Drafts
-from clearwell.flow.digest.material import Gathered
+from clearwell.flow.digest.material import DigestRows
 from clearwell.flow.digest.summaries import Texts, problem_params
 from clearwell.records import Digest, Json, Note
 from clearwell.settings import Settings
@@ -16,7 +16,7 @@ class DigestOutcomes:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def ended(self, digest: Digest, gathered: Gathered, drafts: Drafts, texts: Texts) -> Digest:
+    def ended(self, digest: Digest, gathered: DigestRows, drafts: Drafts, texts: Texts) -> Digest:
         """The digest with the most important thing as its note, and what else is to be known after it."""
         note = self._note(digest, gathered, texts)
         more = self._more(gathered, drafts, texts)
@@ -27,7 +27,7 @@ class DigestOutcomes:
         params = {**note.params, "more": told} if told else note.params
         return replace(digest, note=note.code, note_params=params)
 
-    def _note(self, digest: Digest, gathered: Gathered, texts: Texts) -> Note:
+    def _note(self, digest: Digest, gathered: DigestRows, texts: Texts) -> Note:
         rows, insights = len(gathered.candidates), len(texts.insights)
         params: dict[str, Json] = {"insights": insights, "rows": rows, "wanted": self._settings.digest_min_insights}
         if rows == 0 and gathered.unsettled:
@@ -47,13 +47,13 @@ class DigestOutcomes:
         few = insights < self._settings.digest_min_insights
         return Note(code="digest_done_few" if few else "digest_done", params=params)
 
-    def _more(self, gathered: Gathered, drafts: Drafts, texts: Texts) -> list[Note]:
+    def _more(self, gathered: DigestRows, drafts: Drafts, texts: Texts) -> list[Note]:
         capped = _capped(drafts)
         if texts.insights or not gathered.candidates:
             return capped
         return [*_why_none(gathered, drafts), *self._left(gathered), *capped]
 
-    def _left(self, gathered: Gathered) -> Sequence[Note]:
+    def _left(self, gathered: DigestRows) -> Sequence[Note]:
         """What is looked at again, and what was looked at for the last time."""
         looks = self._settings.digest_looks
         spent = sum(one.embedding is not None and one.considered + 1 >= looks for one in gathered.candidates)
@@ -62,7 +62,7 @@ class DigestOutcomes:
         return [*told, *([Note(code="digest_spent", params={"count": spent, "looks": looks})] if spent else [])]
 
 
-def _why_none(gathered: Gathered, drafts: Drafts) -> list[Note]:
+def _why_none(gathered: DigestRows, drafts: Drafts) -> list[Note]:
     if drafts.drafts:
         return [Note(code="digest_why_refused")]
     return [] if gathered.without_vector else [Note(code="digest_why_alike")]

@@ -10,7 +10,7 @@ import structlog
 
 from clearwell.errors import ClearwellError, Unavailable, UnexpectedError
 from clearwell.flow.digest.drafting import Draft, DraftLimits, Drafts, KnownText, RejectedText, draft
-from clearwell.flow.digest.material import Gathered, MaterialReader
+from clearwell.flow.digest.material import DigestRows, MaterialReader
 from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.progress import Progress, TakenOver
 from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_params
@@ -165,7 +165,7 @@ class DigestRunner:
         refused = [any(await self._reading.refused(group_id, [one.content for one in made.sources])) for made in drafts]
         return [made for made, no in zip(drafts, refused, strict=True) if not no]
 
-    def _make_report(self, drafts: Drafts, gathered: Gathered, texts: Texts) -> dict[str, Json]:
+    def _make_report(self, drafts: Drafts, gathered: DigestRows, texts: Texts) -> dict[str, Json]:
         return {
             **drafts.report,
             "without_vector": gathered.without_vector,

@@ -16,7 +16,16 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
-from clearwell.ports import AdmissionStore, Clock, Embedder, Judge, Lease, Settled, StatementComparison, WorkingStore
+from clearwell.ports import (
+    AdmissionResult,
+    AdmissionStore,
+    Clock,
+    Embedder,
+    Judge,
+    Lease,
+    StatementComparison,
+    WorkingStore,
+)
 from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 
@@ -159,7 +168,7 @@ class Admitter:
         )
         now = self._clock.now()
         verdicts = [replace(each, at=now) for each in checks.complete_verdicts([verdict], self._settings)]
-        refused = Settled(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
+        refused = AdmissionResult(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
             await batch.settle(settled)
@@ -199,7 +208,7 @@ class Admitter:
 
         Nothing inside the transaction takes another connection to the database.
         """
-        settled: list[Settled] = []
+        settled: list[AdmissionResult] = []
         to_judge: list[Capture] = []
         live = await self._knowledge.read_entries(group_id)
         gathered = [await self._knowledge.gather(candidate, live) for candidate in candidates]
@@ -221,13 +230,13 @@ class Admitter:
         self._count(group_id, settled)
         return to_judge
 
-    def _count(self, group_id: str, settled: Sequence[Settled]) -> None:
+    def _count(self, group_id: str, settled: Sequence[AdmissionResult]) -> None:
         for one in settled:
             self._counters.count_admission(group_id, one.agent_id, one.state, one.verdicts)
 
-    def _make_settled(self, candidate: Candidate) -> Settled:
+    def _make_settled(self, candidate: Candidate) -> AdmissionResult:
         now = self._clock.now()
-        return Settled(
+        return AdmissionResult(
             log_id=candidate.capture.id,
             agent_id=candidate.capture.agent_id,
             state=Admission.REFUSED if candidate.failed else Admission.ADMITTED,
@@ -239,7 +248,7 @@ class Admitter:
             sighting=candidate.sighting,
         )
 
-    def _make_entry(self, candidate: Candidate, settled: Settled) -> WorkingEntry:
+    def _make_entry(self, candidate: Candidate, settled: AdmissionResult) -> WorkingEntry:
         capture = candidate.capture
         return WorkingEntry(
             id=capture.id,

@@ -67,7 +67,7 @@ class Candidate:
     """A capture on its way through the ingress pipeline."""
 
     capture: Capture
-    own: echo.Unfenced
+    own: echo.OwnText
     """What the agent said itself: the text that is compared. What is kept is what was captured."""
     verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()

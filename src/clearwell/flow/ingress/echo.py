@@ -40,7 +40,7 @@ LEAST_SHARED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Unfenced:
+class OwnText:
     """What an agent said itself, and which memories it repeated inside their fences.
 
     ``shown`` is the whole with a mark in the place of each such memory; None where there is none.
@@ -57,7 +57,7 @@ def find_fenced_ids(text: str) -> tuple[UUID, ...]:
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
-def remove_fences(text: str, memories: Mapping[UUID, str]) -> Unfenced:
+def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
     """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
     cited: list[UUID] = []
 
@@ -70,13 +70,13 @@ def remove_fences(text: str, memories: Mapping[UUID, str]) -> Unfenced:
 
     shown = FENCE.sub(leave_out, text)
     if not cited:
-        return Unfenced(text)
+        return OwnText(text)
     shown = HEADING.sub("", ITEM_LABEL.sub("", shown))
     shown = "\n".join(line for line in shown.splitlines() if line.strip() not in _said_around_memories()).strip()
     own = shown
     for memory_id in set(cited):
         own = own.replace(_mark(memory_id), " ")
-    return Unfenced(own.strip(), tuple(dict.fromkeys(cited)), shown)
+    return OwnText(own.strip(), tuple(dict.fromkeys(cited)), shown)
 
 
 def _mark(memory_id: UUID) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
-from clearwell.flow.ingress.echo import Unfenced, find_fenced_ids, remove_fences
+from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
@@ -30,7 +30,7 @@ MOST_COMPARED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class AdmissionEvidence:
     """What can be read before a candidate is compared: it does not change while other rows are admitted."""
 
     memories: Sequence[Neighbour]
@@ -61,7 +61,7 @@ class Knowledge:
     async def read_entries(self, group_id: str) -> list[WorkingEntry]:
         return await self._working.entries(group_id)
 
-    async def gather(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> Gathered:
+    async def gather(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> AdmissionEvidence:
         """Read from the database what bears on a candidate, but for tombstones.
 
         This needs connections of its own, so it must not be awaited inside a transaction: in a small pool, or with
@@ -69,7 +69,7 @@ class Knowledge:
         """
         capture = candidate.capture
         found = await self._search_memories(candidate)
-        return Gathered(
+        return AdmissionEvidence(
             memories=self._longterm_neighbours(found, await self._read_whole_texts(candidate, found)),
             value_hashes=await self.hash_values(capture.group_id, capture.content, candidate.own.text),
             recalled=await self._read_recalled_texts(candidate, live),
@@ -78,7 +78,7 @@ class Knowledge:
     async def look_up(
         self,
         candidate: Candidate,
-        gathered: Gathered,
+        gathered: AdmissionEvidence,
         live: Sequence[WorkingEntry],
         tombstones: TombstoneLookup | None = None,
     ) -> Known:
@@ -98,11 +98,11 @@ class Knowledge:
         """The hash that stands for a normalised value in this group."""
         return hash_value(value, await self._read_secret(group_id))
 
-    async def remove_fences(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> Unfenced:
+    async def remove_fences(self, group_id: str, row_id: UUID, content: str, *, agent_id: str | None) -> OwnText:
         """What a row says itself: its text without the memories that stand between its fences."""
         ids = [one for one in await offload(len(content), find_fenced_ids, content) if one != row_id]
         if not ids:
-            return Unfenced(content)
+            return OwnText(content)
         live = await self._working.entries(group_id)
         memories = await self._read_texts(group_id, ids, live, agent_id=agent_id)
         return await offload(len(content) + sum(map(len, memories.values())), remove_fences, content, memories)

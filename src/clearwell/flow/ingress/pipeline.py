@@ -6,8 +6,8 @@ from uuid import UUID
 
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
-from clearwell.flow.ingress.echo import Unfenced
-from clearwell.flow.ingress.knowledge import Gathered, Knowledge
+from clearwell.flow.ingress.echo import OwnText
+from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
@@ -41,7 +41,7 @@ class IngressPipeline:
     def _run_text_checks(self, capture: Capture) -> Candidate:
         candidate = Candidate(
             capture=capture,
-            own=Unfenced(capture.content),
+            own=OwnText(capture.content),
             flags=flags_of(capture.content, capture.metadata),
         )
         if refusal := checks.check_node_type(capture, self._settings):
@@ -71,7 +71,7 @@ class IngressPipeline:
     async def compare(
         self,
         candidate: Candidate,
-        gathered: Gathered,
+        gathered: AdmissionEvidence,
         live: Sequence[WorkingEntry],
         tombstones: TombstoneLookup | None = None,
     ) -> Candidate:

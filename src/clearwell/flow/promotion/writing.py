@@ -101,7 +101,7 @@ class PromotionWriter:
         if decisions:
             await transaction.record_decisions(decisions)
         if marks:
-            await transaction.mark_judged(marks)
+            await transaction.mark_decided(marks)
         return results
 
     def _build_decision(

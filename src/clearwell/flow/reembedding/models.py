@@ -90,7 +90,7 @@ class EmbeddingModels:
         return next((embedder for embedder in self._others if embedder.model == model), self.embedder)
 
 
-class MultiModelSearch:
+class MultiModelSearch(LongTermSearch):
     """Long-term memory for callers that know one model.
 
     Results of rows that belong to the other model are translated to the scale of the caller's model.

@@ -1,4 +1,4 @@
-"""Review: people decide what becomes knowledge. Agents never do, by any way in.
+"""Review: people decide what becomes knowledge. Agents cannot, through any adapter.
 
 In: the insights of ``flow.digest``, and outputs in quarantine or working memory.
 Out: decisions, each with its audit event; promoted texts, tombstones of rejected values, insights in another state.

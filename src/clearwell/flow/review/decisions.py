@@ -127,7 +127,7 @@ class InsightPromotion:
             return _describe_promotion(result, insight, plan)
         promoted = build_next_version(insight, now, InsightState.PROMOTED)
         await transaction.update_insight(promoted)
-        await transaction.mark_judged({one.log_id: insight.id for one in insight.sources})
+        await transaction.mark_decided({one.log_id: insight.id for one in insight.sources})
         return _describe_promotion(result, promoted, plan)
 
 
@@ -251,7 +251,7 @@ class InsightRejection:
         tombstone_id, added = await self._insert_tombstone(transaction, prepared, by, now)
         rejected = build_next_version(insight, now, InsightState.REJECTED)
         await transaction.update_insight(rejected)
-        await transaction.mark_judged({one.log_id: insight.id for one in insight.sources})
+        await transaction.mark_decided({one.log_id: insight.id for one in insight.sources})
         decision = Decision(
             id=self._ids.new(),
             group_id=group_id,

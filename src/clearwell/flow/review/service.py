@@ -401,7 +401,7 @@ class ReviewService:
         return await self._statistics.calibration(group_id)
 
     async def statistics(self, group_id: str, *, by: Principal) -> ReviewStatistics:
-        """How review goes in a group."""
+        """Return the review statistics of a group."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._statistics.statistics(group_id)
 

@@ -201,7 +201,7 @@ async def _clear_output_marks(transaction: DecisionTransaction, decision: Decisi
         return
     for one in (await transaction.find_promoting_decisions([memory_id])).get(memory_id, ()):
         if one.decision.origin_id == origin_id and not one.undone:
-            await transaction.mark_judged({origin_id: one.decision.id})
+            await transaction.mark_decided({origin_id: one.decision.id})
             return
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import AdmissionBatch, BackOff, Clock, Lease, Pending, Settled
+from clearwell.ports import AdmissionBatch, AdmissionResult, AdmissionStore, BackOff, Clock, Lease, Pending
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -30,7 +30,7 @@ from clearwell.stores.postgres.tombstones import lookup_result, lookup_statement
 FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
 
 
-class PostgresAdmissions:
+class PostgresAdmissions(AdmissionStore):
     def __init__(
         self, database: Database, clock: Clock, *, ttl: timedelta, judge_back_off: BackOff | None = None
     ) -> None:
@@ -208,11 +208,11 @@ class PostgresAdmissionBatch:
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embedding, model)))
 
-    async def settle(self, settled: Sequence[Settled]) -> None:
+    async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         statements = [statement for one in settled for statement in self._settle_row(one)]
         await self._transaction.run([*statements, *self._count_verdicts(settled), *self._note_group(settled)])
 
-    def _count_verdicts(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+    def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
         """One statement for each way that checks ended, in one order, so that two processes never deadlock."""
         ends = Counter(
             (one.agent_id or "", verdict.check, verdict.outcome) for one in settled for verdict in one.verdicts
@@ -221,14 +221,14 @@ class PostgresAdmissionBatch:
             params = {"agent_id": agent_id, "check": check, "outcome": outcome, "count": count}
             yield query("count_verdicts"), {"group_id": self._group_id, **params}
 
-    def _note_group(self, settled: Sequence[Settled]) -> Iterator[Statement]:
+    def _note_group(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
         admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
         if admitted:
             yield query("note_working_group"), {"group_id": self._group_id, "at": max(admitted)}
         elif settled:
             yield query("note_settled_group"), {"group_id": self._group_id, "at": min(one.at for one in settled)}
 
-    def _settle_row(self, one: Settled) -> Iterator[Statement]:
+    def _settle_row(self, one: AdmissionResult) -> Iterator[Statement]:
         keys = {"group_id": self._group_id, "log_id": one.log_id}
         yield query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)}
         for position, verdict in enumerate(one.verdicts):

@@ -16,6 +16,7 @@ from clearwell.ports import (
     TOMBSTONED,
     Claim,
     Clock,
+    DecisionStore,
     DecisionTransaction,
     Lexicon,
     PromotionKey,
@@ -54,7 +55,7 @@ FIRST_DELAY, MAX_DELAY = timedelta(seconds=2), timedelta(minutes=5)
 """The delay after the first failed attempt, which doubles with each one, and its limit."""
 
 
-class PostgresDecisions:
+class PostgresDecisions(DecisionStore):
     """Transactions for reviewers, and for the worker the promotions that reviewers left waiting."""
 
     def __init__(self, database: Database, lexicon: Lexicon, clock: Clock) -> None:
@@ -144,7 +145,7 @@ async def _build_chunk_inserts(
     ]
 
 
-class PostgresDecisionTransaction:
+class PostgresDecisionTransaction(DecisionTransaction):
     """One transaction of a reviewer.
 
     Writes are collected and sent with the next statement whose answer is needed, so that they cost no round trip of
@@ -184,7 +185,7 @@ class PostgresDecisionTransaction:
     async def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:
         self._write("separate_sources", id=insight_id, others=list(others))
 
-    async def mark_judged(self, marks: Mapping[UUID, UUID]) -> None:
+    async def mark_decided(self, marks: Mapping[UUID, UUID]) -> None:
         self._write("mark_judged", log_ids=list(marks), by=list(marks.values()))
 
     async def clear_judged(self, *, by: UUID) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import CandidateFilter, KnownVector, RejectedVector
+from clearwell.ports import CandidateFilter, DigestMaterial, KnownVector, RejectedVector
 from clearwell.records import Admission, DigestCandidate, Vector, stated_confidence
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -16,7 +16,7 @@ READ_CHARS = 100_000
 """How much of a text is read, so that one page of candidates stays small in memory."""
 
 
-class PostgresDigestMaterial:
+class PostgresDigestMaterial(DigestMaterial):
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.ports import Due, OpenDigest, Run, Schedule
+from clearwell.ports import DigestRuns, DigestStore, Due, OpenDigest, Run, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -21,7 +21,7 @@ SOURCE_CHARS = 4000
 """How many characters of a source are shown with an insight. The whole row can be read by its id."""
 
 
-class PostgresDigests:
+class PostgresDigests(DigestStore):
     """Requests and reads digests, in the reviewer's role."""
 
     def __init__(self, database: Database) -> None:
@@ -70,7 +70,7 @@ class PostgresDigests:
         ]
 
 
-class PostgresDigestRuns:
+class PostgresDigestRuns(DigestRuns):
     """Runs digests, in the worker's role, which cannot decide anything."""
 
     def __init__(self, database: Database) -> None:

@@ -5,13 +5,14 @@ from collections.abc import Set as AbstractSet
 
 from psycopg.rows import DictRow
 
+from clearwell.ports import GroupStore
 from clearwell.records import KEEP, Agent, AuditEvent, Group, GroupChange, Keep, Prompts
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params
 
 
-class PostgresGroups:
+class PostgresGroups(GroupStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -6,7 +6,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import IdempotencyMismatch, StillRunning
-from clearwell.ports import Claim, Clock, Ids
+from clearwell.ports import Claim, Clock, IdempotencyStore, Ids
 from clearwell.records import IdempotencyKey, Json
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -15,7 +15,7 @@ LEASE = timedelta(minutes=2)
 """After this time a request that has not ended counts as dead, and its key can be claimed again."""
 
 
-class PostgresIdempotency:
+class PostgresIdempotency(IdempotencyStore):
     def __init__(self, database: Database, clock: Clock, ids: Ids, *, keep: timedelta) -> None:
         self._database = database
         self._clock = clock

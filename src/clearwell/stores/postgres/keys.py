@@ -6,13 +6,14 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
+from clearwell.ports import AuditStore, KeyStore
 from clearwell.records import ApiKey, AuditEvent, KeyLookup, Right
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params
 
 
-class PostgresKeys:
+class PostgresKeys(KeyStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -46,7 +47,7 @@ class PostgresKeys:
         return bool(revoked[0]["rowcount"])
 
 
-class PostgresAudit:
+class PostgresAudit(AuditStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 

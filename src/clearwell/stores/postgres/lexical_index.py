@@ -14,7 +14,7 @@ from pgvector import SparseVector
 from psycopg.rows import DictRow
 
 from clearwell.offload import offload
-from clearwell.ports import Lexicon
+from clearwell.ports import LexicalIndex, Lexicon
 from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -177,7 +177,7 @@ def _make_counts_for_reader(
     ]
 
 
-class PostgresLexicalIndex:
+class PostgresLexicalIndex(LexicalIndex):
     """The terms of verified chunks, made by one lexicon."""
 
     def __init__(self, database: Database, lexicon: Lexicon) -> None:

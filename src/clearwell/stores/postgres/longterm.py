@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import ModelsMoved
-from clearwell.ports import Fusion, QueryTerms, SearchQuery
+from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
 from clearwell.records import Found, Memory, Parts, Where
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -22,7 +22,7 @@ NO_WORDS = QueryTerms(weights={}, spoken="")
 BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
 
 
-class PostgresLongTerm:
+class PostgresLongTerm(LongTermSearch):
     """The search that retrieval and the duplicate check use. It can change nothing."""
 
     def __init__(self, database: Database, role: Role = Role.AGENT, *, indexed: IndexedGroups | None = None) -> None:

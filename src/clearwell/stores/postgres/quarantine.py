@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import QuarantineFilter, Stored
+from clearwell.ports import CaptureStore, QuarantineFilter, QuarantineStore, StoredCapture
 from clearwell.records import Admission, Capture, IdempotencyKey, QuarantineRow, SeenAgain, Verdict
 from clearwell.stores.postgres.connection import Params, Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -20,7 +20,7 @@ SWEEP_AFTER = timedelta(seconds=2)
 """Until then a new row is left to the process that captured it, and the sweep ignores it."""
 
 
-class PostgresCaptures:
+class PostgresCaptures(CaptureStore):
     """The side of agents: they add rows and read none."""
 
     def __init__(self, database: Database) -> None:
@@ -28,7 +28,7 @@ class PostgresCaptures:
 
     async def add(
         self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
-    ) -> list[Stored]:
+    ) -> list[StoredCapture]:
         group_id = captures[0].group_id
         statements = [
             (
@@ -45,12 +45,12 @@ class PostgresCaptures:
             ]
         if request is None:
             await self._database.run_all(Role.AGENT, group_id, statements)
-            return [Stored(id=capture.id, replayed=False) for capture in captures]
+            return [StoredCapture(id=capture.id, replayed=False) for capture in captures]
         return await self._add_once(captures, request, statements)
 
     async def _add_once(
         self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[Statement]
-    ) -> list[Stored]:
+    ) -> list[StoredCapture]:
         """Add the rows, or return those that an earlier attempt of the request added."""
         group_id = captures[0].group_id
         keys = [_item_key(request, number) for number in range(len(captures))]
@@ -61,7 +61,8 @@ class PostgresCaptures:
                 raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
         ids = {row["idempotency_key"]: row["id"] for row in rows}
         return [
-            Stored(id=ids[key], replayed=ids[key] != capture.id) for key, capture in zip(keys, captures, strict=True)
+            StoredCapture(id=ids[key], replayed=ids[key] != capture.id)
+            for key, capture in zip(keys, captures, strict=True)
         ]
 
 
@@ -92,7 +93,7 @@ def capture_params(capture: Capture, *, key: str | None, request: IdempotencyKey
     return params
 
 
-class PostgresQuarantine:
+class PostgresQuarantine(QuarantineStore):
     """The side of reviewers: they read rows."""
 
     def __init__(self, database: Database) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from clearwell.ports import MoveStore
 from clearwell.records import ModelChoice, Move, NewMove, StoredText, Vector
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -16,7 +17,7 @@ from clearwell.stores.postgres.rows import to_column
 BEFORE_ALL = UUID(int=0)
 
 
-class PostgresReembeddings:
+class PostgresReembeddings(MoveStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
+from clearwell.ports import ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     AcceptRate,
     CalibrationRow,
@@ -35,7 +36,7 @@ MOST_ROWS = 1000
 BUCKETS = 10
 
 
-class PostgresReview:
+class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 

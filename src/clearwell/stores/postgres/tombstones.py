@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
+from clearwell.ports import TombstoneStore
 from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
@@ -13,7 +14,7 @@ from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, to_column
 
 
-class PostgresTombstones:
+class PostgresTombstones(TombstoneStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 

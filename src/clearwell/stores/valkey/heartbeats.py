@@ -5,14 +5,14 @@ from uuid import UUID
 
 import redis.asyncio as redis
 
-from clearwell.ports import Clock
+from clearwell.ports import Clock, Heartbeats
 from clearwell.stores.valkey.client import translated_errors
 from clearwell.stores.valkey.entries import to_ms
 
 KEY = "clearwell:workers"
 
 
-class ValkeyHeartbeats:
+class ValkeyHeartbeats(Heartbeats):
     """``me`` identifies this process; ``decides`` identifies the settings by which it admits."""
 
     def __init__(self, client: redis.Redis, clock: Clock, *, me: UUID, decides: str) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import redis.asyncio as redis
 
-from clearwell.ports import Clock
+from clearwell.ports import Clock, RecallStore
 from clearwell.stores.valkey.client import script, translated_errors
 from clearwell.stores.valkey.entries import to_ms
 
@@ -15,7 +15,7 @@ MOST = 500
 ANYBODY = ""
 
 
-class ValkeyRecalls:
+class ValkeyRecalls(RecallStore):
     def __init__(self, client: redis.Redis, clock: Clock, *, remember: timedelta) -> None:
         self._client = client
         self._clock = clock

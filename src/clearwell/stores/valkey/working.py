@@ -7,7 +7,7 @@ import redis.asyncio as redis
 import structlog
 from redis.exceptions import ResponseError
 
-from clearwell.ports import Clock
+from clearwell.ports import Clock, WorkingStore
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
 from clearwell.stores.valkey.entries import encode, entry_of, head, to_ms
@@ -17,7 +17,7 @@ KEYS, SEEN = "wm:", "clearwell:seen"
 NO_LIST = b""
 
 
-class ValkeyWorking:
+class ValkeyWorking(WorkingStore):
     """Working memory on Redis or Valkey."""
 
     def __init__(self, client: redis.Redis, clock: Clock, *, size: int, content_bytes: int) -> None:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import MANY, ONE, Grouped, GroupParameters, Moment, RequestBody
+from clearwell.adapters.http.fields import MANY, ONE, GroupedBody, GroupParameters, Moment, RequestBody
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.records import Admission, NewCapture
 from clearwell.views.captures import CaptureBatchView, CaptureView, DryRunView, IngressCountsView
@@ -16,7 +16,7 @@ router = APIRouter(route_class=ApiRoute)
 MAX_CAPTURES = 1_000
 
 
-class CaptureInput(Grouped):
+class CaptureInput(GroupedBody):
     """One output of a node. Without a group it is kept as unassigned."""
 
     content: str = Field(description="what the node said, up to 1 MiB")
@@ -111,8 +111,8 @@ CaptureAnswer = Annotated[CaptureView | CaptureBatchView, WithJsonSchema(openapi
     "/api/v1/captures",
     tags=["captures"],
     summary="Keep an output of a node",
-    description="Committed to quarantine when this answers. The ingress pipeline then decides whether it enters "
-    "working memory. With captures: [...] up to 1,000 at once; each is kept, or has its problem in its place.",
+    description="Committed to quarantine before the response is sent. The ingress pipeline then decides whether it "
+    "enters working memory. With captures: [...] up to 1,000 at once; each is kept, or has its problem in its place.",
     status_code=201,
     response_description="Kept.",
     responses={
@@ -157,7 +157,7 @@ async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_exa
 @router.get(
     "/api/v1/ingress/counts",
     tags=["ingress pipeline"],
-    summary="How often each check ended how",
+    summary="Outcomes of each check, by agent",
     description="By agent, since the group began. The scope review or admin is needed.",
     response_description="The counts.",
     responses=openapi.problems(*openapi.READS),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.memory import RetrievalInput
-from clearwell.adapters.http.fields import MAX_RESULTS, Grouped, RequestBody, Share
+from clearwell.adapters.http.fields import MAX_RESULTS, GroupedBody, RequestBody, Share
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.flow.context.budget import MIN_TOKENS
 from clearwell.flow.context.builder import MAX_TOKENS, ContextRequest
@@ -27,7 +27,7 @@ class Format(StrEnum):
     BOTH = "both"
 
 
-class Tongue(StrEnum):
+class LabelLanguage(StrEnum):
     """The languages of headings and labels."""
 
     EN = "en"
@@ -41,7 +41,7 @@ class ContextInput(RetrievalInput):
     query: str | None = Field(None, description="what to look for in memory; the proposal if left out")
     max_tokens: int | None = Field(None, ge=MIN_TOKENS, le=MAX_TOKENS, description="the budget; 4000 if left out")
     format: Format = Field(Format.BOTH, strict=False, description="what to answer with")
-    language: Tongue | None = Field(
+    language: LabelLanguage | None = Field(
         None, strict=False, description="of headings and labels; by Accept-Language if left out"
     )
 
@@ -76,12 +76,12 @@ class NodeOptionsInput(RequestBody):
         )
 
 
-class NodeInput(Grouped):
+class NodeInput(GroupedBody):
     """A state of a workflow for the memory-retrieval node."""
 
     input: dict[str, Any] = Field(description="the state: topic, else content, else document is the query")
     options: NodeOptionsInput = Field(default_factory=NodeOptionsInput)
-    language: Tongue | None = Field(None, strict=False, description="of labels; by Accept-Language if left out")
+    language: LabelLanguage | None = Field(None, strict=False, description="of labels; by Accept-Language if left out")
 
 
 CONTEXT_EXAMPLES = openapi.examples(

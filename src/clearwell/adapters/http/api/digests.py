@@ -6,14 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Path, Query, Response
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import Grouped, GroupParameters, PageParameters
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.views.digests import DigestPageView, DigestRequestView, DigestView
 
 router = APIRouter(tags=["digests"], route_class=ApiRoute)
 
 
-class DigestInput(Grouped):
+class DigestInput(GroupedBody):
     """The group whose quarantine is to be digested."""
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import Grouped, GroupParameters, Moment, PageParameters, RowInput
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Moment, PageParameters, RowInput
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.ports import QuarantineFilter
 from clearwell.records import Admission
@@ -43,7 +43,7 @@ class QuarantineParameters(PageParameters):
         )
 
 
-class RequeueInput(Grouped):
+class RequeueInput(GroupedBody):
     """Which refused rows to put back."""
 
     refused_by: str = Field(description="a check, judge_gave_up or admission_failed")

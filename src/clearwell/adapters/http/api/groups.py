@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Path, Query
 from pydantic import Field
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import Grouped, GroupParameters, RequestBody, RowInput
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, RequestBody, RowInput
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.records import GroupChange
 from clearwell.views.groups import (
@@ -42,11 +42,11 @@ class AgentInput(RequestBody):
     persona: str = Field(description="what this agent is told about itself, up to 32 KiB")
 
 
-class TombstoneInput(Grouped):
+class TombstoneInput(GroupedBody):
     """A value that must not come back."""
 
     value: str = Field(description="the text as it was said; it is not kept")
-    reason: str = Field(description="why, for whoever says it again")
+    reason: str = Field(description="the reason, shown when the text is refused again")
 
 
 GROUP_EXAMPLES = openapi.examples(
@@ -101,7 +101,7 @@ async def agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentView:
 @router.put(
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     tags=[GROUPS],
-    summary="Say who an agent is to be",
+    summary="Set the persona of an agent",
     description="The scope admin is needed.",
     response_description="The agent.",
     responses=openapi.problems(*openapi.WRITES),
@@ -181,7 +181,7 @@ async def tombstones(request: ApiRequest, parameters: Annotated[GroupParameters,
     description="It is refused at ingress from now on, however it is written; text like it is flagged. The scope "
     "review or admin is needed.",
     status_code=201,
-    response_description="It stands.",
+    response_description="The tombstone was added.",
     responses=openapi.problems(*openapi.WRITES),
 )
 async def add_tombstone(

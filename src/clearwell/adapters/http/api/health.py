@@ -21,7 +21,7 @@ metrics_router = APIRouter(tags=["health"], route_class=ApiRoute)
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@router.get("/healthz", summary="Whether the process lives", response_description="It lives.")
+@router.get("/healthz", summary="Whether the process is alive", response_description="The process is alive.")
 async def alive() -> AliveView:
     return AliveView()
 
@@ -30,7 +30,7 @@ async def alive() -> AliveView:
     "/readyz",
     summary="Whether it can serve",
     description="Ready once PostgreSQL answers and the model embeds. Other parts that do not answer are in degraded.",
-    response_description="It can.",
+    response_description="The service is ready.",
     responses=openapi.problems(503),
 )
 async def ready(request: Request) -> ReadyView:

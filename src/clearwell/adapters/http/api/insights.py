@@ -9,7 +9,7 @@ from pydantic import Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import Grouped, GroupParameters, Id, Moment, PageParameters, RequestBody
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters, RequestBody
 from clearwell.adapters.http.problems import invalid_structure
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import InvalidInput
@@ -31,7 +31,7 @@ class InsightParameters(PageParameters):
     state: InsightState | None = None
 
 
-class ChoiceInput(Grouped):
+class ChoiceInput(GroupedBody):
     """What to do with one insight. The group may be left out: it is found by the id."""
 
     may_be_blank = True
@@ -42,7 +42,7 @@ class ChoiceInput(Grouped):
         raise NotImplementedError
 
 
-class PromoteOutputInput(Grouped):
+class PromoteOutputInput(GroupedBody):
     """Promote an output as it is, or with other words. An output never changes, and so it has no version."""
 
     may_be_blank = True
@@ -83,7 +83,7 @@ class PromoteInput(PromoteOutputInput, ChoiceInput):
 class RejectInput(ChoiceInput):
     """Reject an insight."""
 
-    reason: str = Field(description="why, for whoever says it again")
+    reason: str = Field(description="the reason, shown when the text is refused again")
 
     def to_request(self, insight_id: UUID) -> DecisionRequest:
         return DecisionRequest(action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason)
@@ -173,7 +173,7 @@ def read_decision(value: object) -> DecisionRequest | InvalidInput:
         return invalid_structure(error.errors(include_url=False, include_input=False))
 
 
-class DecideInput(Grouped):
+class DecideInput(GroupedBody):
     """Many decisions in one group. Each is made, or has its problem."""
 
     decisions: list[
@@ -220,7 +220,7 @@ async def insights(request: ApiRequest, parameters: Annotated[InsightParameters,
 
 @router.get(
     "/api/v1/insights/{id}",
-    summary="Read one insight and all that stands beside it",
+    summary="Read an insight with its sources and similar memories",
     description="Its sources with their verdicts, the nearest verified memories with a diff by words, what it "
     "duplicates, contradicts or would supersede, what like it was rejected, and what was decided. The scope review or "
     "admin is needed.",
@@ -258,8 +258,8 @@ async def decide_many(
 @router.post(
     "/api/v1/insights/{id}/promote",
     summary="Promote an insight",
-    description="It can be found when this answers, unless the status is promoting: then the model is down, and its "
-    f"chunks follow when it is back. {PERSON}",
+    description="It can be retrieved as soon as the response arrives, unless the status is promoting: then the "
+    f"embedding model is down, and the chunks follow when it is back. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Response
 from pydantic import Discriminator, Field, Tag
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import MANY, MAX_RESULTS, ONE, Grouped, Id, Moment, RequestBody, Share
+from clearwell.adapters.http.fields import MANY, MAX_RESULTS, ONE, GroupedBody, Id, Moment, RequestBody, Share
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import ClearwellError
 from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
@@ -42,17 +42,17 @@ class MemoryInput(RequestBody):
         )
 
 
-class IngestInput(MemoryInput, Grouped):
+class IngestInput(MemoryInput, GroupedBody):
     """A text to promote in a group."""
 
 
-class IngestBatch(Grouped):
+class IngestBatch(GroupedBody):
     """Many texts to promote in one group. Each is stored or has its problem."""
 
     items: list[MemoryInput] = Field(min_length=1, max_length=MAX_ITEMS)
 
 
-class RetrievalInput(Grouped):
+class RetrievalInput(GroupedBody):
     """What may be asked of retrieval."""
 
     max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
@@ -143,7 +143,8 @@ IngestBody = Annotated[
 @router.post(
     "/api/v1/memory/ingest",
     summary="Promote a text to long-term memory",
-    description="A person's decision: the scope review is needed. It can be found when this answers. With items: [...] "
+    description="A person's decision: the scope review is needed. It can be retrieved as soon as the "
+    "response arrives. With items: [...] "
     "up to 100 at once; each is stored, or has its problem in its place.",
     response_description="Stored as verified memory.",
     responses=openapi.problems(*openapi.WRITES),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
-from clearwell.adapters.http.fields import Grouped, GroupParameters, Id, PageParameters
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.records import Origin, SourceSelector
 from clearwell.views.insights import DecisionPageView, DecisionResultView
@@ -36,7 +36,7 @@ PromoteOutputBody = Annotated[
 ]
 
 
-class PromoteManyInput(Grouped):
+class PromoteManyInput(GroupedBody):
     """Outputs to promote as they are. Each is promoted, or has its problem."""
 
     ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="rows of quarantine")
@@ -45,7 +45,7 @@ class PromoteManyInput(Grouped):
     )
 
 
-class RetractInput(Grouped):
+class RetractInput(GroupedBody):
     """Without the token of a list: what would be withdrawn. With it: withdraw that."""
 
     source: Id | None = Field(None, description="a row of quarantine")
@@ -229,7 +229,7 @@ async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters
 
 @router.get(
     "/api/v1/review/numbers",
-    summary="How review goes",
+    summary="Review statistics",
     description=f"Lag, accept rates, the share of memories ever retrieved, the yield of digests. {READER}",
     response_description="The numbers.",
     responses=openapi.problems(*openapi.READS),

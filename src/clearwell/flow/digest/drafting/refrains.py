@@ -1,8 +1,8 @@
-"""What is said with everything says nothing: lead-ins and closing words that stand beside quite different statements.
+"""Finds boilerplate: lead-ins and closing words that recur with unrelated statements.
 
-"Before I forget:" or "This was checked again today." would be compared, counted and quoted like facts. They are known
-by the company they keep, in any language and without a list: the texts that they begin or end have nothing in common.
-What begins or ends texts of one matter is a part of it.
+"Before I forget:" or "This was checked again today." would otherwise be compared, counted and quoted like facts. No
+word list is needed, in any language: the texts that boilerplate begins or ends have nothing else in common. Words that
+begin or end only texts on one subject belong to that subject.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Final
 from clearwell.records import Vector
 
 COMPANY: Final = 3
-"""Different texts that a refrain stands beside."""
+"""How many unrelated texts must contain a part before it counts as boilerplate."""
 UNLIKE: Final = 0.45
 """Average similarity of these texts, below which they are of different matters."""
 LONGEST: Final = 120

@@ -15,7 +15,7 @@ from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Neares
 from clearwell.flow.digest.drafting.small_talk import small_talk
 from clearwell.flow.digest.drafting.space import Space
 from clearwell.flow.digest.drafting.subjects import find_other_subjects
-from clearwell.flow.digest.drafting.support import Standing, measure_standing
+from clearwell.flow.digest.drafting.support import ClusterSupport, measure_standing
 from clearwell.flow.digest.drafting.texts import Text, unit
 from clearwell.ports import StatementComparison
 from clearwell.records import Comparison, Relation, Vector
@@ -51,7 +51,7 @@ class ScoredCluster:
     cluster: Cluster
     texts: Sequence[Text]
     agreement: Agreement
-    standing: Standing
+    standing: ClusterSupport
     nearest: tuple[Nearest, ...]
     known_conflicts: tuple[KnownConflict, ...]
     repeats_known: bool
@@ -121,7 +121,7 @@ class ClusterScorer:
         )
 
     def _compute_score(
-        self, stands: Standing, found: Agreement, novelty: float, texts: Sequence[Text], *, conflict: bool
+        self, stands: ClusterSupport, found: Agreement, novelty: float, texts: Sequence[Text], *, conflict: bool
     ) -> float:
         support = stands.support
         voices = math.log2(1 + support.agents) + 0.35 * (math.log2(1 + support.sessions) + math.log2(1 + support.days))

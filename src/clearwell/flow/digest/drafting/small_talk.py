@@ -1,7 +1,7 @@
-"""How work goes, and how things are: what agents report of their own progress contradicts nothing.
+"""Distinguishes progress reports from facts: two progress reports do not contradict each other.
 
-"Step 4 of the import is done" and "step 9 of the import is done" are both true, each in its time. A retention of 30
-days and one of 90 are not. What tells them apart is what stands around that which differs.
+"Step 4 of the import is done" and "step 9 of the import is done" are both true at their own time. A retention of 30
+days and one of 90 days cannot both be true. The words around the differing value tell which of the two it is.
 """
 
 import tomllib

@@ -17,7 +17,7 @@ UNSTATED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ClusterSupport:
     """The support of a cluster, by whom, and how sure they were."""
 
     support: Support
@@ -45,7 +45,7 @@ def measure_standing(
     *,
     copy: float,
     reliability: Mapping[str, float] | None = None,
-) -> Standing:
+) -> ClusterSupport:
     """Count voices; ``copy`` is the cosine from which two texts of one author are copies."""
     said: dict[str, list[tuple[int, DigestCandidate]]] = {}
     for at, text in enumerate(texts):
@@ -60,7 +60,7 @@ def measure_standing(
         rows=sum(len(rows) for rows in said.values()),
     )
     sure = [_confidence((row for _, row in rows), (reliability or {}).get(_agent(rows), 1.0)) for rows in said.values()]
-    return Standing(
+    return ClusterSupport(
         support=support,
         speakers={name: len(rows) for name, rows in voices.items()},
         rows={name: len(rows) for name, rows in sorted(said.items())},
