@@ -48,8 +48,7 @@ class IngressPipeline:
             return replace(candidate, verdicts=(refusal,))
         for name in self._settings.filter_checks:
             if name in checks.TEXT_CHECKS and not candidate.failed:
-                verdict = checks.TEXT_CHECKS[name](candidate, self._settings)
-                candidate = replace(candidate, verdicts=(*candidate.verdicts, verdict))
+                candidate = _add_verdict(candidate, checks.TEXT_CHECKS[name](candidate, self._settings))
         return candidate
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
