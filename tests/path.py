@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass, field, replace
 
+from httpx import ASGITransport
+
+from clearwell.adapters.http.app import create_app
 from clearwell.app import build
+from clearwell.client.api import ApiConnection
+from clearwell.client.client import Client
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import Embedder, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
@@ -80,3 +85,11 @@ def said(content: str = LONG, group_id: str | None = "g", **metadata: object) ->
         agent_id="a1",
         metadata=metadata,  # type: ignore[arg-type]
     )
+
+
+def client_of(path: Path) -> Client:
+    """A client of the API on this program. It is the person at the machine."""
+    app = create_app(path.settings)
+    app.state.clearwell = path.program
+    path.program.keys.trust("token", PERSON)
+    return Client(ApiConnection("http://127.0.0.1", secret="token", transport=ASGITransport(app)))

@@ -100,6 +100,9 @@ class Settings(BaseSettings):
     actor: Literal["person", "agent"] = Field(
         "person", description="who uses the command line; an agent may capture and read, but make no decisions"
     )
+    api_key: SecretStr | None = Field(
+        None, description="key that commands show; without one they act for the person at this machine"
+    )
 
     # ingress pipeline
     filter_checks: tuple[str, ...] = Field(
@@ -300,7 +303,7 @@ class Settings(BaseSettings):
             raise _invalid("zone") from error
         return zone
 
-    @field_validator("database_url", "redis_url", "judge_base_url", "digest_llm_base_url", mode="before")
+    @field_validator("database_url", "redis_url", "api_key", "judge_base_url", "digest_llm_base_url", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         """Treat a variable without a value, as a Makefile or container may pass it, as not set."""

@@ -97,3 +97,13 @@ async def test_an_embedder_that_refuses_every_text_refuses_no_row() -> None:
     embedder.error = None
     await sweep(path, 1)
     assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
+
+
+async def test_a_queue_that_leaves_rows_to_others_admits_nothing() -> None:
+    path = Path(settings=Settings(wait_seconds=0.05))
+    path.queue.leave_rows()
+    receipt = await path.memory.capture(said(), by=PERSON, wait=True)
+    assert receipt.admission is Admission.PENDING
+    assert path.queue.length == 0
+    path.clock.forward(timedelta(minutes=1))
+    assert [due.log_id for due in await path.quarantine.find_pending(limit=5)] == [receipt.id]

@@ -35,6 +35,11 @@ class AdmissionQueue:
         self._judging: dict[UUID, tuple[asyncio.Task[None], Capture, Waiting]] = {}
         self._answers: dict[UUID, JudgeAnswer] = {}
         self._renewing: asyncio.Task[None] | None = None
+        self._leaves_rows = False
+
+    def leave_rows(self) -> None:
+        """Admit nothing from now on: other processes work on the rows that are offered."""
+        self._leaves_rows = True
 
     def offer(self, group_id: str, log_id: UUID) -> Waiting:
         """Admit this row soon.
@@ -44,7 +49,11 @@ class AdmissionQueue:
         """
         if log_id in self._judging:
             return self._judging[log_id][2]
-        return self._put(group_id, log_id, asyncio.get_running_loop().create_future())
+        future: Waiting = asyncio.get_running_loop().create_future()
+        if self._leaves_rows:
+            future.set_result(False)
+            return future
+        return self._put(group_id, log_id, future)
 
     @property
     def length(self) -> int:

@@ -10,7 +10,7 @@ from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
 from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
-from clearwell.records import Origin, SourceSelector
+from clearwell.records import Action, Origin, SourceSelector
 from clearwell.views.insights import DecisionPageView, DecisionResultView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
@@ -34,6 +34,14 @@ PromoteOutputBody = Annotated[
         )
     ),
 ]
+
+
+class UndoDecisionInput(UndoInput):
+    """Take back a decision that is named by its own id."""
+
+    only: Annotated[Action | None, Field(strict=False)] = Field(
+        None, description="refuse a decision of another kind, such as retract"
+    )
 
 
 class PromoteManyInput(GroupedBody):
@@ -206,11 +214,16 @@ async def undo(
     request: ApiRequest,
     response: Response,
     decision_id: RowId,
-    wanted: Annotated[UndoInput, Body(openapi_examples=UNDO_EXAMPLES)],
+    wanted: Annotated[UndoDecisionInput, Body(openapi_examples=UNDO_EXAMPLES)],
 ) -> DecisionResultView:
     group_id = await request.group_of("decision", decision_id, wanted)
     result = await request.review.undo(
-        group_id, decision_id, by=request.caller, reason=wanted.reason, request=request.idempotency_key
+        group_id,
+        decision_id,
+        by=request.caller,
+        reason=wanted.reason,
+        only=wanted.only,
+        request=request.idempotency_key,
     )
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)
