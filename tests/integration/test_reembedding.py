@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 import clearwell.errors
-from clearwell.adapters.cli.looking import overview_of
+from clearwell.adapters.cli.status import open_overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
 from clearwell.flow.reembedding.models import list_startable
@@ -187,7 +187,7 @@ async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
     with pytest.raises(ModelMismatch, match=re.escape(told)):
         async with opened(settings, offline_embedder):
             pass
-    async with overview_of(settings, url) as overview:
+    async with open_overview_of(settings, url) as overview:
         known, last = await overview.models(), await overview.last_move()
     assert OFFLINE_MODEL in known
     assert [*list_startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"

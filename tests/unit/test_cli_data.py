@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clearwell.adapters.cli.operate import removal_command
+from clearwell.adapters.cli.installation import removal_command
 
 
 def test_the_command_is_quoted_for_the_shell(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from clearwell.adapters.cli.dossier import dossier_json, show_dossier, show_insights
-from clearwell.adapters.cli.insights import show_insight
-from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.digests import show_insight
+from clearwell.adapters.cli.dossier import show_dossier, show_insights
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import WriterUnavailable
+from clearwell.messages import Language
 from clearwell.records import Dossier
-from clearwell.views.insights import DossierView
+from clearwell.views.insights import DigestInsightView, DossierView, InsightView
 from tests.path import PERSON, Path
 from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made
 
@@ -20,19 +21,21 @@ async def first(path: Path) -> Dossier:
     return await path.review.insight("g", insight.id, by=PERSON)
 
 
+def show(dossier: Dossier, language: Language) -> None:
+    show_dossier(DossierView.from_dossier(dossier, language, {}), Terminal(language))
+
+
 async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.CaptureFixture[str]) -> None:
     found = await first(Path(writer=ScriptedWriter(["The gateway must be scaled up."])))
-    terminal = Terminal("en")
-    show_dossier(found, terminal, {})
+    show(found, "en")
     shown = capsys.readouterr().out
     assert "    “The gateway must be scaled up.” cites sources: 1\n" in shown
     assert "      → in the model's words: it" in shown
-    show_insight(1, found.insight, terminal)
+    show_insight(1, DigestInsightView.from_record(found.insight, "en"), Terminal("en"))
     again = capsys.readouterr().out
     assert "“The gateway must be scaled up.” cites sources: 1" in again
     assert "      1. a" in again
-    told = dossier_json(found, terminal)
-    assert isinstance(told, dict)
+    told = DossierView.from_dossier(found, "en", {}).model_dump(mode="json")
     source = str(found.insight.sources[0].log_id)
     assert told["sentences"] == [{"text": "The gateway must be scaled up.", "sources": [source]}]
 
@@ -40,7 +43,7 @@ async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.C
 async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     down = WriterUnavailable("writer_unreachable", where="api", said="refused")
     found = await first(Path(writer=ScriptedWriter([down])))
-    show_dossier(found, Terminal("en"), {})
+    show(found, "en")
     shown = capsys.readouterr().out
     assert "could not be reached (refused)" in shown
     assert "self-consistency not checked" not in shown.partition("Sources:")[0]
@@ -51,7 +54,7 @@ async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.Captur
 
 async def test_chinese_pages_are_set_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
     found = await first(Path(writer=ScriptedWriter(["支付网关必须扩容。"])))
-    show_dossier(found, Terminal("zh"), {})
+    show(found, "zh")
     shown = capsys.readouterr().out
     assert f"待审核：洞察 {found.insight.id}，版本 1" in shown
     assert ": " not in shown
@@ -78,7 +81,7 @@ async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_dif
     await path.memory.promote("g", GATEWAY.replace("five", "six"), by=PERSON)
     found = await first(path)
     assert [one.relation for one in found.nearby] == ["contradicts"]
-    show_dossier(found, Terminal("en"), {})
+    show(found, "en")
     shown = capsys.readouterr().out
     assert "[-six-]{+five+}" in shown
     assert "{+“+}" not in shown
@@ -87,7 +90,8 @@ async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_dif
 async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     found = await first(Path())
     support = replace(found.insight.support, rows=len(found.insight.sources) - 1)
-    show_insights([replace(found.insight, support=support)], Terminal("en"))
+    insight = InsightView.from_record(replace(found.insight, support=support), "en")
+    show_insights([insight], Terminal("en"))
     shown = capsys.readouterr().out
     assert f"outputs: {support.rows}, agents: " in shown
     assert " · opposed: 1 · " in shown

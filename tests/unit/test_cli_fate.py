@@ -5,14 +5,15 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.cli.fate import Fate, Place, fate_of
-from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.verdicts import flag_name, reason, shown
+from clearwell.adapters.cli.quarantine import OutputFate, Place, find_fate
+from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryWorking
-from tests.path import LONG, OTHER, PERSON, Path, said
+from clearwell.views.captures import VerdictView
+from tests.path import LONG, OTHER, PERSON, Path, client_of, said
 
 DAY = timedelta(days=1)
 
@@ -21,8 +22,9 @@ async def captured(path: Path, new: NewCapture) -> UUID:
     return (await path.memory.capture(new, by=PERSON, wait=True)).id
 
 
-async def fate(path: Path, log_id: UUID, group_id: str = "g") -> Fate:
-    return await fate_of(path.memory, group_id, log_id, by=PERSON, ttl=DAY, now=path.clock.now())
+async def fate(path: Path, log_id: UUID, group_id: str = "g") -> OutputFate:
+    async with client_of(path) as client:
+        return await find_fate(client, group_id, log_id, ttl=DAY, now=path.clock.now())
 
 
 async def test_an_entry_is_live_for_its_day_then_expired() -> None:
@@ -71,7 +73,7 @@ async def test_without_working_memory_the_rest_is_told() -> None:
     log_id = await captured(path, said())
     working.down = True
     found = await fate(path, log_id)
-    assert (found.place, found.row.capture.content) == (Place.UNKNOWN, LONG)
+    assert (found.place, found.row.content) == (Place.UNKNOWN, LONG)
 
 
 async def test_a_repeat_knows_what_it_repeats_and_another_agent_corroborates() -> None:
@@ -83,7 +85,7 @@ async def test_a_repeat_knows_what_it_repeats_and_another_agent_corroborates() -
     assert (repeat.row.sighting_of, repeat.repeated_layer) == (first, Layer.WORKING)
     told = await fate(path, first)
     assert told.repeated_layer is None
-    again = {one.log_id: told.is_corroborated_by(one) for one in told.row.sightings or ()}
+    again = {sighting.id: sighting.corroborates for sighting in told.row.sightings or ()}
     assert again == {own: False, other: True}
 
 
@@ -91,16 +93,25 @@ def test_reasons_name_checks_in_the_language_and_show_what_is_hidden() -> None:
     after = Verdict(
         check="echo", outcome=Outcome.NOT_CHECKED, reason="verdict_after", params={"after": "self_consistency"}
     )
-    assert reason(after, Terminal("en")) == "Not checked, because an earlier check failed: self-consistency."
-    assert "自洽性" in reason(after, Terminal("zh"))
+    assert (
+        write_reason(VerdictView.from_record(after, "en"))
+        == "Not checked, because an earlier check failed: self-consistency."
+    )
+    assert "自洽性" in write_reason(VerdictView.from_record(after, "zh"))
     stated = Verdict(check="confidence", outcome=Outcome.FAIL, reason="verdict_confidence_no_number", value="a\u200bb")
-    assert "a⟦U+200B⟧b" in reason(stated, Terminal("zh"))
-    assert [shown(value) for value in (None, True, 50, 0.5, "a\u202eb")] == ["–", "true", "50", "0.5", "a⟦U+202E⟧b"]
+    assert "a⟦U+200B⟧b" in write_reason(VerdictView.from_record(stated, "zh"))
+    assert [write_value(value) for value in (None, True, 50, 0.5, "a\u202eb")] == [
+        "–",
+        "true",
+        "50",
+        "0.5",
+        "a⟦U+202E⟧b",
+    ]
 
 
 def test_a_flag_that_has_no_words_yet_is_named_by_its_code() -> None:
-    assert flag_name("conflict", Terminal("zh")) == "冲突"
-    assert flag_name("newer_than_this", Terminal("zh")) == "newer_than_this"
+    assert name_flag("conflict", Terminal("zh")) == "冲突"
+    assert name_flag("newer_than_this", Terminal("zh")) == "newer_than_this"
 
 
 def test_text_is_shortened_by_what_it_takes_on_the_screen() -> None:

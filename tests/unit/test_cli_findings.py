@@ -1,7 +1,7 @@
 """What ``doctor`` says last."""
 
 from clearwell.adapters.cli.findings import Findings
-from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.terminal import Terminal
 
 
 def test_rows_that_a_silent_judge_left_refused_are_not_called_all_well() -> None:

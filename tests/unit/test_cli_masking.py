@@ -3,7 +3,7 @@
 import pytest
 from pydantic import SecretStr
 
-from clearwell.adapters.cli.masking import masked, masked_address
+from clearwell.adapters.cli.addresses import mask_address, mask_setting
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ from clearwell.adapters.cli.masking import masked, masked_address
     ],
 )
 def test_a_password_is_hidden_wherever_it_stands(address: str, shown: str) -> None:
-    assert masked_address(address) == shown
+    assert mask_address(address) == shown
 
 
 def test_a_key_is_hidden_whole_and_other_values_are_shown() -> None:
-    assert masked("embedding_api_key", SecretStr("sk-hush")) == "****"
-    assert masked("database_url", SecretStr("postgresql://joe:hush@db/x")) == "postgresql://joe:****@db/x"
-    assert masked("embedding_base_url", "https://joe:hush@api/v1") == "https://joe:****@api/v1"
-    assert masked("port", 8080) == 8080
+    assert mask_setting("embedding_api_key", SecretStr("sk-hush")) == "****"
+    assert mask_setting("database_url", SecretStr("postgresql://joe:hush@db/x")) == "postgresql://joe:****@db/x"
+    assert mask_setting("embedding_base_url", "https://joe:hush@api/v1") == "https://joe:****@api/v1"
+    assert mask_setting("port", 8080) == 8080

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from clearwell.adapters.cli.port import address, holder, is_loopback, listen, take_port
+from clearwell.adapters.cli.addresses import address, find_holder, is_loopback, listen, take_port
 from clearwell.errors import ConfigurationError
 from clearwell.settings import Settings
 
@@ -40,7 +40,7 @@ def test_two_that_bind_at_once_find_out_when_they_listen() -> None:
         listen(first, wanted)
         with pytest.raises(ConfigurationError, match="is in use"):
             listen(second, wanted)
-        found = holder(wanted.port)
+        found = find_holder(wanted.port)
         assert found is not None
         assert found.pid == os.getpid()
     finally:

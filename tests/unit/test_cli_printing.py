@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from clearwell.adapters.cli.findings import Findings
-from clearwell.adapters.cli.printing import Terminal, size, visible
+from clearwell.adapters.cli.terminal import Terminal, size, visible
 from clearwell.errors import SchemaError
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from clearwell.adapters.cli import main
-from clearwell.adapters.cli.asking import show_items
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.records import Retrieval
+from clearwell.adapters.cli.memory import show_retrieval
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.version import __version__
+from clearwell.views.memories import RetrievalView
 
 Call = Callable[..., tuple[int, str]]
 
@@ -158,7 +158,8 @@ def test_the_version_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 def test_an_empty_answer_and_a_missing_part_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    show_items(Retrieval(items=(), degraded=("working_memory", "embedder")), "nowhere", Terminal("en"))
+    found = RetrievalView(results=(), degraded=("working_memory", "embedder"), sources=())
+    show_retrieval(found, "nowhere", Terminal("en"))
     said = capsys.readouterr()
     assert "Nothing was found in the group nowhere" in said.out
     assert "Working memory did not respond" in said.err

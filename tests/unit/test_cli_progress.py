@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from clearwell.adapters.cli.digests import bar_columns, beside_bar
+from clearwell.adapters.cli.digests import bar_columns, fit_beside_bar
 
 NOTES = (
     "Computing missing vectors: 37 of 100 outputs.",
@@ -18,7 +18,7 @@ NOTES = (
 def drawn(note: str, width: int) -> str:
     console = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     bar = Progress(*bar_columns(), console=console)
-    bar.add_task(beside_bar(note, width), total=100, completed=37)
+    bar.add_task(fit_beside_bar(note, width), total=100, completed=37)
     with console.capture() as capture:
         console.print(bar.get_renderable())
     return capture.get()

@@ -27,9 +27,24 @@ HEAVY = (
 
 def loaded_after(statement: str) -> set[str]:
     """The heavy modules that a fresh interpreter has after a statement."""
-    command = f"{statement}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    command = f"{statement}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
     ran = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True)
-    return {*ran.stdout.split()}
+    return {*ran.stderr.split()}
+
+
+HELP = """
+import sys
+sys.argv = ["clearwell", "--help"]
+from clearwell.adapters.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
+
+
+def test_help_loads_nothing_heavy_but_what_prints_it() -> None:
+    assert loaded_after(HELP) <= {"rich", "typer"}
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

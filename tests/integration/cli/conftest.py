@@ -19,6 +19,13 @@ def program(database_url: str, redis_url: str, tmp_path: Path) -> Program:
     )
 
 
+@pytest.fixture
+def served(program: Program) -> Iterator[Program]:
+    """The same, and a server that answers its commands: a test of many commands waits for one start only."""
+    with program.serving():
+        yield program
+
+
 @pytest.fixture(scope="module")
 def own_folder() -> Iterator[Path]:
     """Short enough for sockets, and its name has a space."""

@@ -20,7 +20,17 @@ import httpx
 
 import clearwell.errors
 
-FOREIGN = ("CLEARWELL_", "DATABASE_URL", "REDIS_URL", "LC_", "LANG", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
+FOREIGN = (
+    "PYTHONDONTWRITEBYTECODE",
+    "CLEARWELL_",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "LC_",
+    "LANG",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+)
 SOURCE = Path(clearwell.errors.__file__).parents[1]
 READY = ("Press Ctrl-C to stop", "按 Ctrl-C 停止")
 

@@ -80,13 +80,13 @@ def test_of_every_command_it_is_known_whether_an_agent_may_use_it() -> None:
     assert not ALLOWED & {*REFUSED}
 
 
-def test_what_only_people_do_is_refused(program: Program) -> None:
+def test_what_only_people_do_is_refused(served: Program) -> None:
     without_model = {"CLEARWELL_EMBEDDER": "openai", "CLEARWELL_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1"}
-    agent = program.but(CLEARWELL_ACTOR="agent", **without_model)
+    agent = served.but(CLEARWELL_ACTOR="agent", **without_model)
     with ThreadPoolExecutor(2) as pool:
         answers = [*pool.map(lambda given: agent.run(*given[0], *given[1]), REFUSED.items())]
     for command, refused in zip(REFUSED, answers, strict=True):
         assert refused.code == 1, (command, refused)
         assert refused.out == "", command
         assert "/agent lacks the scope" in refused.err, (command, refused)
-    assert program.good("keys", "list", "--json").json == {"keys": []}
+    assert served.good("keys", "list", "--json").json == {"keys": []}

@@ -6,20 +6,20 @@ KNOWN = "The payment gateway may be down for ten minutes at most, says the contr
 PROPOSAL = "Move the payment gateway on Friday night."
 
 
-def test_a_context_is_shown_to_people_and_programs(program: Program) -> None:
-    program.good("group", "set", "g", "--prompt", "Decide by evidence.")
-    program.good("agent", "set", "a1", "-g", "g", "--persona", "You audit risk.")
-    program.good("ingest", "-g", "g", KNOWN)
-    shown = program.good("context", "-g", "g", "--agent", "a1", "--proposal", PROPOSAL).out
+def test_a_context_is_shown_to_people_and_programs(served: Program) -> None:
+    served.good("group", "set", "g", "--prompt", "Decide by evidence.")
+    served.good("agent", "set", "a1", "-g", "g", "--persona", "You audit risk.")
+    served.good("ingest", "-g", "g", KNOWN)
+    shown = served.good("context", "-g", "g", "--agent", "a1", "--proposal", PROPOSAL).out
     assert shown.startswith("## The group\nDecide by evidence.\n\n## Your role\nYou audit risk.\n")
     assert f">{KNOWN}</memory>" in shown
     assert shown.endswith(f"## Current proposal\n{PROPOSAL}\n")
-    chinese = program.chinese().good("context", "-g", "g", "-p", "-", stdin=PROPOSAL).out
+    chinese = served.chinese().good("context", "-g", "g", "-p", "-", stdin=PROPOSAL).out
     assert "## 群组记忆\n1. [✅ 已验证 · " in chinese
-    report = program.chinese().good("context", "-g", "g", "-p", PROPOSAL, "--report").out
+    report = served.chinese().good("context", "-g", "g", "-p", PROPOSAL, "--report").out
     assert "/ 4000 词元" in report
     assert "已包含" in report
-    built = program.good("context", "-g", "g", "-p", PROPOSAL, "--json").json
+    built = served.good("context", "-g", "g", "-p", PROPOSAL, "--json").json
     assert [one["role"] for one in built["messages"]] == ["system", "user"]
 
 

@@ -29,9 +29,9 @@ async def keep(clearwell: Clearwell) -> list[str]:
     return [str(one.id) for one in kept]
 
 
-async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Clearwell) -> None:
+async def test_a_digest_is_made_shown_and_listed(served: Program, clearwell: Clearwell) -> None:
     ids = await keep(clearwell)
-    made = program.good("digest", "run", "-g", "g")
+    made = served.good("digest", "run", "-g", "g")
     assert made.err == ""
     title, note, *_ = made.out.splitlines()
     assert title.startswith("Digest ")
@@ -43,31 +43,31 @@ async def test_a_digest_is_made_shown_and_listed(program: Program, clearwell: Cl
     assert "\u200b" not in made.out
     digest_id = title.split()[1]
 
-    shown = program.chinese().good("digest", "show", digest_id).out
+    shown = served.chinese().good("digest", "show", digest_id).out
     assert shown.startswith(f"群组 g 的简报 {digest_id}：已完成\n")
     assert "待审核 · 引用来源原文 · " in shown
-    found = program.good("digest", "show", digest_id, "--json").json
+    found = served.good("digest", "show", digest_id, "--json").json
     assert (found["status"], found["insights"][0]["written_by"]) == ("done", "extractive")
     assert {one["log_id"] for one in found["insights"][0]["sources"]} <= set(ids)
 
-    again = program.good("digest", "run", "-g", "g", "--json").json
+    again = served.good("digest", "run", "-g", "g", "--json").json
     assert (again["status"], again["insights"]) == ("done", [])
-    listed = program.good("digest", "list", "-g", "g").out
+    listed = served.good("digest", "list", "-g", "g").out
     assert listed.index(again["id"]) < listed.index(digest_id)
-    assert [one["id"] for one in program.good("digest", "list", "-g", "g", "--json").json["digests"]] == [
+    assert [one["id"] for one in served.good("digest", "list", "-g", "g", "--json").json["digests"]] == [
         again["id"],
         digest_id,
     ]
 
 
-def test_what_is_not_there_is_told(program: Program) -> None:
-    assert "has no digests yet" in program.good("digest", "list", "-g", "nobody").out
+def test_what_is_not_there_is_told(served: Program) -> None:
+    assert "has no digests yet" in served.good("digest", "list", "-g", "nobody").out
     for wanted in ("nothing", "01234567-89ab-7cde-8f01-23456789abcd"):
-        ran = program.run("digest", "show", wanted)
+        ran = served.run("digest", "show", wanted)
         assert ran.code == 1
         assert f"There is no digest {wanted}" in ran.err
-    assert "没有简报" in program.chinese().run("digest", "show", "nothing").err
-    empty = program.chinese().good("digest", "run", "-g", "nobody").out
+    assert "没有简报" in served.chinese().run("digest", "show", "nothing").err
+    empty = served.chinese().good("digest", "run", "-g", "nobody").out
     assert "群组 nobody 中没有任何产出" in empty
 
 

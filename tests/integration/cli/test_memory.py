@@ -8,13 +8,13 @@ SAID = "The tram line to the airport is closed on Sundays in June because the ra
 KNOWN = "Invoices above ten thousand euros are signed by two members of the board."
 
 
-def test_a_capture_is_admitted_refused_and_found_again(program: Program) -> None:
-    admitted = program.good("capture", "-g", "city", "--confidence", "0.9", "--agent", "scout", SAID)
+def test_a_capture_is_admitted_refused_and_found_again(served: Program) -> None:
+    admitted = served.good("capture", "-g", "city", "--confidence", "0.9", "--agent", "scout", SAID)
     assert admitted.out.startswith("⚡️ Admitted")
     assert "non-duplicate" in admitted.out
-    refused = program.chinese().good("capture", "-g", "city", "--confidence", "0.5", "-", stdin=SAID)
+    refused = served.chinese().good("capture", "-g", "city", "--confidence", "0.5", "-", stdin=SAID)
     assert refused.out.startswith("未准入：置信度 0.5 低于阈值 0.8。")
-    found = program.good("query", "-g", "city", "--json", "--max-results", "1", "When is the tram closed?").json
+    found = served.good("query", "-g", "city", "--json", "--max-results", "1", "When is the tram closed?").json
     (item,) = found["results"]
     assert item["content"] == SAID
     assert item["label_text"] == "⚡️ Unverified"
@@ -49,8 +49,8 @@ def test_a_reader_that_goes_away_is_no_error(program: Program) -> None:
     assert ran.err == ""
 
 
-def test_a_query_takes_every_option_and_explains(program: Program) -> None:
-    program.good("ingest", "-g", "board", "--metadata", '{"source": "minutes"}', "--session", "s1", KNOWN)
+def test_a_query_takes_every_option_and_explains(served: Program) -> None:
+    served.good("ingest", "-g", "board", "--metadata", '{"source": "minutes"}', "--session", "s1", KNOWN)
     options = [
         "--days",
         "2",
@@ -63,14 +63,14 @@ def test_a_query_takes_every_option_and_explains(program: Program) -> None:
         "--max-chars",
         "40",
     ]
-    found = program.good("query", "-g", "board", *options, "--explain", "Who signs invoices?")
+    found = served.good("query", "-g", "board", *options, "--explain", "Who signs invoices?")
     assert "rank 0." in found.out or "rank 1." in found.out
     assert "--max-chars 0 shows the full text" in found.out
-    answer = program.good("query", "-g", "board", *options, "--explain", "--json", "Who signs invoices?").json
+    answer = served.good("query", "-g", "board", *options, "--explain", "--json", "Who signs invoices?").json
     (item,) = answer["results"]
     assert (item["cut"], answer["sources"]) == (True, ["cold"])
     assert sum(item["explanation"]["parts"].values()) > 0
-    then = program.good("query", "-g", "board", "--as-of", "2020-01-01T00:00:00Z", "Who signs invoices?")
+    then = served.good("query", "-g", "board", "--as-of", "2020-01-01T00:00:00Z", "Who signs invoices?")
     assert "Showing what was verified at that time, without working memory." in then.out
-    wrong = program.run("query", "-g", "board", "--filters", "{", "x")
+    wrong = served.run("query", "-g", "board", "--filters", "{", "x")
     assert (wrong.code, "--filters is not valid JSON" in wrong.err) == (2, True)

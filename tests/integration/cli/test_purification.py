@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import redis
 
+from clearwell.adapters.cli.doctor import check_judge
 from clearwell.adapters.cli.findings import Findings, Mark
-from clearwell.adapters.cli.judging import check_judge
-from clearwell.adapters.cli.looking import overview_of
-from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.status import open_overview_of
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import Clearwell
 from clearwell.records import Admission
 from clearwell.settings import Settings
@@ -34,7 +34,7 @@ def judging() -> Iterator[ChatApi]:
 
 
 async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
-    program: Program, clearwell: Clearwell, redis_url: str
+    served: Program, clearwell: Clearwell, redis_url: str
 ) -> None:
     memory = clearwell.memory
     first = str((await memory.capture(said(confidence=0.9), by=PERSON, wait=True)).id)
@@ -42,7 +42,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     repeat = str((await memory.capture(again, by=PERSON, wait=True)).id)
     flagged = str((await memory.capture(said(HIDDEN, human=True), by=PERSON, wait=True)).id)
 
-    told = program.good("explain", first, "-g", "g").out
+    told = served.good("explain", first, "-g", "g").out
     assert told.startswith(f"Admitted: {first} in the group g\n")
     assert "Working memory  present, 23 h left" in told
     assert "Node            n1 (agent)" in told
@@ -51,46 +51,46 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert f"{repeat}   a2      s2" in told
     assert "from another agent: corroboration" in told
 
-    found = program.chinese().good("explain", repeat, "-g", "g", "--json").json
+    found = served.chinese().good("explain", repeat, "-g", "g", "--json").json
     assert (found["admission"], found["sighting_of"], found["working"]["state"]) == ("refused", first, "refused")
     assert "再次出现" in next(one["reason"] for one in found["verdicts"] if one["outcome"] == "fail")
 
-    listed = program.chinese().good("working", "list", "-g", "g").out
+    listed = served.chinese().good("working", "list", "-g", "g").out
     assert "群组 g 的工作记忆：2 条，最多 50 条" in listed
     assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符、疑似指令、自称权威" in listed
     assert "已验证⟦U+200B⟧，" in listed
     assert "\u200b" not in listed
 
-    assert "stays in quarantine" in program.good("working", "remove", flagged, "-g", "g").out
+    assert "stays in quarantine" in served.good("working", "remove", flagged, "-g", "g").out
     with redis.Redis.from_url(redis_url) as server:
         server.flushdb()
-    assert program.good("working", "rebuild", "--json").json == {"groups": {"g": 1}}
-    told = program.chinese().good("explain", flagged, "-g", "g").out
+    assert served.good("working", "rebuild", "--json").json == {"groups": {"g": 1}}
+    told = served.chinese().good("explain", flagged, "-g", "g").out
     assert "工作记忆  已不在：由人移除" in told
     assert "隐藏字符      含有不可见字符。" in told
     assert "已验证⟦U+200B⟧，" in told
-    (entry,) = program.good("working", "list", "-g", "g", "--json").json["entries"]
+    (entry,) = served.good("working", "list", "-g", "g", "--json").json["entries"]
     assert (entry["id"], entry["label_text"], entry["verified"]) == (first, "⚡️ Unverified", False)
     assert 86000 < entry["expires_in_seconds"] < 86400
 
-    counted = program.chinese().good("counts", "-g", "g").out
+    counted = served.chinese().good("counts", "-g", "g").out
     assert "智能体   检查项   通过   未通过   未检查" in counted
     assert "a2       去重     0      1        0" in counted
 
 
-async def test_a_rejected_value_is_refused_until_it_is_lifted(program: Program, clearwell: Clearwell) -> None:
-    added = program.good("tombstone", "add", "-g", "g", "--reason", "it was\u200b a rumour", "--json", stdin=REJECTED)
+async def test_a_rejected_value_is_refused_until_it_is_lifted(served: Program, clearwell: Clearwell) -> None:
+    added = served.good("tombstone", "add", "-g", "g", "--reason", "it was\u200b a rumour", "--json", stdin=REJECTED)
     made = added.json["id"]
-    told = program.chinese().good("check", "-g", "g", "--confidence", "0.9", REJECTED.upper()).out
+    told = served.chinese().good("check", "-g", "g", "--confidence", "0.9", REJECTED.upper()).out
     assert told.startswith("该文本不会准入：该内容已被人工驳回：it was⟦U+200B⟧ a rumour（墓碑")
     assert "试运行：未存储任何内容" in told
     assert "墓碑     ✗ 未通过" in told
     assert "未检查：之前的检查未通过（墓碑）。" in told
     assert await clearwell.memory.quarantine_rows("g", by=PERSON) == []
-    listed = program.chinese().good("tombstone", "list", "-g", "g").out
+    listed = served.chinese().good("tombstone", "list", "-g", "g").out
     assert f"{made}   已驳回   it was⟦U+200B⟧ a rumour   local:" in listed
-    assert "this text can be captured and promoted again" in program.good("tombstone", "lift", made, "-g", "g").out
-    (one,) = program.good("tombstone", "list", "-g", "g", "--json").json["tombstones"]
+    assert "this text can be captured and promoted again" in served.good("tombstone", "lift", made, "-g", "g").out
+    (one,) = served.good("tombstone", "list", "-g", "g", "--json").json["tombstones"]
     assert (one["id"], one["kind"]) == (made, "rejected")
     assert one["lifted_by"].startswith("local:")
 
@@ -140,9 +140,10 @@ async def test_everything_that_a_check_refused_is_put_back_together(program: Pro
         await other.memory.capture(said(confidence=0.1), by=PERSON, wait=True)
     assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2}
     assert len(await clearwell.memory.working_memory("g", by=PERSON)) == 2
-    assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
-    assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
-    assert program.run("requeue", "-g", "g").code == 2
+    with program.serving():
+        assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
+        assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
+        assert program.run("requeue", "-g", "g").code == 2
 
 
 def with_judge(settings: Settings, api: ChatApi, **more: object) -> Settings:
@@ -167,7 +168,7 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
     assert "过去一周因评审模型未答复而未准入的产出：1 条" in asked.out
     assert "requeue --refused-by judge_gave_up --group 'a b'" in asked.out
     since = datetime.now(UTC) - timedelta(days=1)
-    async with overview_of(clearwell.settings, database_url) as overview:
+    async with open_overview_of(clearwell.settings, database_url) as overview:
         assert await overview.judged_in("g", since=since) == Judged(waiting=1, given_up=None)
         found = await overview.judged_in("a b", since=since)
     assert found == Judged(waiting=0, given_up=GivenUp(rows=1, group_id="a b", log_id=gone.id))

@@ -18,13 +18,13 @@ def bad(program: Program, *words: str) -> Ran:
     return ran
 
 
-async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwell: Clearwell) -> None:
-    program.good("ingest", "-g", "g", LONG)
+async def test_an_insight_is_looked_at_and_decided_on(served: Program, clearwell: Clearwell) -> None:
+    served.good("ingest", "-g", "g", LONG)
     insight = str(await put_insight(clearwell, "g", CHANGED, [said(CHANGED, confidence=0.9)]))
-    listed = program.good("review", "list", "-g", "g").out
+    listed = served.good("review", "list", "-g", "g").out
     assert " 1. Pending  outputs: 1, agents: 1, sessions: 1, days: 1 · quoted from its sources · just now" in listed
     assert f"    {insight}\n" in listed
-    shown = program.good("review", "show", insight, "-g", "g").out
+    shown = served.good("review", "show", insight, "-g", "g").out
     assert f"Pending: insight {insight}, version 1" in shown
     assert "! single author: Only one agent says this. No other agent has confirmed it." in shown
     assert "a1 · s1 · n1 (agent)" in shown
@@ -32,62 +32,62 @@ async def test_an_insight_is_looked_at_and_decided_on(program: Program, clearwel
     assert "1. would supersede" in shown
     assert "[-Monday-]{+Tuesday+}" in shown
 
-    promoted = program.good("review", "promote", insight, "-g", "g", "--json").json["results"][0]
+    promoted = served.good("review", "promote", insight, "-g", "g", "--json").json["results"][0]
     assert promoted["status"] == "promoted"
-    assert "已晋升" in program.chinese().good("review", "list", "-g", "g", "--state", "promoted").out
-    assert "Already promoted" in program.good("review", "promote", insight, "-g", "g").out
-    assert "Undo that decision first" in bad(program, "review", "reject", insight, "-g", "g", "--reason", "no").err
-    assert "Undone (promote)" in program.good("review", "undo", insight, "-g", "g").out
-    assert "Snoozed until" in program.good("review", "snooze", insight, "-g", "g", "--days", "2").out
-    assert "The group g has no insights in this state" in program.good("review", "list", "-g", "g").out
-    assert "Rejected" in program.good("review", "reject", insight, "-g", "g", "--reason", "not so").out
-    decided = program.good("review", "show", insight, "-g", "g").out
+    assert "已晋升" in served.chinese().good("review", "list", "-g", "g", "--state", "promoted").out
+    assert "Already promoted" in served.good("review", "promote", insight, "-g", "g").out
+    assert "Undo that decision first" in bad(served, "review", "reject", insight, "-g", "g", "--reason", "no").err
+    assert "Undone (promote)" in served.good("review", "undo", insight, "-g", "g").out
+    assert "Snoozed until" in served.good("review", "snooze", insight, "-g", "g", "--days", "2").out
+    assert "The group g has no insights in this state" in served.good("review", "list", "-g", "g").out
+    assert "Rejected" in served.good("review", "reject", insight, "-g", "g", "--reason", "not so").out
+    decided = served.good("review", "show", insight, "-g", "g").out
     assert "local:" in decided
     assert "not so" in decided
 
 
-async def test_several_are_decided_on_at_once_and_one_problem_is_told(program: Program, clearwell: Clearwell) -> None:
+async def test_several_are_decided_on_at_once_and_one_problem_is_told(served: Program, clearwell: Clearwell) -> None:
     one = str(await put_insight(clearwell, "g", LONG, [said(LONG)]))
     two = str(await put_insight(clearwell, "g", OTHER, [said(OTHER)]))
-    assert "now has all sources" in program.good("review", "merge", one, two, "-g", "g").out
-    result = bad(program, "review", "promote", one, two, "-g", "g")
+    assert "now has all sources" in served.good("review", "merge", one, two, "-g", "g").out
+    result = bad(served, "review", "promote", one, two, "-g", "g")
     assert "Promoted" in result.out
     assert "Merged" not in result.out
     assert "merged into" in result.err
-    assert "one ID" in bad(program, "review", "promote", one, two, "-g", "g", "--text", "x").err
-    assert "no insight nonsense" in bad(program, "review", "show", "nonsense", "-g", "g").err
+    assert "one ID" in bad(served, "review", "promote", one, two, "-g", "g", "--text", "x").err
+    assert "no insight nonsense" in bad(served, "review", "show", "nonsense", "-g", "g").err
 
 
-async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(program: Program) -> None:
+async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(served: Program) -> None:
     first, second = [
-        program.good("capture", "-g", "g", "--agent", "a1", "--confidence", "0.9", text, "--json").json["id"]
+        served.good("capture", "-g", "g", "--agent", "a1", "--confidence", "0.9", text, "--json").json["id"]
         for text in (LONG, OTHER)
     ]
-    told = bad(program, "review", "promote", first, "-g", "g").err
+    told = bad(served, "review", "promote", first, "-g", "g").err
     assert f"{first} is not an insight but an output of the group g." in told
     assert "--from quarantine" in told
-    versioned = bad(program, "review", "promote", first, "-g", "g", "--from", "working", "--version", "1")
+    versioned = bad(served, "review", "promote", first, "-g", "g", "--from", "working", "--version", "1")
     assert "An output has no version" in versioned.err
-    assert "Promoted" in program.good("review", "promote", first, "-g", "g", "--from", "working").out
-    assert "Already promoted" in program.good("review", "promote", first, "-g", "g", "--from", "quarantine").out
-    many = program.run("review", "promote", first, second, "x", "-g", "g", "--from", "quarantine", "--json")
+    assert "Promoted" in served.good("review", "promote", first, "-g", "g", "--from", "working").out
+    assert "Already promoted" in served.good("review", "promote", first, "-g", "g", "--from", "quarantine").out
+    many = served.run("review", "promote", first, second, "x", "-g", "g", "--from", "quarantine", "--json")
     assert "no output x" in many.err
-    both = program.good("review", "promote", first, second, "-g", "g", "--from", "quarantine", "--json").json
+    both = served.good("review", "promote", first, second, "-g", "g", "--from", "quarantine", "--json").json
     assert [(one["status"], one["already"]) for one in both["results"]] == [("promoted", True), ("promoted", False)]
     assert both["results"][1]["decision_id"] is not None
 
-    listed = program.good("review", "decisions", "-g", "g", "--json").json["decisions"]
+    listed = served.good("review", "decisions", "-g", "g", "--json").json["decisions"]
     assert (listed[0]["action"], listed[0]["memory_id"]) == ("promote", both["results"][1]["id"])
-    shown = program.good("review", "decisions", "-g", "g").out
+    shown = served.good("review", "decisions", "-g", "g").out
     assert "Action" in shown
     assert f"memory {both['results'][1]['id']}" in shown
-    undone = program.good("review", "undo", listed[0]["id"], "-g", "g", "--reason", "too early").out
+    undone = served.good("review", "undo", listed[0]["id"], "-g", "g", "--reason", "too early").out
     assert f"Undone (promote): the decision {listed[0]['id']}." in undone
-    assert "no insight or decision" in bad(program, "review", "undo", first, "-g", "g").err
-    assert "没有洞察或决定" in bad(program.chinese(), "review", "undo", "nonsense", "-g", "g").err
-    found = program.good("query", "-g", "g", "backups", "--source", "cold", "--json").json["results"]
+    assert "no insight or decision" in bad(served, "review", "undo", first, "-g", "g").err
+    assert "没有洞察或决定" in bad(served.chinese(), "review", "undo", "nonsense", "-g", "g").err
+    found = served.good("query", "-g", "g", "backups", "--source", "cold", "--json").json["results"]
     assert [one["content"] for one in found] == [LONG]
-    assert "There are no decisions" in program.good("review", "decisions", "-g", "other").out
+    assert "There are no decisions" in served.good("review", "decisions", "-g", "other").out
 
 
 async def test_hostile_text_is_shown_escaped(program: Program, clearwell: Clearwell) -> None:
@@ -108,31 +108,31 @@ def decision_on(found: list[tuple[object, ...]]) -> str:
 
 
 async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
-    program: Program, clearwell: Clearwell
+    served: Program, clearwell: Clearwell
 ) -> None:
     insight = str(await put_insight(clearwell, "g", LONG, [said(LONG)]))
-    program.good("review", "promote", insight, "-g", "g")
-    typed = program.good("ingest", "-g", "g", OTHER, "--json").json
-    refused = bad(program, "retract", "-g", "g", "--undo", decision_on(await rows(clearwell, DECISIONS, typed["id"])))
+    served.good("review", "promote", insight, "-g", "g")
+    typed = served.good("ingest", "-g", "g", OTHER, "--json").json
+    refused = bad(served, "retract", "-g", "g", "--undo", decision_on(await rows(clearwell, DECISIONS, typed["id"])))
     assert "not a retraction (it is: promote)" in refused.err
-    listed = program.good("retract", "-g", "g", "--agent", "a1")
+    listed = served.good("retract", "-g", "g", "--agent", "a1")
     assert "Memories that are based on this: 1" in listed.out
     token = listed.out.rpartition("--token ")[2].strip()
-    done = program.good("retract", "-g", "g", "--agent", "a1", "--token", token).out
+    done = served.good("retract", "-g", "g", "--agent", "a1", "--token", token).out
     assert "Withdrawn: 1" in done
-    assert "No memory is based on this" in program.good("retract", "-g", "g", "--agent", "a1").out
+    assert "No memory is based on this" in served.good("retract", "-g", "g", "--agent", "a1").out
     assert (
-        program.good("query", "-g", "g", "payment service", "--hot-limit", "0", "--json").json["results"][0]["content"]
+        served.good("query", "-g", "g", "payment service", "--hot-limit", "0", "--json").json["results"][0]["content"]
         == OTHER
     )
-    back = program.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
+    back = served.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
     assert "Restored: 1" in back.out
-    assert "Memories that are based on this: 1" in program.good("retract", "-g", "g", "--agent", "a1").out
+    assert "Memories that are based on this: 1" in served.good("retract", "-g", "g", "--agent", "a1").out
 
 
-async def test_an_agent_at_the_shell_decides_nothing(program: Program, clearwell: Clearwell) -> None:
+async def test_an_agent_at_the_shell_decides_nothing(served: Program, clearwell: Clearwell) -> None:
     insight = str(await put_insight(clearwell, "g", LONG, [said(LONG)]))
-    agent = program.but(CLEARWELL_ACTOR="agent")
+    agent = served.but(CLEARWELL_ACTOR="agent")
     for command in (
         ("review", "promote", insight),
         ("review", "reject", insight, "--reason", "x"),

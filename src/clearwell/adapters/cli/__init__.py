@@ -1,30 +1,20 @@
-"""The command line: serve, look after and use Clearwell from a shell."""
+"""The command line: serve, look after and use Clearwell from a shell.
+
+Importing it loads no more than the help needs. A command imports what it works with when it runs.
+"""
 
 import sys
 from typing import Annotated
 
 import typer
 
-from clearwell.adapters.cli import (
-    asking,
-    context,
-    doctor,
-    explain,
-    ingress,
-    memory,
-    operate,
-    problems,
-    reembed,
-    serve,
-    status,
-)
+from clearwell.adapters.cli import ingress, memory, operations, quarantine
+from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
-from clearwell.adapters.cli.printing import prepare_streams
-from clearwell.adapters.cli.retract import retract
-from clearwell.adapters.cli.review import review
-from clearwell.adapters.cli.running import Interrupted
+from clearwell.adapters.cli.review import retract, review
+from clearwell.adapters.cli.terminal import prepare_streams
 from clearwell.adapters.cli.tombstones import tombstones
 from clearwell.adapters.cli.working import working
 from clearwell.errors import ClearwellError
@@ -39,7 +29,7 @@ app = typer.Typer(
 )
 
 
-def _tell_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"clearwell {__version__}")
         raise typer.Exit
@@ -49,7 +39,7 @@ def _tell_version(wanted: bool) -> None:
 def _start(
     called: typer.Context,
     version: Annotated[  # noqa: ARG001 - its callback acts
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     if called.invoked_subcommand is None:
@@ -57,24 +47,24 @@ def _start(
 
 
 for command in (
-    serve.serve,
-    serve.worker,
-    operate.migrate,
-    reembed.reembed,
-    reembed.index,
+    operations.serve,
+    operations.worker,
+    operations.migrate,
+    operations.reembed,
+    operations.index,
     memory.capture,
-    asking.query,
-    context.context,
+    memory.query,
+    memory.context,
     memory.ingest,
-    explain.explain,
+    quarantine.explain,
     retract,
     ingress.check,
     ingress.requeue,
     ingress.counts,
-    status.status,
-    operate.data,
-    doctor.doctor,
-    operate.settings,
+    operations.status,
+    operations.data,
+    operations.doctor,
+    operations.settings,
 ):
     app.command()(command)
 app.add_typer(working, name="working")
@@ -91,8 +81,10 @@ def main() -> None:
     prepare_streams()
     try:
         code = app(standalone_mode=False, prog_name="clearwell")
-    except (ClearwellError, Interrupted, OSError, *problems.BROKEN_SETTINGS, problems.USAGE_ERROR) as error:
-        code = problems.tell(error)
+    except (ClearwellError, Interrupted, OSError, ValueError, USAGE_ERROR) as error:
+        from clearwell.adapters.cli import problems  # with the settings, whose errors are ValueErrors too
+
+        code = problems.report(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 

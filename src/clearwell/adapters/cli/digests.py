@@ -1,42 +1,55 @@
-"""``digest run``, ``digest show`` and ``digest list``: what a group's quarantine says together."""
+"""``digest run``, ``digest show`` and ``digest list``: what a group's quarantine says together.
 
-import asyncio
+Everything that an agent wrote is shown escaped.
+"""
+
+from __future__ import annotations
+
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
-from rich.table import Column
 
-from clearwell.adapters.cli.given import wanted_id
-from clearwell.adapters.cli.insights import digest_json, show_digest
-from clearwell.adapters.cli.printing import Terminal, shortened, visible
-from clearwell.adapters.cli.running import AsJson, Group, ask, opened, person, program, run, start
-from clearwell.app import Clearwell
-from clearwell.records import Digest, DigestStatus
+from clearwell.adapters.cli.arguments import parse_id
+from clearwell.adapters.cli.command import AsJson, Group, ask, program, run, start
+from clearwell.adapters.cli.terminal import Terminal, shortened, visible
+from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
-from clearwell.worker import digest_worker, sweep
+from clearwell.vocabulary import DigestStatus
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+    from clearwell.client.client import Client
+    from clearwell.settings import Settings
+    from clearwell.views.digests import DigestPageView, DigestSummaryView, DigestView
+    from clearwell.views.insights import (
+        ContradictionView,
+        DigestInsightView,
+        InsightHeadView,
+        SentenceView,
+        SourceView,
+    )
 
 digests = typer.Typer(help="Turn a group's quarantine into insights for a reviewer.", rich_markup_mode=None)
 
 LOOK_SECONDS = 0.1
+PAGE = 200
 STEPS = 1000
 BAR_WIDTH = 20
+SOURCES_SHOWN = 6
+CONTRADICTIONS_SHOWN = 5
+SOURCE_WIDTH = 160
+CITED_WIDTH = 60
 
 
 @digests.command(name="run")
 def run_now(group: Group, as_json: AsJson = False) -> None:
     """Have a digest made now, and show its insights."""
     settings, terminal = start()
-
-    async def work() -> Digest:
-        async with opened(settings) as clearwell, digest_worker(clearwell, scheduled=False):
-            await sweep(clearwell)
-            return await _followed(clearwell, group, terminal)
-
-    made = run(work())
+    made = run(_make(settings, terminal, group))
     if as_json:
-        terminal.json(digest_json(made, terminal))
+        terminal.answer(made)
     else:
         show_digest(made, terminal)
     if made.status is DigestStatus.FAILED:
@@ -50,10 +63,10 @@ def show(
 ) -> None:
     """Show one digest: where it stands, and its insights with their sources."""
     settings, terminal = start()
-    wanted = wanted_id(digest_id, "digest_not_found")
-    found = ask(settings, lambda clearwell: clearwell.memory.digest(wanted, by=person()))
+    wanted = parse_id(digest_id, "digest_not_found")
+    found = ask(settings, terminal, lambda client: client.review.digest(wanted))
     if as_json:
-        terminal.json(digest_json(found, terminal))
+        terminal.answer(found)
     else:
         show_digest(found, terminal)
 
@@ -66,51 +79,77 @@ def show_all(
 ) -> None:
     """Show a group's digests, the newest first."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.digests(group, by=person(), limit=limit))
+    found = ask(settings, terminal, lambda client: _list(client, group, limit))
     if as_json:
-        terminal.json({"digests": [digest_json(one, terminal, insights=False) for one in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.digests:
         terminal.tell("cli_digest_none", group=group, program=program())
     else:
         headings = ["cli_head_id", "cli_head_state", "cli_head_created", "cli_head_made_by", "cli_digest_head_note"]
-        terminal.table(headings, [_row(one, terminal) for one in found])
+        terminal.table(headings, [_row(digest, terminal) for digest in found.digests])
 
 
-def _row(one: Digest, terminal: Terminal) -> list[str]:
-    status = terminal.words(f"digest_status_{one.status}", percent=round(100 * one.progress))
-    note = escaped(one.explanation(terminal.language) or "–")
-    return [str(one.id), status, terminal.moment(one.created_at), escaped(one.requested_by), note]
+async def _list(client: Client, group: str, limit: int) -> DigestPageView:
+    """As many pages as are needed, as one."""
+    page = await client.review.digests(group, limit=min(limit, PAGE))
+    while page.next is not None and len(page.digests) < limit:
+        more = await client.review.digests(group, limit=min(limit - len(page.digests), PAGE), before=page.next)
+        page = more.model_copy(update={"digests": (*page.digests, *more.digests)})
+    return page
 
 
-async def _followed(clearwell: Clearwell, group: str, terminal: Terminal) -> Digest:
-    """The digest when it has ended. Whoever does it, this process or another, its progress is shown."""
-    made, _ = await clearwell.memory.request_digest(group, by=person())
-    warned: str | None = None
-    with _bar(terminal) as bar:
-        task = None if bar is None else bar.add_task("", total=STEPS)
-        while True:
-            found = await clearwell.memory.digest(made, by=person(), group_id=group)
-            if found.ended:
-                return found
-            note = visible(escaped(found.explanation(terminal.language) or terminal.words("cli_digest_waits")))
-            if bar is not None and task is not None:
-                told = beside_bar(note, terminal.err.width)
-                bar.update(task, completed=round(STEPS * found.progress), description=told)
-            if found.note == "digest_put_off" and note != warned:
-                warned = note
-                terminal.warn("cli_digest_put_off", note=note)
-            await asyncio.sleep(LOOK_SECONDS)
+def _row(digest: DigestSummaryView, terminal: Terminal) -> list[str]:
+    note = escaped(digest.note or "–")
+    made_by = escaped(digest.requested_by)
+    return [str(digest.id), _name_status(digest, terminal), terminal.moment(digest.created_at), made_by, note]
+
+
+def _name_status(digest: DigestSummaryView, terminal: Terminal) -> str:
+    return terminal.words(f"digest_status_{digest.status}", percent=round(100 * digest.progress))
+
+
+# making one
+
+
+async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestView:
+    """The digest when it has ended. Whoever makes it, this process or another, its progress is shown."""
+    import asyncio
+
+    from clearwell.adapters.cli.connection import connect
+
+    async with connect(settings, terminal, digests=True) as connection:
+        requested = await connection.client.review.request_digest(group)
+        warned: str | None = None
+        with _bar(terminal) as bar:
+            task = None if bar is None else bar.add_task("", total=STEPS)
+            while True:
+                digest = await connection.client.review.digest(requested.id, group_id=group)
+                if digest.status in (DigestStatus.DONE, DigestStatus.FAILED):
+                    return digest
+                note = visible(escaped(digest.note or terminal.words("cli_digest_waits")))
+                if bar is not None and task is not None:
+                    beside = fit_beside_bar(note, terminal.err.width)
+                    bar.update(task, completed=round(STEPS * digest.progress), description=beside)
+                if digest.note_code == "digest_put_off" and note != warned:
+                    warned = note
+                    terminal.warn("cli_digest_put_off", note=note)
+                await asyncio.sleep(LOOK_SECONDS)
 
 
 def _bar(terminal: Terminal) -> AbstractContextManager[Progress | None]:
     """On stderr, so that the result can be piped; only where somebody looks."""
     if not terminal.err.is_terminal:
         return nullcontext()
+    from rich.progress import Progress
+
     return Progress(*bar_columns(), console=terminal.err, transient=True)
 
 
 def bar_columns() -> tuple[ProgressColumn, ...]:
     """The note may quote an agent, so it is no markup."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.table import Column
+
     return (
         BarColumn(bar_width=BAR_WIDTH, table_column=Column(min_width=BAR_WIDTH, no_wrap=True)),
         TextColumn("{task.percentage:>3.0f}%", markup=False, table_column=Column(min_width=4, no_wrap=True)),
@@ -118,6 +157,94 @@ def bar_columns() -> tuple[ProgressColumn, ...]:
     )
 
 
-def beside_bar(note: str, width: int) -> str:
+def fit_beside_bar(note: str, width: int) -> str:
     """So much of a note as fits beside the bar in a terminal of this width: bar and percentage stay."""
     return shortened(note, max(width - BAR_WIDTH - len(" 100%  "), 1))
+
+
+# showing one
+
+
+def show_digest(digest: DigestView, terminal: Terminal) -> None:
+    status, group = _name_status(digest, terminal), escaped(digest.group_id)
+    terminal.tell("cli_digest_title", id=digest.id, group=group, status=status, style="bold")
+    if digest.note is not None:
+        terminal.line(escaped(digest.note), "red" if digest.status is DigestStatus.FAILED else "")
+    for number, insight in enumerate(digest.insights or (), start=1):
+        terminal.line()
+        show_insight(number, insight, terminal)
+
+
+def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) -> None:
+    support = insight.support
+    terminal.tell(
+        "cli_insight_title",
+        number=number,
+        state=terminal.words(f"state_{insight.state}"),
+        writer=terminal.words(f"written_{insight.written_by}"),
+        agents=support.agents,
+        sessions=support.sessions,
+        days=support.days,
+        style="bold",
+    )
+    terminal.block(insight.summary_shown, indent=4)
+    show_citations(insight, insight.sentences, insight.sources, terminal)
+    terminal.line(f"    {insight.id}")
+    if insight.flags:
+        terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
+    for note in insight.notes:
+        terminal.line(f"    ! {escaped(note.text)}", "yellow")
+    for contradiction in insight.contradictions[:CONTRADICTIONS_SHOWN]:
+        _show_contradiction(contradiction, terminal)
+    if len(insight.contradictions) > CONTRADICTIONS_SHOWN:
+        _show_more(len(insight.contradictions) - CONTRADICTIONS_SHOWN, terminal)
+    _show_sources(insight, terminal)
+
+
+def show_citations(
+    insight: InsightHeadView, sentences: tuple[SentenceView, ...], sources: tuple[SourceView, ...], terminal: Terminal
+) -> None:
+    """Which sources each sentence cites, by their numbers below. A person may have rewritten a sentence since."""
+    numbers = {source.log_id: number for number, source in enumerate(sources, start=1)}
+    for sentence in sentences:
+        cited = terminal.listed(str(numbers[source]) for source in sentence.sources if source in numbers)
+        if cited and sentence.text in insight.summary:
+            text = shortened(escaped(sentence.text), CITED_WIDTH)
+            terminal.line(f"    {terminal.words('cli_insight_cites', text=text, sources=cited)}", "dim")
+
+
+def show_statement(source: SourceView, terminal: Terminal, *, indent: int) -> None:
+    if source.statement is not None:
+        terminal.block(terminal.words("cli_source_statement", text=escaped(source.statement)), indent=indent)
+
+
+def _show_contradiction(contradiction: ContradictionView, terminal: Terminal) -> None:
+    where = terminal.words(f"layer_{contradiction.layer}")
+    told = terminal.words("cli_contradiction", of=contradiction.of, against=contradiction.against, where=where)
+    terminal.line(f"    ✗ {told}", "red")
+    terminal.block(escaped(contradiction.why), indent=6)
+
+
+def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
+    terminal.line(f"    {terminal.words('cli_insight_sources', count=len(insight.sources))}")
+    for number, source in enumerate(insight.sources[:SOURCES_SHOWN], start=1):
+        facts = [
+            escaped(source.agent_id or "–"),
+            escaped(source.session_id or "–"),
+            terminal.moment(source.occurred_at),
+            terminal.words(f"admission_{source.admission}"),
+        ]
+        if source.confidence is not None:
+            facts.append(terminal.words("cli_source_confidence", value=f"{source.confidence:g}"))
+        terminal.line(f"{f'{number}.':>8} {' · '.join(facts)}")
+        terminal.line(f"         {source.log_id}")
+        if source.flags:
+            terminal.line(f"         ! {name_flags(source.flags, terminal)}", "yellow")
+        terminal.block(shortened(source.content_shown, SOURCE_WIDTH), indent=9)
+        show_statement(source, terminal, indent=9)
+    if len(insight.sources) > SOURCES_SHOWN:
+        _show_more(len(insight.sources) - SOURCES_SHOWN, terminal)
+
+
+def _show_more(count: int, terminal: Terminal) -> None:
+    terminal.line(f"      {terminal.words('cli_insight_more', count=count)}")

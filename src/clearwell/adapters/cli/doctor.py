@@ -2,20 +2,17 @@
 
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Annotated
 
-import typer
-
+from clearwell.adapters.cli.addresses import address, api_answers, find_holder, is_listened_on, mask_address
+from clearwell.adapters.cli.command import program
+from clearwell.adapters.cli.database_health import Examination, check_database, check_judged
 from clearwell.adapters.cli.findings import Findings
-from clearwell.adapters.cli.inside import Inside, check_inside
-from clearwell.adapters.cli.judging import check_judge, check_judged
-from clearwell.adapters.cli.looking import overview_of
-from clearwell.adapters.cli.masking import masked_address
-from clearwell.adapters.cli.port import address, api_answers, holder, is_listened_on
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, program, run, start
-from clearwell.app import make_embedder
-from clearwell.errors import ClearwellError, SchemaError
+from clearwell.adapters.cli.status import open_overview_of
+from clearwell.adapters.cli.terminal import Terminal
+from clearwell.app import make_chat, make_embedder
+from clearwell.errors import ClearwellError, JudgeUnavailable, SchemaError
+from clearwell.flow.ingress.checks import SELF_CONSISTENCY
+from clearwell.models import LLMJudge
 from clearwell.servers import ServerAt, running_postgres, running_valkey
 from clearwell.settings import Settings
 from clearwell.stores.postgres import require_schema
@@ -24,42 +21,25 @@ from clearwell.stores.valkey.overview import WorkingFacts, working_facts
 NO_EVICTION = "noeviction"
 
 
-def doctor(
-    group: Annotated[str | None, typer.Option("--group", "-g", help="Look at this group too.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check every part, and say what to do about what is wrong."""
-    settings, terminal = start()
-    findings = run(examine(settings, terminal, group))
-    if as_json:
-        terminal.json(findings.to_json())
-    else:
-        findings.show()
-        terminal.line()
-        terminal.tell(findings.summary)
-    if not findings.healthy:
-        raise typer.Exit(1)
-
-
 async def examine(settings: Settings, terminal: Terminal, group: str | None) -> Findings:
     findings = Findings(terminal)
     async with AsyncExitStack() as stack:
-        postgres = await _reached(stack, "postgres", running_postgres(settings), findings)
+        postgres = await _reach(stack, "postgres", running_postgres(settings), findings)
         migrated = postgres is not None and await check_postgres(settings, postgres, findings)
-        valkey = await _reached(stack, "working_memory", running_valkey(settings), findings)
+        valkey = await _reach(stack, "working_memory", running_valkey(settings), findings)
         working = None if valkey is None else await check_working(settings, valkey, findings)
         model = await check_embedder(settings, findings)
         await check_judge(settings, findings)
         if postgres is not None and migrated:
-            inside = Inside(settings=settings, findings=findings, working=working, model=model, group=group)
-            async with overview_of(settings, postgres.url) as overview:
-                await check_inside(inside, overview)
-                await check_judged(inside, overview)
+            examination = Examination(settings=settings, findings=findings, working=working, model=model, group=group)
+            async with open_overview_of(settings, postgres.url) as overview:
+                await check_database(examination, overview)
+                await check_judged(examination, overview)
     check_port(settings, findings)
     return findings
 
 
-async def _reached(
+async def _reach(
     stack: AsyncExitStack, check: str, server: AbstractAsyncContextManager[ServerAt], findings: Findings
 ) -> ServerAt | None:
     try:
@@ -72,9 +52,9 @@ async def _reached(
 async def check_postgres(settings: Settings, at: ServerAt, findings: Findings) -> bool:
     """Whether it answers and has this program's schema."""
     try:
-        async with overview_of(settings, at.url) as overview:
+        async with open_overview_of(settings, at.url) as overview:
             facts = await overview.server()
-        where = _where(at, findings.terminal)
+        where = _name_place(at, findings.terminal)
         findings.good("postgres", "doctor_postgres", version=facts.version, pgvector=facts.pgvector or "–", where=where)
         await require_schema(at.url)
     except SchemaError as error:
@@ -96,7 +76,7 @@ async def check_working(settings: Settings, at: ServerAt, findings: Findings) ->
     except ClearwellError as error:
         findings.error("working_memory", error)
         return None
-    where = _where(at, findings.terminal)
+    where = _name_place(at, findings.terminal)
     findings.good("working_memory", "doctor_working", name=facts.name, version=facts.version, where=where)
     _check_eviction(facts, findings)
     if facts.write_failed:
@@ -143,18 +123,57 @@ async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, i
     return embedder.model, len(vector)
 
 
+async def check_judge(settings: Settings, findings: Findings) -> None:
+    """Ask it once, about a text that nobody can object to."""
+    try:
+        chat = make_chat(settings)
+    except ClearwellError as error:
+        findings.error("judge", error)
+        return
+    if chat is None:
+        _note_absence(settings, findings)
+        return
+    try:
+        await _ask_judge(LLMJudge(chat, max_chars=settings.judge_max_chars), settings, findings)
+    except ClearwellError as error:
+        findings.error("judge", error)
+        if isinstance(error, JudgeUnavailable) and error.detail:
+            findings.mind("judge_words", "judge_detail", **error.detail)
+    finally:
+        await chat.close()
+
+
+def _note_absence(settings: Settings, findings: Findings) -> None:
+    if settings.require_self_consistency and SELF_CONSISTENCY in settings.filter_checks:
+        findings.bad("judge", "doctor_judge_missing")
+    else:
+        findings.good("judge", "doctor_judge_none")
+
+
+async def _ask_judge(judge: LLMJudge, settings: Settings, findings: Findings) -> None:
+    started = time.perf_counter()
+    judgement = await judge.judge(findings.terminal.words("doctor_judge_text"))
+    params = {"model": judge.model, "seconds": f"{time.perf_counter() - started:.2f}"}
+    if SELF_CONSISTENCY not in settings.filter_checks:
+        findings.mind("judge", "doctor_judge_unused", **params)
+    elif not judgement.consistent:
+        findings.mind("judge", "doctor_judge_objects", **params)
+    else:
+        findings.good("judge", "doctor_judge", **params)
+
+
 def check_port(settings: Settings, findings: Findings) -> None:
     if api_answers(settings):
         findings.good("port", "doctor_port_ours", url=address(settings))
     elif not is_listened_on(settings):
         findings.good("port", "doctor_port_free", port=settings.port)
     else:
-        by = holder(settings.port)
+        by = find_holder(settings.port)
         name = findings.terminal.words("doctor_somebody") if by is None else f"{by.name} ({by.pid})"
         findings.mind("port", "doctor_port_taken", port=settings.port, name=name)
 
 
-def _where(at: ServerAt, terminal: Terminal) -> str:
+def _name_place(at: ServerAt, terminal: Terminal) -> str:
     if at.bundled is None:
-        return masked_address(at.url)
+        return mask_address(at.url)
     return terminal.words("doctor_bundled_started" if at.bundled.started else "doctor_bundled_running")

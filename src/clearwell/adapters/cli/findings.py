@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from clearwell.adapters.cli.printing import Terminal
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.messages import catalogue
 from clearwell.records import Json

@@ -1,16 +1,20 @@
 """``group`` and ``agent``: what a group and its agents are told."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import file_text
-from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.running import AsJson, UsageProblem, ask, person, start
-from clearwell.records import KEEP, Agent, Group, GroupChange, Json, Keep
-from clearwell.settings import Settings
+from clearwell.adapters.cli.arguments import read_file
+from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
+from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.text.hidden_text import escaped
+
+if TYPE_CHECKING:
+    from clearwell.settings import Settings
+    from clearwell.views.groups import AgentView, GroupView
 
 groups = typer.Typer(help="Show and set a group's system prompt and the schedule of its digest.", rich_markup_mode=None)
 agents = typer.Typer(help="Show and set who an agent is to be.", rich_markup_mode=None)
@@ -26,22 +30,22 @@ PromptFile = Annotated[Path | None, typer.Option("--file", "-f", help="Read the 
 def show_groups(as_json: AsJson = False) -> None:
     """Show every group that somebody has described."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.groups(by=person()))
+    found = ask(settings, terminal, lambda client: client.groups())
     if as_json:
-        terminal.json({"groups": [_group_json(one) for one in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.groups:
         terminal.tell("cli_group_none")
     else:
         headings = ["cli_head_group", "cli_head_schedule", "cli_head_prompt"]
-        terminal.table(headings, [[one.group_id, _schedule(one), _line(one.system_prompt)] for one in found])
+        rows = [[group.group_id, _schedule(group), _first_words(group.system_prompt)] for group in found.groups]
+        terminal.table(headings, rows)
 
 
 @groups.command(name="show")
 def show_group(group: GroupName, as_json: AsJson = False) -> None:
     """Show a group's system prompt and the schedule of its digest."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.group(group, by=person()))
-    _tell_group(found, terminal, as_json=as_json)
+    _show_group(ask(settings, terminal, lambda client: client.group(group)), terminal, as_json=as_json)
 
 
 @groups.command(name="set")
@@ -59,37 +63,37 @@ def set_group(
 ) -> None:
     """Set what is given, and leave the rest as it is."""
     settings, terminal = start()
-    change = GroupChange(
-        system_prompt=_text(prompt, file, settings, "--prompt"),
-        digest_cron=_given(digest_cron),
-        digest_zone=_given(digest_zone),
-    )
-    if not change.changed:
+    values = {
+        "system_prompt": _read_prompt(prompt, file, settings, "--prompt"),
+        "digest_cron": digest_cron,
+        "digest_zone": digest_zone,
+    }
+    change = {name: value or None for name, value in values.items() if value is not None}
+    if not change:
         raise UsageProblem("cli_group_nothing", field="--prompt")
-    found = ask(settings, lambda clearwell: clearwell.memory.change_group(group, change, by=person()))
-    _tell_group(found, terminal, as_json=as_json)
+    changed = ask(settings, terminal, lambda client: client.change_group(group, change))
+    _show_group(changed, terminal, as_json=as_json)
 
 
 @agents.command(name="list")
 def show_agents(group: OfGroup, as_json: AsJson = False) -> None:
     """Show the agents of a group."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.agents(group, by=person()))
+    found = ask(settings, terminal, lambda client: client.agents(group))
     if as_json:
-        terminal.json({"agents": [_agent_json(one) for one in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.agents:
         terminal.tell("cli_agent_none", group=group)
     else:
-        terminal.table(["cli_head_agent", "cli_head_persona"], [[one.agent_id, _line(one.persona)] for one in found])
+        rows = [[agent.agent_id, _first_words(agent.persona)] for agent in found.agents]
+        terminal.table(["cli_head_agent", "cli_head_persona"], rows)
 
 
 @agents.command(name="show")
 def show_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
     """Show who an agent is to be."""
     settings, terminal = start()
-    _tell_agent(
-        ask(settings, lambda clearwell: clearwell.memory.agent(group, agent, by=person())), terminal, as_json=as_json
-    )
+    _show_agent(ask(settings, terminal, lambda client: client.agent(group, agent)), terminal, as_json=as_json)
 
 
 @agents.command(name="set")
@@ -102,76 +106,49 @@ def set_agent(
 ) -> None:
     """Say who an agent is to be."""
     settings, terminal = start()
-    text = _text(persona, file, settings, "--persona")
-    if text is KEEP:
+    text = _read_prompt(persona, file, settings, "--persona")
+    if text is None:
         raise UsageProblem("cli_persona_missing", field="--persona")
-    found = ask(settings, lambda clearwell: clearwell.memory.put_agent(group, agent, text or "", by=person()))
-    _tell_agent(found, terminal, as_json=as_json)
+    put = ask(settings, terminal, lambda client: client.put_agent(group, agent, text))
+    _show_agent(put, terminal, as_json=as_json)
 
 
 @agents.command(name="remove")
 def remove_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
     """Remove an agent's persona. What it said and learnt stays."""
     settings, terminal = start()
-    ask(settings, lambda clearwell: clearwell.memory.remove_agent(group, agent, by=person()))
+    removed = ask(settings, terminal, lambda client: client.remove_agent(group, agent))
     if as_json:
-        terminal.json({"group_id": group, "agent_id": agent, "removed": True})
+        terminal.answer(removed)
     else:
-        terminal.tell("cli_agent_removed", agent=agent, group=group)
+        terminal.tell("cli_agent_removed", agent=removed.agent_id, group=removed.group_id)
 
 
-def _text(words: str | None, file: Path | None, settings: Settings, field: str) -> str | Keep | None:
+def _read_prompt(words: str | None, file: Path | None, settings: Settings, option: str) -> str | None:
     if words is not None and file is not None:
-        raise UsageProblem("cli_text_twice", field=field)
-    if file is not None:
-        return file_text(file, settings)
-    return _given(words)
+        raise UsageProblem("cli_text_twice", field=option)
+    return words if file is None else read_file(file, settings)
 
 
-def _given(value: str | None) -> str | Keep | None:
-    return KEEP if value is None else value or None
-
-
-def _tell_group(group: Group, terminal: Terminal, *, as_json: bool) -> None:
+def _show_group(group: GroupView, terminal: Terminal, *, as_json: bool) -> None:
     if as_json:
-        terminal.json(_group_json(group))
+        terminal.answer(group)
         return
     terminal.tell("cli_group_is", group=group.group_id, schedule=_schedule(group), style="bold")
     terminal.block(escaped(group.system_prompt) or terminal.words("cli_no_prompt"), indent=2)
 
 
-def _tell_agent(agent: Agent, terminal: Terminal, *, as_json: bool) -> None:
+def _show_agent(agent: AgentView, terminal: Terminal, *, as_json: bool) -> None:
     if as_json:
-        terminal.json(_agent_json(agent))
+        terminal.answer(agent)
         return
     terminal.tell("cli_agent_is", agent=agent.agent_id, group=agent.group_id, style="bold")
     terminal.block(escaped(agent.persona) or terminal.words("cli_no_prompt"), indent=2)
 
 
-def _schedule(group: Group) -> str:
+def _schedule(group: GroupView) -> str:
     return " ".join(part for part in (group.digest_cron, group.digest_zone) if part) or "–"
 
 
-def _line(text: str) -> str:
+def _first_words(text: str) -> str:
     return shortened(escaped(text), SHOWN_WIDTH) or "–"
-
-
-def _group_json(group: Group) -> Json:
-    return {
-        "group_id": group.group_id,
-        "system_prompt": group.system_prompt,
-        "digest_cron": group.digest_cron,
-        "digest_zone": group.digest_zone,
-        "created_at": None if group.created_at is None else group.created_at.isoformat(),
-        "updated_at": None if group.updated_at is None else group.updated_at.isoformat(),
-    }
-
-
-def _agent_json(agent: Agent) -> Json:
-    return {
-        "group_id": agent.group_id,
-        "agent_id": agent.agent_id,
-        "persona": agent.persona,
-        "created_at": agent.created_at.isoformat(),
-        "updated_at": agent.updated_at.isoformat(),
-    }

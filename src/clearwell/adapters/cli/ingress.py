@@ -1,41 +1,39 @@
-"""``check``, ``requeue`` and ``counts``: the ingress pipeline by itself."""
+"""``check``, ``counts`` and ``requeue``: the ingress pipeline by itself."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import (
+from clearwell.adapters.cli.arguments import (
     Agent,
     Confidence,
     Extra,
     MaybeRowId,
     NodeType,
     Words,
-    given_metadata,
-    given_text,
-    wanted_id,
+    parse_id,
+    parse_metadata,
+    read_text,
 )
-from clearwell.adapters.cli.memory import receipt_json, show_receipt
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
-from clearwell.adapters.cli.settling import awaited, lacks_the_judge, settles_here, was_given_up
-from clearwell.adapters.cli.verdicts import (
-    check_name,
-    flags_json,
-    refusal,
-    show_flags,
-    show_verdicts,
-    verdict_json,
-)
-from clearwell.flow.ingress.admission import DryRun
-from clearwell.records import Admission, CaptureReceipt, IngressCount, Json, NewCapture, Outcome
-from clearwell.settings import FILTER_STAGES, Settings
+from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
+from clearwell.adapters.cli.memory import show_receipt
+from clearwell.adapters.cli.verdicts import name_check, show_flags, show_refusal, show_verdicts
 from clearwell.text.hidden_text import escaped
+from clearwell.vocabulary import Admission, Outcome
 
-BY_PATH = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
-"""The checks in the order in which a text meets them."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from clearwell.adapters.cli.connection import Connection
+    from clearwell.adapters.cli.terminal import Terminal
+    from clearwell.settings import Settings
+    from clearwell.views.captures import CaptureView, DryRunView, IngressCountView, QuarantineRowView
+
+JUDGED = "self_consistency"
+JUDGE_GAVE_UP = "judge_gave_up"
 
 
 def check(
@@ -49,18 +47,58 @@ def check(
 ) -> None:
     """Run the ingress checks on a text without storing it."""
     settings, terminal = start()
-    new = NewCapture(
-        content=given_text(text, settings),
-        group_id=group,
-        node_type=node_type,
-        agent_id=agent,
-        metadata=given_metadata(metadata, confidence),
+    content, details = read_text(text, settings), parse_metadata(metadata, confidence)
+    dry_run = ask(
+        settings,
+        terminal,
+        lambda client: client.check(group, content, node_type=node_type, agent_id=agent, metadata=details),
     )
-    said = ask(settings, lambda clearwell: clearwell.memory.check(new, by=person()))
     if as_json:
-        terminal.json(_said_json(said, terminal))
+        terminal.json({**dry_run.model_dump(mode="json"), "stored": False})
     else:
-        _show_said(said, terminal)
+        _show_dry_run(dry_run, terminal)
+
+
+def _show_dry_run(dry_run: DryRunView, terminal: Terminal) -> None:
+    if dry_run.admission is Admission.REFUSED:
+        show_refusal("cli_dry_refused", dry_run.verdicts, terminal)
+    else:
+        terminal.tell("cli_dry_admitted", style="green")
+    terminal.tell("cli_dry_nothing_stored")
+    show_verdicts(dry_run.verdicts, terminal, measured=True)
+    show_flags([flag.flag for flag in dry_run.flags], terminal)
+
+
+def counts(group: Group, as_json: AsJson = False) -> None:
+    """Show how often each check ended how, by agent."""
+    settings, terminal = start()
+    found = ask(settings, terminal, lambda client: client.ingress_counts(group))
+    if as_json:
+        terminal.answer(found)
+    elif not found.counts:
+        terminal.tell("cli_counts_none", group=group)
+    else:
+        _show_counts(found.counts, terminal)
+
+
+def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None:
+    """A row for each agent and check, a column for each outcome that there is."""
+    from clearwell.settings import FILTER_STAGES
+
+    order = ["group", "node_type", *(check for stage in FILTER_STAGES for check in stage)]
+    outcomes = [outcome for outcome in Outcome if outcome in {count.outcome for count in counts}]
+    numbers = {(count.agent_id, count.check, count.outcome): count.count for count in counts}
+    places = {check: place for place, check in enumerate(order)}
+    pairs = sorted(
+        {(count.agent_id, count.check) for count in counts},
+        key=lambda pair: (pair[0] or "", places.get(pair[1], len(order)), pair[1]),
+    )
+    rows = []
+    for agent, of in pairs:
+        name = terminal.words("cli_no_agent") if agent is None else escaped(agent)
+        ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
+        rows.append([name, name_check(of, terminal), *ended])
+    terminal.table(["cli_head_agent", "cli_head_check", *(f"outcome_{outcome}" for outcome in outcomes)], rows)
 
 
 def requeue(
@@ -79,112 +117,74 @@ def requeue(
     if (row_id is None) is (refused_by is None):
         raise UsageProblem("cli_requeue_what", field="ID")
     if refused_by is not None:
-        _requeue_many(group, refused_by, settings, terminal, as_json=as_json)
-        return
-    log_id = wanted_id(str(row_id), "row_not_refused", group=group)
-
-    async def work() -> tuple[CaptureReceipt, str | None]:
-        async with opened(settings) as clearwell:
-            row = await clearwell.memory.quarantine_row(group, log_id, by=person())
-            judge_wanted = was_given_up(row) and settings.judge_base_url is None
-            here = await settles_here(clearwell)
-            await clearwell.memory.requeue(group, log_id, by=person(), settle=here and not judge_wanted)
-            await clearwell.queue.join()
-            note = _note(here=here, judge_wanted=judge_wanted)
-            if not here:
-                return await awaited(clearwell, group, log_id), note
-            row = await clearwell.memory.quarantine_row(group, log_id, by=person())
-            receipt = CaptureReceipt(id=log_id, group_id=group, admission=row.admission, verdicts=row.verdicts)
-            return replace(receipt, verdicts=()) if judge_wanted else receipt, note
-
-    receipt, note = run(work())
-    if as_json:
-        terminal.json(receipt_json(receipt, terminal))
-        return
-    show_receipt(receipt, terminal)
+        rows, note = run(_requeue_many(settings, terminal, group, refused_by))
+        if as_json:
+            terminal.json({"requeued": rows})
+            return
+        terminal.tell("cli_requeued_many", rows=rows, group=group)
+    else:
+        receipt, note = run(
+            _requeue_row(settings, terminal, group, parse_id(str(row_id), "row_not_refused", group=group))
+        )
+        if as_json:
+            terminal.answer(receipt)
+            return
+        show_receipt(receipt.group_id, receipt.id, receipt.admission, receipt.verdicts, terminal)
     if note is not None:
         terminal.warn(note)
 
 
-def _requeue_many(group: str, refused_by: str, settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
-    judge_wanted = lacks_the_judge(refused_by, settings)
+async def _requeue_row(
+    settings: Settings, terminal: Terminal, group: str, row_id: UUID
+) -> tuple[CaptureView, str | None]:
+    """Put one output back; where it then stands, and what is to be said about who decides."""
+    from clearwell.adapters.cli.connection import connect
+    from clearwell.views.captures import CaptureView
 
-    async def work() -> tuple[int, str | None]:
-        async with opened(settings) as clearwell:
-            here = await settles_here(clearwell)
-            rows = 0
-            while True:
-                done = await clearwell.memory.requeue_refused(
-                    group, refused_by, by=person(), settle=here and not judge_wanted
-                )
-                rows += done.rows
-                if not done.more:
-                    await clearwell.queue.join()
-                    return rows, _note(here=here, judge_wanted=judge_wanted) if rows else None
-
-    rows, note = run(work())
-    if as_json:
-        terminal.json({"requeued": rows})
-        return
-    terminal.tell("cli_requeued_many", rows=rows, group=group)
-    if note is not None:
-        terminal.warn(note)
+    async with connect(settings, terminal) as connection:
+        left_to_server = connection.leaves_admissions
+        left_to_judge = _leave_to_judge(
+            connection, _is_refused_by_judge(await connection.client.quarantine_row(group, row_id))
+        )
+        await connection.client.requeue(group, row_id)
+        if left_to_judge:
+            receipt = CaptureView(id=row_id, group_id=group, admission=Admission.PENDING, verdicts=())
+        else:
+            row = await connection.wait_for_admission(group, row_id)
+            receipt = CaptureView(id=row.id, group_id=row.group_id, admission=row.admission, verdicts=row.verdicts)
+        return receipt, _note(left_to_server=left_to_server, left_to_judge=left_to_judge)
 
 
-def _note(*, here: bool, judge_wanted: bool) -> str | None:
-    if not here:
+async def _requeue_many(settings: Settings, terminal: Terminal, group: str, refused_by: str) -> tuple[int, str | None]:
+    """Put back what a check refused; how many rows, and what is to be said about who decides."""
+    from clearwell.adapters.cli.connection import connect
+
+    async with connect(settings, terminal) as connection:
+        left_to_server = connection.leaves_admissions
+        left_to_judge = _leave_to_judge(connection, refused_by in {JUDGED, JUDGE_GAVE_UP})
+        rows = 0
+        while True:
+            done = await connection.client.requeue_refused(group, refused_by)
+            rows += done.requeued
+            if not done.more:
+                return rows, _note(left_to_server=left_to_server, left_to_judge=left_to_judge) if rows else None
+
+
+def _leave_to_judge(connection: Connection, judge_wanted: bool) -> bool:
+    """Whether rows wait for a judge that is not here. A running server decides by its own settings."""
+    if connection.program is None or connection.leaves_admissions:
+        return False
+    if not judge_wanted or connection.settings.judge_base_url is not None:
+        return False
+    connection.leave_admissions()
+    return True
+
+
+def _is_refused_by_judge(row: QuarantineRowView) -> bool:
+    return any(verdict.check == JUDGED and verdict.outcome is Outcome.FAIL for verdict in row.verdicts)
+
+
+def _note(*, left_to_server: bool, left_to_judge: bool) -> str | None:
+    if left_to_server:
         return "cli_left_to_server"
-    return "cli_left_to_judge" if judge_wanted else None
-
-
-def counts(group: Group, as_json: AsJson = False) -> None:
-    """Show how often each check ended how, by agent."""
-    settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.ingress_counts(group, by=person()))
-    if as_json:
-        terminal.json({"counts": [_count_json(one) for one in found]})
-    elif not found:
-        terminal.tell("cli_counts_none", group=group)
-    else:
-        _show_counts(found, terminal)
-
-
-def _show_said(said: DryRun, terminal: Terminal) -> None:
-    if said.admission is Admission.REFUSED:
-        terminal.tell("cli_dry_refused", reason=refusal(said.verdicts, terminal), style="yellow")
-    else:
-        terminal.tell("cli_dry_admitted", style="green")
-    terminal.tell("cli_dry_nothing_stored")
-    show_verdicts(said.verdicts, terminal, measured=True)
-    show_flags(said.flags, terminal)
-
-
-def _said_json(said: DryRun, terminal: Terminal) -> Json:
-    return {
-        "admission": said.admission.value,
-        "stored": False,
-        "flags": flags_json(said.flags, terminal),
-        "verdicts": [verdict_json(verdict, terminal) for verdict in said.verdicts],
-    }
-
-
-def _show_counts(found: Sequence[IngressCount], terminal: Terminal) -> None:
-    """A row for each agent and check, a column for each outcome that there is."""
-    outcomes = [outcome for outcome in Outcome if outcome in {one.outcome for one in found}]
-    numbers = {(one.agent_id, one.check, one.outcome): one.count for one in found}
-    pairs = sorted({(one.agent_id, one.check) for one in found}, key=_place)
-    rows = []
-    for agent, of in pairs:
-        name = terminal.words("cli_no_agent") if agent is None else escaped(agent)
-        ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
-        rows.append([name, check_name(of, terminal), *ended])
-    terminal.table(["cli_head_agent", "cli_head_check", *(f"outcome_{outcome}" for outcome in outcomes)], rows)
-
-
-def _place(pair: tuple[str | None, str]) -> tuple[str, int, str]:
-    agent, of = pair
-    return agent or "", BY_PATH.index(of) if of in BY_PATH else len(BY_PATH), of
-
-
-def _count_json(one: IngressCount) -> Json:
-    return {"agent_id": one.agent_id, "check": one.check, "outcome": one.outcome.value, "count": one.count}
+    return "cli_left_to_judge" if left_to_judge else None

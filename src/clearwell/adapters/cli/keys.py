@@ -1,20 +1,23 @@
 """``keys create``, ``keys list`` and ``keys revoke``."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import wanted_id
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, program, run, start
-from clearwell.app import open_keys
-from clearwell.flow.access.keys import KeyRing
-from clearwell.records import ApiKey, Json, Right
-from clearwell.servers import running_postgres
-from clearwell.settings import Settings
+from clearwell.adapters.cli.arguments import parse_id
+from clearwell.adapters.cli.command import AsJson, UsageProblem, program, run, start
+from clearwell.vocabulary import Right
+
+if TYPE_CHECKING:
+    from clearwell.adapters.cli.terminal import Terminal
+    from clearwell.flow.access.keys import KeyRing
+    from clearwell.records import ApiKey, Json, Principal
+    from clearwell.settings import Settings
 
 keys = typer.Typer(help="Make, list and revoke API keys.", rich_markup_mode=None)
 
@@ -30,9 +33,9 @@ def create(
 ) -> None:
     """Make a key and show it, once."""
     settings, terminal = start()
-    by = operator()
-    rights = wanted_rights(scope)
-    groups = wanted_groups(group, all_groups=all_groups)
+    by = _operator(settings)
+    rights = parse_rights(scope)
+    groups = parse_groups(group, all_groups=all_groups)
 
     async def work() -> tuple[ApiKey, str, bool, bool]:
         async with open_ring(settings) as ring:
@@ -57,7 +60,7 @@ def create(
 def show_all(as_json: AsJson = False) -> None:
     """Show every key, without its secret."""
     settings, terminal = start()
-    operator()
+    _operator(settings)
 
     async def work() -> list[ApiKey]:
         async with open_ring(settings) as ring:
@@ -79,11 +82,11 @@ def revoke(
 ) -> None:
     """Revoke a key at once."""
     settings, terminal = start()
-    by = operator()
+    by = _operator(settings)
 
     async def work() -> None:
         async with open_ring(settings) as ring:
-            await ring.revoke(wanted_id(key_id, "key_not_found"), actor=by.name)
+            await ring.revoke(parse_id(key_id, "key_not_found"), actor=by.name)
 
     run(work())
     if as_json:
@@ -92,13 +95,22 @@ def revoke(
         terminal.tell("cli_key_revoked", id=key_id)
 
 
+def _operator(settings: Settings) -> Principal:
+    from clearwell.adapters.cli.connection import operator
+
+    return operator(settings)
+
+
 @asynccontextmanager
 async def open_ring(settings: Settings) -> AsyncIterator[KeyRing]:
+    from clearwell.app import open_keys
+    from clearwell.servers import running_postgres
+
     async with running_postgres(settings) as postgres, open_keys(settings, postgres.url) as ring:
         yield ring
 
 
-def wanted_rights(scopes: list[str]) -> frozenset[Right]:
+def parse_rights(scopes: list[str]) -> frozenset[Right]:
     names = [name.strip() for scope in scopes for name in scope.split(",") if name.strip()]
     for name in names:
         if name not in [right.value for right in Right]:
@@ -106,7 +118,7 @@ def wanted_rights(scopes: list[str]) -> frozenset[Right]:
     return frozenset(Right(name) for name in names)
 
 
-def wanted_groups(groups: list[str] | None, *, all_groups: bool) -> frozenset[str] | None:
+def parse_groups(groups: list[str] | None, *, all_groups: bool) -> frozenset[str] | None:
     if all_groups and groups:
         raise UsageProblem("cli_group_twice", field="--group")
     if not all_groups and not groups:

@@ -1,11 +1,13 @@
-"""``capture`` and ``ingest``: text into the path from the command line."""
+"""``capture``, ``ingest``, ``query`` and ``context``: text into memory, and what is known of a question."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import (
+from clearwell.adapters.cli.arguments import (
     Agent,
     Confidence,
     Extra,
@@ -13,17 +15,28 @@ from clearwell.adapters.cli.given import (
     NodeType,
     Session,
     Words,
-    file_text,
-    given_metadata,
-    given_text,
-    moment,
-    wanted_id,
+    check_time,
+    parse_filters,
+    parse_id,
+    parse_metadata,
+    read_file,
+    read_text,
 )
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask, opened, person, run, start
-from clearwell.adapters.cli.settling import captured
-from clearwell.adapters.cli.verdicts import refusal, show_verdicts, verdict_json
-from clearwell.records import Admission, CaptureReceipt, Json, NewCapture, PromotionResult
+from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
+from clearwell.adapters.cli.verdicts import show_refusal, show_verdicts
+from clearwell.errors import InvalidInput
+from clearwell.vocabulary import Admission, Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from clearwell.adapters.cli.terminal import Terminal
+    from clearwell.client.client import CaptureFields, Client, ContextFields
+    from clearwell.settings import Settings
+    from clearwell.views.captures import CaptureView, VerdictView
+    from clearwell.views.context import ContextItemView, ContextSectionView, ContextView
+    from clearwell.views.memories import ExplanationView, RetrievalView
 
 
 def capture(
@@ -40,21 +53,47 @@ def capture(
 ) -> None:
     """Store one output in quarantine, run the ingress checks, and show the result."""
     settings, terminal = start()
-    new = NewCapture(
-        content=given_text(text, settings),
-        group_id=group,
-        session_id=session,
-        node_id=node,
-        node_type=node_type,
-        agent_id=agent,
-        occurred_at=moment(occurred_at),
-        metadata=given_metadata(metadata, confidence),
-    )
-    receipt = ask(settings, lambda clearwell: captured(clearwell, new))
+    content = read_text(text, settings)
+    fields: CaptureFields = {
+        "session_id": session,
+        "node_id": node,
+        "node_type": node_type,
+        "agent_id": agent,
+        "occurred_at": check_time(occurred_at),
+        "metadata": parse_metadata(metadata, confidence),
+    }
+    receipt = run(_capture(settings, terminal, group, content, fields))
     if as_json:
-        terminal.json(receipt_json(receipt, terminal))
+        terminal.answer(receipt)
     else:
-        show_receipt(receipt, terminal)
+        show_receipt(receipt.group_id, receipt.id, receipt.admission, receipt.verdicts, terminal)
+
+
+async def _capture(
+    settings: Settings, terminal: Terminal, group: str, content: str, fields: CaptureFields
+) -> CaptureView:
+    """Keep an output; where it stands when whoever admits it has done so, or some seconds later."""
+    from clearwell.adapters.cli.connection import connect
+
+    async with connect(settings, terminal) as connection:
+        receipt = await connection.client.capture(group, content, wait=True, **fields)
+        if receipt.admission is not Admission.PENDING or not connection.leaves_admissions:
+            return receipt
+        row = await connection.wait_for_admission(group, receipt.id)
+        return receipt.model_copy(update={"admission": row.admission, "verdicts": row.verdicts})
+
+
+def show_receipt(
+    group: str, row_id: UUID, admission: Admission, verdicts: Sequence[VerdictView], terminal: Terminal
+) -> None:
+    match admission:
+        case Admission.ADMITTED:
+            terminal.tell("cli_capture_admitted", group=group, id=row_id, style="green")
+        case Admission.REFUSED:
+            show_refusal("cli_capture_refused", verdicts, terminal, id=row_id)
+        case Admission.PENDING:
+            terminal.tell("cli_capture_pending", id=row_id, style="yellow")
+    show_verdicts(verdicts, terminal)
 
 
 def ingest(
@@ -73,64 +112,200 @@ def ingest(
     settings, terminal = start()
     if file is not None and text is not None:
         raise UsageProblem("cli_text_twice", field="--file")
-    content = given_text(text, settings) if file is None else file_text(file, settings)
-
-    async def work() -> PromotionResult:
-        async with opened(settings) as clearwell:
-            return await clearwell.memory.promote(
-                group,
-                content,
-                by=person(),
-                session_id=session,
-                author=author,
-                occurred_at=moment(occurred_at),
-                agent_id=agent,
-                metadata=given_metadata(metadata),
-                supersedes=None if supersedes is None else wanted_id(supersedes, "memory_not_found", group=group),
-            )
-
-    promoted = run(work())
+    content = read_text(text, settings) if file is None else read_file(file, settings)
+    occurred, details = check_time(occurred_at), parse_metadata(metadata)
+    old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
+    made = ask(
+        settings,
+        terminal,
+        lambda client: client.ingest(
+            group,
+            content,
+            session_id=session,
+            author=author,
+            occurred_at=occurred,
+            agent_id=agent,
+            metadata=details,
+            supersedes=old,
+        ),
+    )
     if as_json:
-        terminal.json(promoted_json(promoted, group))
-    elif promoted.waiting:
-        terminal.tell("cli_ingest_waiting", group=group, id=promoted.id, style="yellow")
-    elif promoted.already:
-        terminal.tell("cli_ingested_already", group=group, id=promoted.id)
+        terminal.answer(made)
+    elif made.status == "promoting":
+        terminal.tell("cli_ingest_waiting", group=group, id=made.id, style="yellow")
+    elif made.already:
+        terminal.tell("cli_ingested_already", group=group, id=made.id)
     else:
-        terminal.tell("cli_ingested", group=group, id=promoted.id, chunks=promoted.chunks)
+        terminal.tell("cli_ingested", group=group, id=made.id, chunks=made.chunks)
 
 
-# what is shown
+def query(
+    group: Group,
+    text: Words = None,
+    max_results: Annotated[int | None, typer.Option("--max-results", min=1, help="Items in the answer.")] = None,
+    hot_limit: Annotated[int | None, typer.Option("--hot-limit", min=0, help="Unverified items at most.")] = None,
+    cold_limit: Annotated[int | None, typer.Option("--cold-limit", min=0, help="Verified items at most.")] = None,
+    relevance: Annotated[
+        float | None, typer.Option("--relevance", min=0, max=1, help="Leave out verified items below this.")
+    ] = None,
+    agent: Agent = None,
+    session: Annotated[str | None, typer.Option("--session", help="Only what belongs to this session.")] = None,
+    source: Annotated[list[str] | None, typer.Option("--source", help="hot or cold; both if left out.")] = None,
+    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last so many days.")] = None,
+    since: Annotated[str | None, typer.Option("--from", help="Only what was said at this time or later.")] = None,
+    until: Annotated[str | None, typer.Option("--to", help="Only what was said before this time.")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="What was verified at this time.")] = None,
+    filters: Annotated[
+        str | None, typer.Option("--filters", help='Conditions on metadata: \'{"source": "minutes"}\'.')
+    ] = None,
+    max_chars: Annotated[int | None, typer.Option("--max-chars", min=0, help="Cut longer items; 0: never.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score was made of.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask working and long-term memory together."""
+    settings, terminal = start()
+    question = read_text(text, settings)
+    conditions, sources = parse_filters(filters), source or None
+    first, last, moment = check_time(since, "--from"), check_time(until, "--to"), check_time(as_of, "--as-of")
+    found = ask(
+        settings,
+        terminal,
+        lambda client: client.query(
+            group,
+            question,
+            max_results=max_results,
+            hot_limit=hot_limit,
+            cold_limit=cold_limit,
+            relevance_threshold=relevance,
+            agent_id=agent,
+            session_id=session,
+            sources=sources,
+            time_range_days=days,
+            since=first,
+            until=last,
+            as_of=moment,
+            filters=conditions,
+            max_chars=max_chars,
+            explain=explain or None,
+        ),
+    )
+    if as_json:
+        terminal.answer(found)
+        return
+    if as_of is not None and len(found.sources) == 1:
+        terminal.tell("cli_as_of")
+    show_retrieval(found, group, terminal)
 
 
-def promoted_json(promoted: PromotionResult, group: str) -> Json:
-    return {
-        "status": "promoting" if promoted.waiting else "ingested",
-        "group_id": group,
-        "id": str(promoted.id),
-        "promotion_id": str(promoted.promotion_id),
-        "decision_id": None if promoted.decision_id is None else str(promoted.decision_id),
-        "chunks": promoted.chunks,
-        "already": promoted.already,
+def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None:
+    for part in found.degraded:
+        if part == "embedder":
+            terminal.warn("cli_degraded_embedder")
+        else:
+            warn_degraded(part, terminal)
+    if not found.results:
+        terminal.tell("cli_query_empty", group=group)
+    for number, item in enumerate(found.results, start=1):
+        facts = terminal.words(
+            "cli_item_facts",
+            score=f"{item.score:.2f}",
+            relevance=_figure(item.relevance),
+            age=terminal.age(item.promoted_at or item.created_at),
+        )
+        terminal.line(f"{number:>2}. {item.label_text}  {facts}", "bold")
+        terminal.block(item.content, indent=4)
+        if item.cut:
+            terminal.block(terminal.words("cli_item_cut"), indent=4)
+        if item.explanation is not None:
+            terminal.block(describe_scores(item.explanation, terminal), indent=4)
+
+
+def warn_degraded(part: str, terminal: Terminal) -> None:
+    terminal.warn("cli_degraded", part=terminal.name(f"part_{part}", part))
+
+
+def describe_scores(explanation: ExplanationView, terminal: Terminal) -> str:
+    """What the scores of an item were made of."""
+    raw = {"cosine": _figure(explanation.cosine), "words": _figure(explanation.words)}
+    if explanation.parts is None:
+        return terminal.words("cli_item_hot_parts", **raw)
+    parts = {name: _figure(value) for name, value in explanation.parts.model_dump().items()}
+    return terminal.words("cli_item_parts", rank=_figure(explanation.rank), **raw, **parts)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def context(
+    group: Group,
+    proposal: Annotated[
+        str | None, typer.Option("--proposal", "-p", help="What the agent is to speak about; - or nothing: stdin.")
+    ] = None,
+    agent: Agent = None,
+    query: Annotated[str | None, typer.Option("--query", help="What to look for; the proposal if left out.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="The budget; 4000 if left out.")] = None,
+    max_results: Annotated[int | None, typer.Option("--max-results", min=1, help="Items of group memory.")] = None,
+    relevance: Annotated[
+        float | None, typer.Option("--relevance", min=0, max=1, help="Leave out verified items below this.")
+    ] = None,
+    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last so many days.")] = None,
+    report: Annotated[bool, typer.Option("--report", help="Show what was included, cut and left out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Build the context of an agent: prompts, memories in fences, the proposal."""
+    settings, terminal = start()
+    subject = read_text(proposal, settings)
+    fields: ContextFields = {
+        "query": query,
+        "max_tokens": max_tokens,
+        "agent_id": agent,
+        "max_results": max_results,
+        "relevance_threshold": relevance,
+        "time_range_days": days,
     }
+    built = ask(settings, terminal, lambda client: _build(client, group, subject, fields))
+    if as_json:
+        terminal.answer(built)
+        return
+    for part in built.degraded:
+        warn_degraded(part, terminal)
+    if report:
+        _show_report(built, terminal)
+    else:
+        terminal.line(built.text or "")
+        _warn_of_cuts(built, terminal)
 
 
-def show_receipt(receipt: CaptureReceipt, terminal: Terminal) -> None:
-    match receipt.admission:
-        case Admission.ADMITTED:
-            terminal.tell("cli_capture_admitted", group=receipt.group_id, id=receipt.id, style="green")
-        case Admission.REFUSED:
-            reason = refusal(receipt.verdicts, terminal)
-            terminal.tell("cli_capture_refused", reason=reason, id=receipt.id, style="yellow")
-        case Admission.PENDING:
-            terminal.tell("cli_capture_pending", id=receipt.id, style="yellow")
-    show_verdicts(receipt.verdicts, terminal)
+async def _build(client: Client, group: str, proposal: str, fields: ContextFields) -> ContextView:
+    try:
+        return await client.context(group, proposal, **fields)
+    except InvalidInput as error:
+        if error.field != "max_tokens":
+            raise
+        from clearwell.flow.context.budget import MIN_TOKENS
+        from clearwell.flow.context.builder import MAX_TOKENS
+
+        limit = f"{MIN_TOKENS}..{MAX_TOKENS}"
+        raise InvalidInput("context_budget", field="--max-tokens", limit=limit, value=fields["max_tokens"]) from error
 
 
-def receipt_json(receipt: CaptureReceipt, terminal: Terminal) -> Json:
-    return {
-        "id": str(receipt.id),
-        "group_id": receipt.group_id,
-        "admission": receipt.admission.value,
-        "verdicts": [verdict_json(verdict, terminal) for verdict in receipt.verdicts],
-    }
+def _warn_of_cuts(built: ContextView, terminal: Terminal) -> None:
+    report = built.report
+    short = [section for section in report.sections if section.fate in (Fate.CUT, Fate.LEFT_OUT)]
+    if short:
+        names = terminal.listed(terminal.words(f"context_{section.section}") for section in short)
+        terminal.warn("cli_context_cut", sections=names, tokens=report.tokens, max_tokens=report.max_tokens)
+
+
+def _show_report(built: ContextView, terminal: Terminal) -> None:
+    terminal.tell("cli_context_tokens", tokens=built.report.tokens, max_tokens=built.report.max_tokens, style="bold")
+    rows = []
+    for section in built.report.sections:
+        rows.append([terminal.words(f"context_{section.section}"), *_cells(section, terminal)])
+        rows += [[f"  {item.id}", *_cells(item, terminal)] for item in section.items]
+    terminal.table(["cli_head_part", "cli_head_tokens", "cli_head_fate", "cli_head_reason"], rows)
+
+
+def _cells(part: ContextSectionView | ContextItemView, terminal: Terminal) -> list[str]:
+    return [str(part.tokens), terminal.words(f"cli_fate_{part.fate}"), part.reason_text or ""]

@@ -3,19 +3,15 @@
 import re
 import tomllib
 
-import typer
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import Interrupted, UsageProblem
+from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted, UsageProblem
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, catalogue, say
 from clearwell.settings import Settings, config_path, locale_language
-
-USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""Typer's own error of usage: click's in some versions, a copy of it in others."""
 
 PLACE = re.compile(r"line (\d+), column (\d+)")
 FIELD = re.compile(r'field "(\w+)"')
@@ -47,8 +43,8 @@ def language() -> Language:
         return locale_language()
 
 
-def tell(error: Exception) -> int:
-    """Say what went wrong on stderr; the exit code."""
+def report(error: Exception) -> int:
+    """Say what went wrong on stderr; the exit code. What is no problem of the user's is raised again."""
     terminal = Terminal(language())
     match error:
         case ValidationError():
@@ -66,9 +62,11 @@ def tell(error: Exception) -> int:
         case Interrupted():
             terminal.fail(terminal.words("cli_interrupted"))
             return 130
-        case _:
+        case _ if isinstance(error, USAGE_ERROR):
             terminal.fail(usage_problem(error, terminal.language))
             return 2
+        case _:
+            raise error
     return 2 if isinstance(error, UsageProblem) else 1
 
 

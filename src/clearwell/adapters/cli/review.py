@@ -1,36 +1,57 @@
-"""``review``: look at insights and decide on them, as the person at this machine."""
+"""``review`` and ``retract``: look at insights and decide on them, as the person at this machine."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
 import typer
 
-from clearwell.adapters.cli.decisions import decisions
-from clearwell.adapters.cli.dossier import dossier_json, insight_json, show_dossier, show_insights
-from clearwell.adapters.cli.given import moment, wanted_id
-from clearwell.adapters.cli.outputs import From, Outputs, output_json, require_no_output, tell_output
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, UsageProblem, ask_and_name, opened, person, run, start
-from clearwell.app import Clearwell
+from clearwell.adapters.cli.arguments import check_time, parse_id
+from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
+from clearwell.adapters.cli.dossier import show_dossier, show_insights
+from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.errors import ClearwellError, NotFound
-from clearwell.records import (
-    Action,
-    DecisionRequest,
-    DecisionResult,
-    Insight,
-    InsightState,
-    Json,
-    NewMemory,
-    PromotionResult,
-)
+from clearwell.text.hidden_text import escaped
+from clearwell.vocabulary import Action, InsightState, Origin
+
+if TYPE_CHECKING:
+    from clearwell.client.client import Client
+    from clearwell.client.review import DecisionFields, OutputFields
+    from clearwell.records import Json
+    from clearwell.views.insights import DecisionResultView, DecisionView
+    from clearwell.views.memories import PromotionResultView
+    from clearwell.views.provenance import DependentMemoryView, RetractionPreviewView
+
+W = TypeVar("W")
+R = TypeVar("R")
 
 review = typer.Typer(help="Look at insights and decide what becomes knowledge.", rich_markup_mode=None)
-review.command()(decisions)
 
 InsightIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The ids that `review list` shows.")]
 InsightId = Annotated[str, typer.Argument(metavar="ID", help="The id that `review list` shows.")]
 Version = Annotated[int | None, typer.Option("--version", min=1, help="The version you looked at.")]
+SHOWN_WIDTH = 100
+
+
+class From(StrEnum):
+    """What an id names that is to be promoted."""
+
+    INSIGHT = "insight"
+    QUARANTINE = "quarantine"
+    WORKING = "working"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to do with one insight."""
+
+    action: Action
+    id: UUID
+    fields: DecisionFields = field(default_factory=dict)  # type: ignore[assignment]
 
 
 @review.command(name="list")
@@ -45,31 +66,26 @@ def show_all(
 ) -> None:
     """Show a group's insights: the newest digest first, the best of each first."""
     settings, terminal = start()
-
-    async def work() -> Sequence[Insight]:
-        async with opened(settings) as clearwell:
-            wanted = None if everything else state
-            return await clearwell.review.insights(group, by=person(), state=wanted, limit=limit)
-
-    found = run(work())
+    wanted = None if everything else state
+    found = ask(settings, terminal, lambda client: client.review.insights(group, state=wanted, limit=limit))
     if as_json:
-        terminal.json({"insights": [insight_json(one, terminal) for one in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.insights:
         terminal.tell("cli_review_none", group=group)
     else:
-        show_insights(found, terminal)
+        show_insights(found.insights, terminal)
 
 
 @review.command()
 def show(insight_id: InsightId, group: Group, as_json: AsJson = False) -> None:
     """Show one insight with its sources and the verified memories near it."""
     settings, terminal = start()
-    wanted = wanted_id(insight_id, "insight_not_found", group=group)
-    found, names = ask_and_name(settings, lambda clearwell: clearwell.review.insight(group, wanted, by=person()))
+    wanted = parse_id(insight_id, "insight_not_found", group=group)
+    dossier = ask(settings, terminal, lambda client: client.review.insight(group, wanted))
     if as_json:
-        terminal.json(dossier_json(found, terminal))
+        terminal.answer(dossier)
     else:
-        show_dossier(found, terminal, names)
+        show_dossier(dossier, terminal)
 
 
 @review.command()
@@ -90,19 +106,17 @@ def promote(
     """Make insights knowledge, or outputs straight from quarantine or working memory."""
     if len(insight_ids) > 1 and (text is not None or supersedes is not None or version is not None):
         raise UsageProblem("cli_review_one_only", field="ID")
-    old = None if supersedes is None else wanted_id(supersedes, "memory_not_found", group=group)
+    old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
     if origin is not From.INSIGHT:
         if version is not None:
             raise UsageProblem("cli_review_no_version", field="--version")
-        changed = NewMemory(content=text or "", agent_id=agent, supersedes=old)
-        ids = [wanted_id(one, "row_not_found", group=group) for one in insight_ids]
-        _promote_outputs(Outputs(group_id=group, ids=ids, origin=origin, text=changed), as_json)
+        rows = [parse_id(row_id, "row_not_found", group=group) for row_id in insight_ids]
+        _promote_outputs(
+            group, rows, Origin(origin), {"text": text, "agent_id": agent, "supersedes": old}, as_json=as_json
+        )
         return
-    wanted = [
-        DecisionRequest(action=Action.PROMOTE, id=one, version=version, text=text, agent_id=agent, supersedes=old)
-        for one in _ids(insight_ids, group)
-    ]
-    _decide(group, wanted, as_json)
+    fields: DecisionFields = {"version": version, "text": text, "agent_id": agent, "supersedes": old}
+    _decide(group, [Choice(Action.PROMOTE, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
 
 @review.command()
@@ -114,10 +128,8 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Reject insights: their words are not promoted until that is undone."""
-    ids = _ids(insight_ids, group)
-    _decide(
-        group, [DecisionRequest(action=Action.REJECT, id=one, version=version, reason=reason) for one in ids], as_json
-    )
+    fields: DecisionFields = {"version": version, "reason": reason}
+    _decide(group, [Choice(Action.REJECT, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
 
 @review.command()
@@ -130,8 +142,8 @@ def merge(
     """Merge insights into the first one named."""
     if len(insight_ids) < 2:
         raise UsageProblem("cli_review_merge_two", field="ID")
-    first, *others = _ids(insight_ids, group)
-    _decide(group, [DecisionRequest(action=Action.MERGE, id=first, others=tuple(others), text=text)], as_json)
+    first, *others = _parse_ids(insight_ids, group)
+    _decide(group, [Choice(Action.MERGE, first, {"others": others, "text": text})], as_json)
 
 
 @review.command()
@@ -145,11 +157,8 @@ def snooze(
     """Put insights off."""
     if days is not None and until is not None:
         raise UsageProblem("snooze_twice", field="--until", other="--days")
-    wanted = [
-        DecisionRequest(action=Action.SNOOZE, id=one, days=days, until=moment(until, "--until"))
-        for one in _ids(insight_ids, group)
-    ]
-    _decide(group, wanted, as_json)
+    fields: DecisionFields = {"days": days, "until": check_time(until, "--until")}
+    _decide(group, [Choice(Action.SNOOZE, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
 
 @review.command()
@@ -162,95 +171,223 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Take back the last decision on insights, or any decision by its own id."""
-    ids = [wanted_id(one, "undo_not_found", group=group) for one in insight_ids]
-    _decide(group, [DecisionRequest(action=Action.UNDO, id=one, reason=reason) for one in ids], as_json)
+    ids = [parse_id(one, "undo_not_found", group=group) for one in insight_ids]
+    _decide(group, [Choice(Action.UNDO, one, {"reason": reason}) for one in ids], as_json)
 
 
-def _ids(given: Sequence[str], group: str) -> list[UUID]:
-    return [wanted_id(one, "insight_not_found", group=group) for one in given]
+def _parse_ids(insight_ids: Sequence[str], group: str) -> list[UUID]:
+    return [parse_id(insight_id, "insight_not_found", group=group) for insight_id in insight_ids]
 
 
-def _decide(group: str, wanted: Sequence[DecisionRequest], as_json: bool) -> None:
-    """A line each. Where one of many fails the exit code says so."""
+# deciding: a line each, and where one of many fails the exit code says so
+
+
+def _decide(group: str, choices: Sequence[Choice], as_json: bool) -> None:
     settings, terminal = start()
-
-    async def work() -> list[DecisionResult | ClearwellError]:
-        async with opened(settings) as clearwell:
-            if len(wanted) == 1:
-                return [await _decided(clearwell, group, wanted[0])]
-            return [await _or_problem(clearwell, group, one) for one in wanted]
-
-    results = run(work())
+    results = ask(settings, terminal, lambda client: _each(choices, lambda choice: _decide_one(client, group, choice)))
     if as_json:
-        terminal.json({"results": [_result_json(one, terminal) for one in results]})
+        terminal.json({"results": [_result_json(result, terminal) for result in results]})
     else:
-        for one, result in zip(wanted, results, strict=True):
-            _tell(one, result, terminal)
-    if any(isinstance(one, ClearwellError) for one in results):
-        raise typer.Exit(1)
+        for choice, result in zip(choices, results, strict=True):
+            _show_result(choice, result, terminal)
+    _fail_with(results)
 
 
-async def _decided(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult:
+async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionResultView:
     """A decision may be taken back by its own id too; an output is no insight."""
     try:
-        return await clearwell.review.decide(group, wanted, by=person())
+        return await client.review.decide(group, choice.action, choice.id, **choice.fields)
     except NotFound as missing:
         if missing.code != "insight_not_found":
             raise
-        if wanted.action is Action.UNDO:
-            return await _undone(clearwell, group, wanted)
-        if wanted.action is Action.PROMOTE:
-            await require_no_output(clearwell, group, missing, wanted.id)
+        if choice.action is Action.UNDO:
+            return await _undo_decision(client, group, choice)
+        if choice.action is Action.PROMOTE:
+            await _require_no_output(client, group, choice.id)
         raise
 
 
-async def _undone(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult:
+async def _undo_decision(client: Client, group: str, choice: Choice) -> DecisionResultView:
     try:
-        return await clearwell.review.undo(group, wanted.id, by=person(), reason=wanted.reason)
+        return await client.review.undo(group, choice.id, reason=choice.fields.get("reason"))
     except NotFound:
-        raise NotFound("undo_not_found", id=wanted.id, group=group) from None
+        raise NotFound("undo_not_found", id=choice.id, group=group) from None
 
 
-async def _or_problem(clearwell: Clearwell, group: str, wanted: DecisionRequest) -> DecisionResult | ClearwellError:
+async def _require_no_output(client: Client, group: str, row_id: UUID) -> None:
+    """Where there is no such insight but an output by this id, say how that is promoted."""
     try:
-        return await _decided(clearwell, group, wanted)
-    except ClearwellError as problem:
-        return problem
+        await client.quarantine_row(group, row_id)
+    except NotFound:
+        return
+    raise UsageProblem("cli_review_is_output", field="--from", id=row_id, group=group) from None
 
 
-def _promote_outputs(outputs: Outputs, as_json: bool) -> None:
-    settings, terminal = start()
+async def _each(wanted: Sequence[W], act: Callable[[W], Awaitable[R]]) -> list[R | ClearwellError]:
+    """Each by itself, in order. The problem of a single one is raised."""
+    if len(wanted) == 1:
+        return [await act(wanted[0])]
+    results: list[R | ClearwellError] = []
+    for one in wanted:
+        try:
+            results.append(await act(one))
+        except ClearwellError as problem:
+            results.append(problem)
+    return results
 
-    async def work() -> list[PromotionResult | ClearwellError]:
-        async with opened(settings) as clearwell:
-            return await outputs.promoted(clearwell)
 
-    results = run(work())
-    if as_json:
-        terminal.json({"results": [output_json(one, terminal) for one in results]})
-    else:
-        for one, result in zip(outputs.ids, results, strict=True):
-            tell_output(one, result, terminal)
-    if any(isinstance(one, ClearwellError) for one in results):
+def _fail_with(results: Sequence[object]) -> None:
+    if any(isinstance(result, ClearwellError) for result in results):
         raise typer.Exit(1)
 
 
-def _result_json(one: DecisionResult | ClearwellError, terminal: Terminal) -> Json:
-    if isinstance(one, ClearwellError):
-        return {"problem": one.code, "detail": one.text(terminal.language)}
-    return one.to_json()
+def _result_json(result: DecisionResultView | PromotionResultView | ClearwellError, terminal: Terminal) -> Json:
+    if isinstance(result, ClearwellError):
+        return {"problem": result.code, "detail": result.text(terminal.language)}
+    return dict(result.model_dump(mode="json"))
 
 
-def _tell(wanted: DecisionRequest, result: DecisionResult | ClearwellError, terminal: Terminal) -> None:
+def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, terminal: Terminal) -> None:
     if isinstance(result, ClearwellError):
         terminal.fail(result.text(terminal.language))
         return
-    until = "–"
-    if result.insight is not None and result.insight.snoozed_until is not None:
-        until = terminal.moment(result.insight.snoozed_until)
-    version = "–" if result.insight is None else result.insight.version
+    insight = result.insight
+    until = "–" if insight is None or insight.snoozed_until is None else terminal.moment(insight.snoozed_until)
+    version = "–" if insight is None else insight.version
     undone = "–" if result.undone is None else terminal.words(f"action_{result.undone}")
     code = f"cli_decided_{result.status}_already" if result.already else f"cli_decided_{result.status}"
-    if wanted.action is Action.UNDO and result.insight is None:
+    if choice.action is Action.UNDO and insight is None:
         code = "cli_decided_undone_decision"
-    terminal.tell(code, style="green", insight=wanted.id, id=result.id, version=version, until=until, undone=undone)
+    terminal.tell(code, style="green", insight=choice.id, id=result.id, version=version, until=until, undone=undone)
+
+
+def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: OutputFields, *, as_json: bool) -> None:
+    settings, terminal = start()
+    results = ask(
+        settings,
+        terminal,
+        lambda client: _each(rows, lambda row_id: client.review.promote_output(group, row_id, origin, **fields)),
+    )
+    if as_json:
+        terminal.json({"results": [_result_json(result, terminal) for result in results]})
+    else:
+        for row_id, result in zip(rows, results, strict=True):
+            if isinstance(result, ClearwellError):
+                terminal.fail(result.text(terminal.language))
+                continue
+            code = "cli_decided_promoting" if result.status == "promoting" else "cli_decided_promoted"
+            terminal.tell(f"{code}_already" if result.already else code, style="green", insight=row_id, id=result.id)
+    _fail_with(results)
+
+
+# what was decided
+
+
+@review.command()
+def decisions(
+    group: Group,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="So many at most.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was decided in a group, the newest first. `review undo` takes back any of it."""
+    settings, terminal = start()
+    found = ask(settings, terminal, lambda client: client.review.decisions(group, limit=limit))
+    if as_json:
+        terminal.answer(found)
+    elif not found.decisions:
+        terminal.tell("cli_decisions_none", group=group)
+    else:
+        headings = ["cli_head_id", "cli_head_when", "cli_head_action", "cli_head_about", "cli_head_made_by"]
+        rows = [_decision_row(decision, terminal) for decision in found.decisions]
+        terminal.table([*headings, "cli_head_reason"], rows)
+
+
+def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
+    return [
+        str(decision.id),
+        terminal.moment(decision.at),
+        terminal.words(f"action_{decision.action}"),
+        _name_subject(decision, terminal),
+        escaped(decision.by),
+        escaped(decision.reason or "–"),
+    ]
+
+
+def _name_subject(decision: DecisionView, terminal: Terminal) -> str:
+    if decision.undoes is not None:
+        return terminal.words("cli_about_decision", id=decision.undoes)
+    if decision.insight_id is not None:
+        return terminal.words("cli_about_insight", id=decision.insight_id)
+    if decision.memory_id is not None:
+        return terminal.words("cli_about_memory", id=decision.memory_id)
+    return terminal.words("cli_about_memories", count=len(decision.others))
+
+
+# withdrawing what rests on a source
+
+
+def retract(
+    group: Group,
+    source: Annotated[str | None, typer.Option("--source", help="The id of an output.")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="A session.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="An agent.")] = None,
+    token: Annotated[str | None, typer.Option("--token", help="Withdraw what the list with this token showed.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why.")] = None,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="DECISION", help="Bring back what was withdrawn.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what rests on a source, session or agent; with --token withdraw it; with --undo bring it back."""
+    settings, terminal = start()
+    if undo is None and sum(one is not None for one in (source, session, agent)) != 1:
+        raise UsageProblem("cli_retract_what", field="--source, --session, --agent")
+    row_id = None if source is None else parse_id(source, "row_not_found", group=group)
+    decision = None if undo is None else parse_id(undo, "decision_not_found", group=group)
+    if decision is None and token is None:
+        preview = ask(
+            settings,
+            terminal,
+            lambda client: client.review.preview_retraction(group, source=row_id, session_id=session, agent_id=agent),
+        )
+        if as_json:
+            terminal.answer(preview)
+        else:
+            _show_preview(preview, terminal)
+        return
+
+    async def act(client: Client) -> DecisionResultView:
+        if decision is not None:
+            return await client.review.undo(group, decision, reason=reason, only=Action.RETRACT)
+        return await client.review.retract(
+            group, token or "", source=row_id, session_id=session, agent_id=agent, reason=reason
+        )
+
+    done = ask(settings, terminal, act)
+    if as_json:
+        terminal.answer(done)
+    else:
+        count = len(done.memories or ())
+        terminal.tell(f"cli_retract_{done.status}", count=count, id=done.decision_id, style="green")
+
+
+def _show_preview(preview: RetractionPreviewView, terminal: Terminal) -> None:
+    if not preview.memories:
+        terminal.tell("retract_nothing")
+        return
+    terminal.tell("cli_retract_listed", count=len(preview.memories), style="bold")
+    headings = ["cli_head_id", "cli_head_made_by", "cli_head_when", "cli_head_other_sources", "cli_head_text"]
+    terminal.table(headings, [_memory_row(memory, terminal) for memory in preview.memories])
+    if any(memory.rests_on.others for memory in preview.memories):
+        terminal.tell("cli_retract_others", style="yellow")
+    terminal.tell("cli_retract_token", token=preview.token)
+
+
+def _memory_row(memory: DependentMemoryView, terminal: Terminal) -> list[str]:
+    return [
+        str(memory.memory_id),
+        escaped(memory.decided_by_name),
+        terminal.moment(memory.decided_at),
+        str(memory.rests_on.others or "–"),
+        shortened(memory.content_shown, SHOWN_WIDTH),
+    ]

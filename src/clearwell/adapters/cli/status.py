@@ -1,90 +1,165 @@
-"""``status``: what runs where, and how much there is."""
+"""``status``: what runs where, and how much there is, found out without starting anything."""
 
-from clearwell.adapters.cli.looking import DatabaseSeen, Seen, WorkingSeen, look
-from clearwell.adapters.cli.masking import masked_address
-from clearwell.adapters.cli.port import address
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, program, run, start
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from clearwell.adapters.cli.addresses import address, api_answers, mask_address
+from clearwell.adapters.cli.command import program
+from clearwell.adapters.cli.terminal import Terminal
+from clearwell.app import make_embedder
 from clearwell.errors import ClearwellError
-from clearwell.records import Admission, Json
-from clearwell.servers import ServerAt
+from clearwell.records import Json
+from clearwell.servers import (
+    ServerAt,
+    is_bundled_postgres_running,
+    is_bundled_valkey_running,
+    running_postgres,
+    running_valkey,
+)
 from clearwell.settings import Settings
+from clearwell.stores.postgres.overview import Counts, Keys, Overview, ServerFacts, open_overview
+from clearwell.stores.valkey.overview import WorkingFacts, working_facts
 from clearwell.version import __version__
+from clearwell.vocabulary import Admission
 
 
-def status(as_json: AsJson = False) -> None:
-    """Show addresses, servers, schema, model and counts. Starts nothing."""
-    settings, terminal = start()
-    seen = run(look(settings))
-    if as_json:
-        terminal.json(_json(seen, settings, terminal))
-        return
+@dataclass(slots=True)
+class DatabaseStatus:
+    """What the database told. Keys, models and counts need the schema; counts also a login that sees all groups."""
+
+    at: ServerAt
+    facts: ServerFacts
+    keys: Keys | None = None
+    models: dict[str, int] | None = None
+    counts: Counts | None = None
+
+
+@dataclass(slots=True)
+class WorkingStatus:
+    at: ServerAt
+    facts: WorkingFacts
+
+
+@dataclass(slots=True)
+class Status:
+    """A part that does not run is None; one that did not answer is its problem."""
+
+    api: bool
+    model: str
+    database: DatabaseStatus | ClearwellError | None
+    working: WorkingStatus | ClearwellError | None
+
+
+async def find_status(settings: Settings) -> Status:
+    embedder = make_embedder(settings)
+    await embedder.close()
+    return Status(
+        api=api_answers(settings),
+        model=embedder.model,
+        database=await _find_database(settings),
+        working=await _find_working(settings),
+    )
+
+
+def open_overview_of(settings: Settings, url: str) -> AbstractAsyncContextManager[Overview]:
+    return open_overview(
+        url, connect_seconds=settings.postgres_connect_seconds, statement_seconds=settings.postgres_statement_seconds
+    )
+
+
+async def _find_database(settings: Settings) -> DatabaseStatus | ClearwellError | None:
+    if settings.database_url is None and not await is_bundled_postgres_running(settings):
+        return None
+    try:
+        async with running_postgres(settings) as at, open_overview_of(settings, at.url) as overview:
+            status = DatabaseStatus(at, await overview.server())
+            if status.facts.schema == status.facts.newest_schema:
+                status.keys, status.models = await overview.keys(), await overview.models()
+                status.counts = await overview.counts() if await overview.sees_all() else None
+            return status
+    except ClearwellError as problem:
+        return problem
+
+
+async def _find_working(settings: Settings) -> WorkingStatus | ClearwellError | None:
+    if settings.redis_url is None and not await is_bundled_valkey_running(settings):
+        return None
+    try:
+        async with running_valkey(settings) as at:
+            return WorkingStatus(at, await working_facts(at.url, timeout_seconds=settings.redis_timeout_seconds))
+    except ClearwellError as problem:
+        return problem
+
+
+def show_status(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.line(f"Clearwell {__version__}", "bold")
-    api = "cli_status_answers" if seen.api else "cli_status_no_api"
+    api = "cli_status_answers" if status.api else "cli_status_no_api"
     rows = [
         ("API", f"{address(settings)} · {terminal.words(api, program=program())}"),
-        ("PostgreSQL", _server(seen.database, settings, terminal)),
-        ("Redis/Valkey", _server(seen.working, settings, terminal)),
-        (terminal.words("cli_status_model"), _model(seen, settings, terminal)),
+        ("PostgreSQL", _server(status.database, settings, terminal)),
+        ("Redis/Valkey", _server(status.working, settings, terminal)),
+        (terminal.words("cli_status_model"), _model(status, settings, terminal)),
     ]
-    if isinstance(seen.database, DatabaseSeen):
-        rows += _database_rows(seen.database, terminal)
-    if isinstance(seen.working, WorkingSeen):
-        groups = seen.working.facts.groups
+    if isinstance(status.database, DatabaseStatus):
+        rows += _database_rows(status.database, terminal)
+    if isinstance(status.working, WorkingStatus):
+        groups = status.working.facts.groups
         counted = terminal.words("cli_status_working", groups=len(groups), entries=sum(groups.values()))
         rows.append((terminal.words("layer_working").capitalize(), counted))
-    if isinstance(seen.database, DatabaseSeen) and seen.database.counts is not None:
-        counts = seen.database.counts
+    if isinstance(status.database, DatabaseStatus) and status.database.counts is not None:
+        counts = status.database.counts
         counted = terminal.words("cli_status_memories", memories=counts.memories, chunks=counts.chunks)
         rows.append((terminal.words("layer_longterm").capitalize(), counted))
     terminal.pairs(rows)
 
 
-def _server(seen: DatabaseSeen | WorkingSeen | ClearwellError | None, settings: Settings, terminal: Terminal) -> str:
-    match seen:
+def _server(
+    status: DatabaseStatus | WorkingStatus | ClearwellError | None, settings: Settings, terminal: Terminal
+) -> str:
+    match status:
         case None:
             return terminal.words("cli_status_down", path=settings.data_dir)
         case ClearwellError():
-            return seen.text(terminal.language)
-        case DatabaseSeen():
-            pgvector = f" · pgvector {seen.facts.pgvector}" if seen.facts.pgvector else ""
-            return f"{seen.facts.version}{pgvector} · {_where(seen.at, terminal)}"
-        case WorkingSeen():
-            return f"{seen.facts.name} {seen.facts.version} · {_where(seen.at, terminal)}"
+            return status.text(terminal.language)
+        case DatabaseStatus():
+            pgvector = f" · pgvector {status.facts.pgvector}" if status.facts.pgvector else ""
+            return f"{status.facts.version}{pgvector} · {_where(status.at, terminal)}"
+        case WorkingStatus():
+            return f"{status.facts.name} {status.facts.version} · {_where(status.at, terminal)}"
 
 
 def _where(at: ServerAt, terminal: Terminal) -> str:
     if at.bundled is None:
-        return masked_address(at.url)
+        return mask_address(at.url)
     return terminal.words("cli_status_bundled", pid=at.bundled.pid, path=at.bundled.folder)
 
 
-def _model(seen: Seen, settings: Settings, terminal: Terminal) -> str:
-    stored = seen.database.models if isinstance(seen.database, DatabaseSeen) else None
-    shown = f"{seen.model} ({settings.embedder})"
-    if not stored or seen.model in stored:
+def _model(status: Status, settings: Settings, terminal: Terminal) -> str:
+    stored = status.database.models if isinstance(status.database, DatabaseStatus) else None
+    shown = f"{status.model} ({settings.embedder})"
+    if not stored or status.model in stored:
         return shown
     return f"{shown} · {terminal.words('cli_status_other_model', stored=', '.join(sorted(stored)))}"
 
 
-def _database_rows(seen: DatabaseSeen, terminal: Terminal) -> list[tuple[str, str]]:
-    facts, keys = seen.facts, seen.keys
-    rows = [("cli_status_schema", _schema(seen, terminal))]
+def _database_rows(status: DatabaseStatus, terminal: Terminal) -> list[tuple[str, str]]:
+    facts, keys = status.facts, status.keys
+    rows = [("cli_status_schema", _schema(status, terminal))]
     if keys is not None and keys.valid + keys.revoked == 0:
         rows.append(("cli_status_keys", terminal.words("cli_status_no_keys")))
     elif keys is not None:
         rows.append(
             ("cli_status_keys", terminal.words("cli_status_key_counts", valid=keys.valid, revoked=keys.revoked))
         )
-    if seen.counts is not None:
-        rows.append(("layer_quarantine", _admissions(seen, terminal)))
+    if status.counts is not None:
+        rows.append(("layer_quarantine", _admissions(status, terminal)))
     elif facts.schema == facts.newest_schema:
         rows.append(("layer_quarantine", terminal.words("cli_status_hidden")))
     return [(terminal.words(code).capitalize(), value) for code, value in rows]
 
 
-def _schema(seen: DatabaseSeen, terminal: Terminal) -> str:
-    facts = seen.facts
+def _schema(status: DatabaseStatus, terminal: Terminal) -> str:
+    facts = status.facts
     if facts.schema == facts.newest_schema:
         return terminal.words("cli_status_schema_current", version=facts.schema)
     return terminal.words(
@@ -92,8 +167,8 @@ def _schema(seen: DatabaseSeen, terminal: Terminal) -> str:
     )
 
 
-def _admissions(seen: DatabaseSeen, terminal: Terminal) -> str:
-    states = {} if seen.counts is None else seen.counts.admissions
+def _admissions(status: DatabaseStatus, terminal: Terminal) -> str:
+    states = {} if status.counts is None else status.counts.admissions
     return terminal.words(
         "cli_status_admissions",
         total=sum(states.values()),
@@ -103,41 +178,41 @@ def _admissions(seen: DatabaseSeen, terminal: Terminal) -> str:
     )
 
 
-def _json(seen: Seen, settings: Settings, terminal: Terminal) -> Json:
+def status_json(status: Status, settings: Settings, terminal: Terminal) -> Json:
     found: dict[str, Json] = {
         "version": __version__,
         "data_dir": str(settings.data_dir),
-        "api": {"url": address(settings), "answers": seen.api},
-        "model": {"name": seen.model, "embedder": settings.embedder},
-        "database": _server_json(seen.database, terminal),
-        "working_memory": _server_json(seen.working, terminal),
+        "api": {"url": address(settings), "answers": status.api},
+        "model": {"name": status.model, "embedder": settings.embedder},
+        "database": _server_json(status.database, terminal),
+        "working_memory": _server_json(status.working, terminal),
     }
-    if isinstance(seen.database, DatabaseSeen):
-        found |= _database_json(seen.database)
-    if isinstance(seen.working, WorkingSeen):
-        groups = seen.working.facts.groups
+    if isinstance(status.database, DatabaseStatus):
+        found |= _database_json(status.database)
+    if isinstance(status.working, WorkingStatus):
+        groups = status.working.facts.groups
         found["working"] = {"groups": len(groups), "entries": sum(groups.values())}
     return found
 
 
-def _server_json(seen: DatabaseSeen | WorkingSeen | ClearwellError | None, terminal: Terminal) -> Json:
-    if seen is None:
+def _server_json(status: DatabaseStatus | WorkingStatus | ClearwellError | None, terminal: Terminal) -> Json:
+    if status is None:
         return {"running": False, "bundled": True}
-    if isinstance(seen, ClearwellError):
-        return {"running": False, "problem": seen.text(terminal.language)}
+    if isinstance(status, ClearwellError):
+        return {"running": False, "problem": status.text(terminal.language)}
     return {
         "running": True,
-        "bundled": seen.at.bundled is not None,
-        "version": seen.facts.version,
-        "url": masked_address(seen.at.url),
+        "bundled": status.at.bundled is not None,
+        "version": status.facts.version,
+        "url": mask_address(status.at.url),
     }
 
 
-def _database_json(seen: DatabaseSeen) -> dict[str, Json]:
-    keys, counts = seen.keys, seen.counts
+def _database_json(status: DatabaseStatus) -> dict[str, Json]:
+    keys, counts = status.keys, status.counts
     return {
-        "schema": {"version": seen.facts.schema, "newest": seen.facts.newest_schema},
-        "stored_models": None if seen.models is None else {**seen.models},
+        "schema": {"version": status.facts.schema, "newest": status.facts.newest_schema},
+        "stored_models": None if status.models is None else {**status.models},
         "keys": None if keys is None else {"valid": keys.valid, "revoked": keys.revoked},
         "counts": None
         if counts is None

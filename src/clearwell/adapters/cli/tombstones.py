@@ -1,15 +1,18 @@
 """``tombstone add``, ``tombstone list`` and ``tombstone lift``: values that must not come back."""
 
-from collections.abc import Mapping
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import given_text, wanted_id
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, Group, ask, ask_and_name, person, start
-from clearwell.records import Json, Tombstone
+from clearwell.adapters.cli.arguments import parse_id, read_text
+from clearwell.adapters.cli.command import AsJson, Group, ask, start
 from clearwell.text.hidden_text import escaped
+
+if TYPE_CHECKING:
+    from clearwell.adapters.cli.terminal import Terminal
+    from clearwell.views.groups import TombstoneView
 
 tombstones = typer.Typer(help="Reject values, list the rejections and take them back.", rich_markup_mode=None)
 
@@ -25,28 +28,26 @@ def add(
 ) -> None:
     """Reject a text: it is refused from now on, and similar texts are flagged."""
     settings, terminal = start()
-    rejected = given_text(value, settings)
-    tombstone_id = ask(
-        settings, lambda clearwell: clearwell.memory.add_tombstone(group, rejected, reason=reason, by=person())
-    )
+    rejected = read_text(value, settings)
+    added = ask(settings, terminal, lambda client: client.add_tombstone(group, rejected, reason=reason))
     if as_json:
-        terminal.json({"id": str(tombstone_id), "group_id": group})
+        terminal.answer(added)
     else:
-        terminal.tell("cli_tombstone_added", id=tombstone_id, group=group)
+        terminal.tell("cli_tombstone_added", id=added.id, group=group)
 
 
 @tombstones.command(name="list")
 def show_all(group: Group, as_json: AsJson = False) -> None:
     """Show a group's tombstones, the newest first. The values themselves are not kept."""
     settings, terminal = start()
-    found, names = ask_and_name(settings, lambda clearwell: clearwell.memory.tombstones(group, by=person()))
+    found = ask(settings, terminal, lambda client: client.tombstones(group))
     if as_json:
-        terminal.json({"tombstones": [_json(one) for one in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.tombstones:
         terminal.tell("cli_tombstone_none", group=group)
     else:
         headings = ["cli_head_id", "cli_head_kind", "cli_head_reason", "cli_head_made_by", "cli_head_created"]
-        terminal.table([*headings, "cli_head_state"], [_row(one, terminal, names) for one in found])
+        terminal.table([*headings, "cli_head_state"], [_row(tombstone, terminal) for tombstone in found.tombstones])
 
 
 @tombstones.command()
@@ -57,40 +58,27 @@ def lift(
 ) -> None:
     """Take a rejection back. What was forgotten stays forgotten."""
     settings, terminal = start()
-    lifted = wanted_id(tombstone_id, "tombstone_not_found", group=group)
-    ask(settings, lambda clearwell: clearwell.memory.lift_tombstone(group, lifted, by=person()))
+    wanted = parse_id(tombstone_id, "tombstone_not_found", group=group)
+    lifted = ask(settings, terminal, lambda client: client.lift_tombstone(group, wanted))
     if as_json:
-        terminal.json({"id": str(lifted), "group_id": group, "lifted": True})
+        terminal.answer(lifted)
     else:
-        terminal.tell("cli_tombstone_lifted", id=lifted, group=group)
+        terminal.tell("cli_tombstone_lifted", id=lifted.id, group=group)
 
 
-def _row(one: Tombstone, terminal: Terminal, names: Mapping[str, str]) -> list[str]:
+def _row(tombstone: TombstoneView, terminal: Terminal) -> list[str]:
     return [
-        str(one.id),
-        terminal.words(f"tombstone_kind_{one.kind}"),
-        escaped(one.reason),
-        escaped(names.get(one.made_by, one.made_by)),
-        terminal.moment(one.made_at),
-        _state(one, terminal, names),
+        str(tombstone.id),
+        terminal.words(f"tombstone_kind_{tombstone.kind}"),
+        escaped(tombstone.reason),
+        escaped(tombstone.made_by_name),
+        terminal.moment(tombstone.made_at),
+        _state(tombstone, terminal),
     ]
 
 
-def _state(one: Tombstone, terminal: Terminal, names: Mapping[str, str]) -> str:
-    if one.lifted_at is None or one.lifted_by is None:
+def _state(tombstone: TombstoneView, terminal: Terminal) -> str:
+    if tombstone.lifted_at is None or tombstone.lifted_by_name is None:
         return terminal.words("cli_tombstone_stands")
-    by = escaped(names.get(one.lifted_by, one.lifted_by))
-    return terminal.words("cli_tombstone_is_lifted", by=by, at=terminal.moment(one.lifted_at))
-
-
-def _json(one: Tombstone) -> Json:
-    return {
-        "id": str(one.id),
-        "group_id": one.group_id,
-        "kind": one.kind.value,
-        "reason": one.reason,
-        "made_by": one.made_by,
-        "made_at": one.made_at.isoformat(),
-        "lifted_by": one.lifted_by,
-        "lifted_at": None if one.lifted_at is None else one.lifted_at.isoformat(),
-    }
+    by = escaped(tombstone.lifted_by_name)
+    return terminal.words("cli_tombstone_is_lifted", by=by, at=terminal.moment(tombstone.lifted_at))

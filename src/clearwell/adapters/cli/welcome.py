@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.request import getproxies, proxy_bypass
 
-from clearwell.adapters.cli.masking import masked_address
-from clearwell.adapters.cli.port import address
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import program
+from clearwell.adapters.cli.addresses import address, mask_address
+from clearwell.adapters.cli.command import program
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.records import Json
 from clearwell.servers import Servers
 from clearwell.settings import Settings
@@ -52,7 +51,7 @@ def _servers(served: Served, terminal: Terminal) -> list[tuple[str, str]]:
     settings = served.settings
     for name, url in (("PostgreSQL", settings.database_url), ("Redis/Valkey", settings.redis_url)):
         if url is not None:
-            shown = masked_address(url.get_secret_value())
+            shown = mask_address(url.get_secret_value())
             rows.append((name, terminal.words("cli_server_elsewhere", url=shown)))
     return rows
 

@@ -1,17 +1,22 @@
 """``working list``, ``working remove`` and ``working rebuild``: what agents are shown now."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.given import wanted_id
-from clearwell.adapters.cli.printing import Terminal, shortened
-from clearwell.adapters.cli.running import AsJson, Group, ask, person, start
-from clearwell.adapters.cli.verdicts import flag_names
-from clearwell.records import Json, Label, WorkingEntry
+from clearwell.adapters.cli.arguments import parse_id
+from clearwell.adapters.cli.command import AsJson, Group, ask, run, start
+from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clearwell.settings import Settings
+    from clearwell.views.memories import WorkingEntryView
 
 working = typer.Typer(help="Look at working memory, take an entry out, or make it anew.", rich_markup_mode=None)
 
@@ -22,14 +27,15 @@ SHOWN_WIDTH = 150
 def show_all(group: Group, as_json: AsJson = False) -> None:
     """Show the live entries of a group, the newest first."""
     settings, terminal = start()
-    found = ask(settings, lambda clearwell: clearwell.memory.working_memory(group, by=person()))
+    found = ask(settings, terminal, lambda client: client.working_memory(group))
     if as_json:
-        terminal.json({"entries": [_json(entry, terminal) for entry in found]})
-    elif not found:
+        terminal.answer(found)
+    elif not found.entries:
         terminal.tell("cli_working_none", group=group)
     else:
-        terminal.tell("cli_working_entries", group=group, count=len(found), size=settings.working_size, style="bold")
-        _show(found, terminal)
+        count = len(found.entries)
+        terminal.tell("cli_working_entries", group=group, count=count, size=settings.working_size, style="bold")
+        _show(found.entries, terminal)
 
 
 @working.command()
@@ -40,12 +46,12 @@ def remove(
 ) -> None:
     """Take one entry out of working memory. It stays in quarantine."""
     settings, terminal = start()
-    removed = wanted_id(entry_id, "entry_not_found", group=group)
-    ask(settings, lambda clearwell: clearwell.memory.remove_working_entry(group, removed, by=person()))
+    wanted = parse_id(entry_id, "entry_not_found", group=group)
+    removed = ask(settings, terminal, lambda client: client.remove_working_entry(group, wanted))
     if as_json:
-        terminal.json({"id": str(removed), "group_id": group, "removed": True})
+        terminal.answer(removed)
     else:
-        terminal.tell("cli_working_removed", id=removed, group=group)
+        terminal.tell("cli_working_removed", id=removed.id, group=group)
 
 
 @working.command()
@@ -55,7 +61,7 @@ def rebuild(
 ) -> None:
     """Make working memory anew from quarantine, and say how many entries each group has."""
     settings, terminal = start()
-    rebuilt = ask(settings, lambda clearwell: clearwell.memory.rebuild_working_memory(group, by=person()))
+    rebuilt = run(_rebuild(settings, terminal, group))
     if as_json:
         terminal.json({"groups": {**rebuilt}})
     elif not rebuilt:
@@ -65,39 +71,23 @@ def rebuild(
         terminal.pairs([(escaped(name), str(entries)) for name, entries in rebuilt.items()])
 
 
-def _show(found: Sequence[WorkingEntry], terminal: Terminal) -> None:
-    for number, entry in enumerate(found, start=1):
+async def _rebuild(settings: Settings, terminal: Terminal, group: str | None) -> Mapping[str, int]:
+    """An operation on the store itself, which no route offers."""
+    from clearwell.adapters.cli.connection import open_program, person
+
+    async with open_program(settings, terminal) as clearwell:
+        return await clearwell.memory.rebuild_working_memory(group, by=person(settings))
+
+
+def _show(entries: Sequence[WorkingEntryView], terminal: Terminal) -> None:
+    for number, entry in enumerate(entries, start=1):
         facts = [terminal.age(entry.created_at)]
         if entry.expires_at is not None:
             facts.append(terminal.left(entry.expires_at))
         if entry.agent_id is not None:
             facts.append(escaped(entry.agent_id))
-        terminal.line(f"{number:>2}. {terminal.words('label_ephemeral')}  {' · '.join(facts)}", "bold")
+        terminal.line(f"{number:>2}. {entry.label_text}  {' · '.join(facts)}", "bold")
         terminal.line(f"    {entry.id}")
         if entry.flags:
-            terminal.line(f"    ! {flag_names(entry.flags, terminal)}", "yellow")
-        terminal.block(shortened(escaped(entry.content), SHOWN_WIDTH), indent=4)
-
-
-def _json(entry: WorkingEntry, terminal: Terminal) -> Json:
-    now, expires, occurred = datetime.now(UTC), entry.expires_at, entry.occurred_at
-    return {
-        "id": str(entry.id),
-        "group_id": entry.group_id,
-        "content": entry.content,
-        "content_shown": escaped(entry.content),
-        "label": Label.EPHEMERAL.value,
-        "label_text": terminal.words("label_ephemeral"),
-        "verified": False,
-        "session_id": entry.session_id,
-        "agent_id": entry.agent_id,
-        "node_type": entry.node_type,
-        "occurred_at": None if occurred is None else occurred.isoformat(),
-        "created_at": entry.created_at.isoformat(),
-        "expires_at": None if expires is None else expires.isoformat(),
-        "age_seconds": max(0.0, (now - entry.created_at).total_seconds()),
-        "expires_in_seconds": None if expires is None else (expires - now).total_seconds(),
-        "flags": list(entry.flags),
-        "cut": entry.cut,
-        "metadata": dict(entry.metadata),
-    }
+            terminal.line(f"    ! {name_flags(entry.flags, terminal)}", "yellow")
+        terminal.block(shortened(entry.content_shown, SHOWN_WIDTH), indent=4)

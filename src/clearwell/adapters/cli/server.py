@@ -5,24 +5,24 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
-import typer
 import uvicorn
 from uvicorn.importer import import_from_string
 
-from clearwell.adapters.cli.port import is_loopback, listen, take_port
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.signals import on_stop_signal
+from clearwell.adapters.cli.addresses import address, is_loopback, listen, take_port
+from clearwell.adapters.cli.command import on_stop_signal
+from clearwell.adapters.cli.connection import CREATE_APP, local_person
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.adapters.cli.welcome import Served, welcome
 from clearwell.app import Clearwell, open_clearwell
+from clearwell.client.discovery import ServerInfo, publish
 from clearwell.logs import configure_logs
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
-from clearwell.worker import worker as run_worker
+from clearwell.worker import worker
 
-CREATE_APP = "clearwell.adapters.http.app:create_app"
 DRAIN_SECONDS = 10
 
 
@@ -47,7 +47,7 @@ class ApiServer(uvicorn.Server):
         yield
 
 
-class Stopping:
+class StopRequest:
     """Whether the program was asked to stop. Asked twice, it no longer waits for open connections."""
 
     def __init__(self) -> None:
@@ -65,46 +65,26 @@ class Stopping:
         api.should_exit = self.asked
 
 
-def warn_of_misspelt(terminal: Terminal) -> None:
-    """A variable that no setting reads is told: it would be missed only when it is too late."""
-    for name, meant in Settings.find_misspelt_variables().items():
-        if meant:
-            terminal.warn("cli_variable_misspelt", name=name, meant=meant)
-        else:
-            terminal.warn("cli_variable_unknown", name=name)
-
-
-def serve(
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
-    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
-) -> None:
-    """Run Clearwell: the API, the worker, and the bundled servers as needed."""
-    chosen: dict[str, Any] = {"host": host, "port": port}
-    settings = Settings(**{name: value for name, value in chosen.items() if value is not None})
+def run_server(settings: Settings, *, access_log: bool) -> None:
+    """Serve until a signal asks to stop."""
     terminal = Terminal(settings.display_language)
-    colors = terminal.err.is_terminal and not terminal.err.no_color
-    configure_logs(settings.display_language, level=logging.INFO, colors=colors)
-    warn_of_misspelt(terminal)
-    stopping = Stopping()
-    with on_stop_signal(stopping.ask, even_if_ignored=True):
+    _configure_logs(settings, terminal)
+    _warn_of_misspelt(terminal)
+    stop = StopRequest()
+    with on_stop_signal(stop.ask, even_if_ignored=True):
         sockets = take_port(settings)
         try:
             with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-                runner.run(_serve(settings, sockets, stopping, terminal, access_log=access_log))
+                runner.run(_serve(settings, sockets, stop, terminal, access_log=access_log))
         finally:
-            for one in sockets:
-                one.close()
+            for listening in sockets:
+                listening.close()
         terminal.tell("cli_serve_stopped")
 
 
-def worker() -> None:
-    """Run a worker without the API: admissions left behind, digests, retries. As many of them as wanted."""
-    settings = Settings()
-    terminal = Terminal(settings.display_language)
-    configure_logs(
-        settings.display_language, level=logging.INFO, colors=terminal.err.is_terminal and not terminal.err.no_color
-    )
+def run_worker(settings: Settings, terminal: Terminal) -> None:
+    """Work without the API until a signal asks to stop."""
+    _configure_logs(settings, terminal)
 
     async def work() -> None:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -112,13 +92,27 @@ def worker() -> None:
             async with (
                 running_servers(settings) as servers,
                 open_clearwell(settings, servers) as clearwell,
-                run_worker(clearwell),
+                worker(clearwell),
             ):
                 terminal.tell("cli_worker_ready")
                 await stop.wait()
 
     asyncio.run(work())
     terminal.tell("cli_worker_stopped")
+
+
+def _configure_logs(settings: Settings, terminal: Terminal) -> None:
+    colors = terminal.err.is_terminal and not terminal.err.no_color
+    configure_logs(settings.display_language, level=logging.INFO, colors=colors)
+
+
+def _warn_of_misspelt(terminal: Terminal) -> None:
+    """Name each variable that no setting reads: it would be missed only when it is too late."""
+    for name, meant in Settings.find_misspelt_variables().items():
+        if meant:
+            terminal.warn("cli_variable_misspelt", name=name, meant=meant)
+        else:
+            terminal.warn("cli_variable_unknown", name=name)
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -131,32 +125,51 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _serve(
-    settings: Settings, sockets: list[socket.socket], stopping: Stopping, terminal: Terminal, *, access_log: bool
+    settings: Settings, sockets: list[socket.socket], stop: StopRequest, terminal: Terminal, *, access_log: bool
 ) -> None:
     async with running_servers(settings) as servers:
-        if stopping.asked:
+        if stop.asked:
             return
         listen(sockets, settings)
         app = import_from_string(CREATE_APP)(settings, servers=servers)
         # We run the lifespan: uvicorn would turn an error in it into a traceback.
         async with app.router.lifespan_context(app):
-            served = await _served(settings, servers, app.state.clearwell)
-            api = ApiServer(
-                _config(app, access_log=access_log),
-                on_ready=lambda: welcome(served, terminal),
-                on_stop=lambda: terminal.tell("cli_serve_stopping"),
-            )
-            stopping.watch(api)
-            if not stopping.asked:
-                await api.serve(sockets)
+            served = await _describe(settings, servers, app.state.clearwell)
+            with ExitStack() as published:
+                api = ApiServer(
+                    _configure(app, access_log=access_log),
+                    on_ready=lambda: _announce(served, app.state.clearwell, published, terminal),
+                    on_stop=lambda: _leave(published, terminal),
+                )
+                stop.watch(api)
+                if not stop.asked:
+                    await api.serve(sockets)
 
 
-async def _served(settings: Settings, servers: Servers, clearwell: Clearwell) -> Served:
+async def _describe(settings: Settings, servers: Servers, clearwell: Clearwell) -> Served:
     needs_key = not is_loopback(settings.host) or await clearwell.keys.any_key_ever()
     return Served(settings=settings, servers=servers, needs_key=needs_key)
 
 
-def _config(app: Any, *, access_log: bool) -> uvicorn.Config:
+def _announce(served: Served, clearwell: Clearwell, published: ExitStack, terminal: Terminal) -> None:
+    """Let commands of this user find the server, as the person at the machine, and say that it is ready."""
+    info = ServerInfo.describe(served.settings, address(served.settings))
+    try:
+        published.enter_context(publish(served.settings, info))
+    except OSError as error:
+        terminal.warn("cli_serve_unpublished", path=served.settings.data_dir, reason=error.strerror or error)
+    else:
+        clearwell.keys.trust(info.token, local_person())
+    welcome(served, terminal)
+
+
+def _leave(published: ExitStack, terminal: Terminal) -> None:
+    """From now on commands open the stores themselves."""
+    published.close()
+    terminal.tell("cli_serve_stopping")
+
+
+def _configure(app: Any, *, access_log: bool) -> uvicorn.Config:
     if access_log:
         logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     return uvicorn.Config(

@@ -1,11 +1,11 @@
-"""``migrate``, ``data`` and ``settings``."""
+"""What is installed here: the schema of the database, the data folder, and the settings in effect."""
 
 import shlex
 from pathlib import Path
 
-from clearwell.adapters.cli.masking import masked, masked_address
-from clearwell.adapters.cli.printing import Terminal, size
-from clearwell.adapters.cli.running import AsJson, program, run, start
+from clearwell.adapters.cli.addresses import mask_address, mask_setting
+from clearwell.adapters.cli.command import program, run
+from clearwell.adapters.cli.terminal import Terminal, size
 from clearwell.embedded import DataSize, data_size
 from clearwell.records import Json
 from clearwell.servers import is_bundled_postgres_running, is_bundled_valkey_running, running_postgres
@@ -14,9 +14,7 @@ from clearwell.stores.postgres import migrate as migrate_database
 from clearwell.stores.postgres import migrations
 
 
-def migrate(as_json: AsJson = False) -> None:
-    """Bring the database's schema to this version."""
-    settings, terminal = start()
+def migrate(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
 
     async def work() -> list[str]:
         async with running_postgres(settings) as postgres:
@@ -34,11 +32,9 @@ def migrate(as_json: AsJson = False) -> None:
             terminal.line(f"  {name}")
 
 
-def data(as_json: AsJson = False) -> None:
-    """Say where the data is, how large it is, and how to remove it."""
-    settings, terminal = start()
+def show_data(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     folder, used = settings.data_dir.absolute(), data_size(settings.data_dir)
-    running = run(_any_running(settings))
+    running = run(_is_any_running(settings))
     if as_json:
         terminal.json(_data_json(settings, used, running=running))
         return
@@ -49,14 +45,12 @@ def data(as_json: AsJson = False) -> None:
         terminal.pairs([(name, size(count)) for name, count in rows])
     for name, url in (("PostgreSQL", settings.database_url), ("Redis/Valkey", settings.redis_url)):
         if url is not None:
-            terminal.tell("cli_data_elsewhere", name=name, url=masked_address(url.get_secret_value()))
+            terminal.tell("cli_data_elsewhere", name=name, url=mask_address(url.get_secret_value()))
     if folder.exists():
         _tell_removal(folder, terminal, running=running)
 
 
-def settings(as_json: AsJson = False) -> None:
-    """Print every setting that is in effect, passwords and keys hidden."""
-    effective, terminal = start()
+def show_settings(effective: Settings, terminal: Terminal, *, as_json: bool) -> None:
     names = list(Settings.model_fields)
     if as_json:
         terminal.json({name: _setting_json(effective, name) for name in names})
@@ -68,7 +62,7 @@ def settings(as_json: AsJson = False) -> None:
     )
 
 
-async def _any_running(settings: Settings) -> bool:
+async def _is_any_running(settings: Settings) -> bool:
     return await is_bundled_postgres_running(settings) or await is_bundled_valkey_running(settings)
 
 
@@ -99,13 +93,13 @@ def _data_json(settings: Settings, used: DataSize, *, running: bool) -> Json:
 
 
 def _setting_row(effective: Settings, name: str, terminal: Terminal) -> list[str]:
-    value, origin = masked(name, getattr(effective, name)), effective.origin(name)
+    value, origin = mask_setting(name, getattr(effective, name)), effective.origin(name)
     meaning = Settings.model_fields[name].description or ""
-    return [Settings.variables(name)[0], _shown(value), terminal.words(f"cli_origin_{origin}"), meaning]
+    return [Settings.variables(name)[0], _write_value(value), terminal.words(f"cli_origin_{origin}"), meaning]
 
 
 def _setting_json(effective: Settings, name: str) -> Json:
-    value = masked(name, getattr(effective, name))
+    value = mask_setting(name, getattr(effective, name))
     return {
         "value": list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else _plain(value),
         "variable": Settings.variables(name)[0],
@@ -118,7 +112,7 @@ def _plain(value: object) -> Json:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
 
 
-def _shown(value: object) -> str:
+def _write_value(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, tuple):

@@ -1,15 +1,15 @@
-"""``reembed`` and ``index``: what an operator does about vectors."""
+"""What an operator does about vectors: ``reembed`` moves them to another model, ``index`` builds their indexes."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from clearwell.adapters.cli.printing import Terminal
-from clearwell.adapters.cli.running import AsJson, UsageProblem, operator, run, start
+from clearwell.adapters.cli.command import UsageProblem, run
+from clearwell.adapters.cli.connection import operator
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
 from clearwell.flow.reembedding.migration import Progress as Report
 from clearwell.flow.reembedding.migration import ReembeddingResult
@@ -24,21 +24,21 @@ STEPS = 10
 
 
 def reembed(
-    model: Annotated[str, typer.Option("--model", "-m", help="The new model: its name at the API, or 'offline'.")],
-    base_url: Annotated[str | None, typer.Option(help="Address of its API; else the configured one.")] = None,
-    dimensions: Annotated[int | None, typer.Option(min=1, help="Dimensions to ask of it; else its own.")] = None,
-    wait: Annotated[
-        float | None, typer.Option(min=0, help="Seconds that running programs have to load the new model.")
-    ] = None,
-    as_json: AsJson = False,
+    settings: Settings,
+    terminal: Terminal,
+    model: str,
+    *,
+    base_url: str | None,
+    dimensions: int | None,
+    wait: float | None,
+    as_json: bool,
 ) -> None:
-    """Move long-term memory to another embedding model while everything runs. Can be stopped and run again."""
-    settings, terminal = start()
-    by = operator()
+    """Move long-term memory to another embedding model."""
+    by = operator(settings)
     if model in OFFLINE and (base_url or dimensions):
         raise UsageProblem("reembed_needs_model", field="model")
-    named = _named(model, base_url, dimensions)
-    wanted, done = run(_moved(settings, terminal, named, wait, by=by.name))
+    chosen = _choose_model(model, base_url, dimensions)
+    wanted, done = run(_move(settings, terminal, chosen, wait, by=by.name))
     if as_json:
         terminal.json({"model": wanted.stored_name, "chunks": done.chunks, "settings": {**wanted.settings()}})
     elif done.move is None:
@@ -50,11 +50,10 @@ def reembed(
             terminal.line(f"  {name}={value}", "bold")
 
 
-def index(as_json: AsJson = False) -> None:
-    """Build the indexes that large groups need, and drop those that none needs. A running serve does it by itself."""
-    settings, terminal = start()
-    operator()
-    changes = run(_indexed(settings))
+def index(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
+    """Build the indexes that large groups need, and drop those that none needs."""
+    operator(settings)
+    changes = run(_maintain_indexes(settings))
     if as_json:
         terminal.json(
             {
@@ -76,7 +75,7 @@ def index(as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-async def _indexed(settings: Settings) -> IndexChanges:
+async def _maintain_indexes(settings: Settings) -> IndexChanges:
     async with (
         running_postgres(settings) as postgres,
         open_indexes(settings, postgres.url) as (indexes, model),
@@ -84,15 +83,15 @@ async def _indexed(settings: Settings) -> IndexChanges:
         return await indexes.maintain(model)
 
 
-async def _moved(
-    settings: Settings, terminal: Terminal, named: ModelChoice, wait: float | None, *, by: str
+async def _move(
+    settings: Settings, terminal: Terminal, chosen: ModelChoice, wait: float | None, *, by: str
 ) -> tuple[ModelChoice, ReembeddingResult]:
     configured = configured_model(settings)
     async with (
         running_postgres(settings) as postgres,
         open_reembedding(settings, postgres.url, wait=wait) as reembedding,
     ):
-        wanted = await reembedding.complete_choice(named)
+        wanted = await reembedding.complete_choice(chosen)
         if wanted.embedder == "openai" and wanted.base_url is None:
             wanted = replace(wanted, base_url=settings.embedding_base_url)
         async with closing(make_model(wanted, settings)) as embedder:
@@ -113,7 +112,7 @@ async def closing(embedder: Embedder) -> AsyncIterator[Embedder]:
         await embedder.close()
 
 
-def _named(model: str, base_url: str | None, dimensions: int | None) -> ModelChoice:
+def _choose_model(model: str, base_url: str | None, dimensions: int | None) -> ModelChoice:
     if model in OFFLINE:
         return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
     return ModelChoice(embedder="openai", model=model, base_url=base_url, dimensions=dimensions)

@@ -1,12 +1,13 @@
-"""The part of ``doctor`` that looks into the database: filter, retrieval, backlog, model and keys."""
+"""The part of ``doctor`` that looks into the database: filter, retrieval, backlog, judge, model and keys."""
 
+import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 
+from clearwell.adapters.cli.addresses import is_loopback
+from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.findings import Findings
-from clearwell.adapters.cli.port import is_loopback
-from clearwell.adapters.cli.running import program
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.messages import catalogue
 from clearwell.ports import TOMBSTONED
@@ -17,12 +18,13 @@ from clearwell.stores.valkey.overview import WorkingFacts
 
 LATE = timedelta(minutes=1)
 DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
 NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """What is known before: working memory and the model are None where they did not answer."""
+class Examination:
+    """What is known before the database is looked into; None stands for what did not answer."""
 
     settings: Settings
     findings: Findings
@@ -31,63 +33,63 @@ class Inside:
     group: str | None
 
 
-async def check_inside(inside: Inside, overview: Overview) -> None:
+async def check_database(examination: Examination, overview: Overview) -> None:
     counts = await overview.counts() if await overview.sees_all() else None
-    check_model(inside, await overview.models(), await overview.last_move())
+    check_model(examination, await overview.models(), await overview.last_move())
     if counts is None:
-        inside.findings.mind("counts", "doctor_counts_hidden")
-    await check_filter(inside, overview, everywhere=counts is not None)
-    if inside.group is not None:
-        await check_group(inside, inside.group, overview, counts)
+        examination.findings.mind("counts", "doctor_counts_hidden")
+    await check_filter(examination, overview, everywhere=counts is not None)
+    if examination.group is not None:
+        await check_group(examination, examination.group, overview, counts)
     elif counts is not None:
-        check_silent_groups(inside, counts)
+        check_silent_groups(examination, counts)
     if counts is not None:
-        check_pending(inside, counts)
-    await check_promotions(inside, overview, everywhere=counts is not None)
-    await check_keys(inside, overview)
+        check_pending(examination, counts)
+    await check_promotions(examination, overview, everywhere=counts is not None)
+    await check_keys(examination, overview)
 
 
-def check_model(inside: Inside, stored: dict[str, int], move: Move | None) -> None:
+def check_model(examination: Examination, stored: dict[str, int], move: Move | None) -> None:
     """Vectors of two models cannot be compared: ``serve`` refuses to start on them, by the same rule."""
-    if inside.model is None or not stored:
+    if examination.model is None or not stored:
         return
-    name, dimensions = inside.model
+    name, dimensions = examination.model
     usable = list_startable(stored, move)
     if name not in usable:
         known, settings = ", ".join(sorted(usable)), next(iter(usable.values())).assignments()
-        inside.findings.bad("model", "doctor_model_other", stored=known, configured=name, settings=settings)
+        examination.findings.bad("model", "doctor_model_other", stored=known, configured=name, settings=settings)
     elif stored.get(name, dimensions) != dimensions:
-        inside.findings.bad("model", "doctor_model_size", model=name, stored=stored[name], configured=dimensions)
+        examination.findings.bad("model", "doctor_model_size", model=name, stored=stored[name], configured=dimensions)
     else:
-        inside.findings.good("model", "doctor_model", model=name)
+        examination.findings.good("model", "doctor_model", model=name)
 
 
-async def check_filter(inside: Inside, overview: Overview, *, everywhere: bool) -> None:
+async def check_filter(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
     """What the ingress pipeline refused in the last day, and what to do about the commonest reason."""
     since = datetime.now(UTC) - DAY
-    if inside.group is not None:
-        filtered = await overview.filtered_in(inside.group, since=since)
+    if examination.group is not None:
+        filtered = await overview.filtered_in(examination.group, since=since)
     elif everywhere:
         filtered = await overview.filtered(since=since)
     else:
         return
     refused, admitted = filtered.admissions[Admission.REFUSED], filtered.admissions[Admission.ADMITTED]
     if not refused:
-        inside.findings.good("filter", "doctor_filter_none", admitted=admitted)
+        examination.findings.good("filter", "doctor_filter_none", admitted=admitted)
         return
-    tell = inside.findings.mind if refused > admitted else inside.findings.good
-    tell("filter", "doctor_filter", **_filter_params(inside, filtered), refused=refused, admitted=admitted)
+    tell = examination.findings.mind if refused > admitted else examination.findings.good
+    tell("filter", "doctor_filter", **_filter_params(examination, filtered), refused=refused, admitted=admitted)
 
 
-def _filter_params(inside: Inside, filtered: Filtered) -> dict[str, object]:
-    words, name = inside.findings.terminal.words, inside.findings.terminal.name
+def _filter_params(examination: Examination, filtered: Filtered) -> dict[str, object]:
+    words, name = examination.findings.terminal.words, examination.findings.terminal.name
     by_check: dict[str, int] = {}
     for refusal in filtered.refusals:
         by_check[refusal.check] = by_check.get(refusal.check, 0) + refusal.rows
     code = f"doctor_refused_{filtered.refusals[0].reason.removeprefix('verdict_')}" if filtered.refusals else ""
     if code not in catalogue():
         code = "doctor_refused_other"
-    settings = inside.settings
+    settings = examination.settings
     limits: dict[str, object] = {
         "confidence": settings.confidence_threshold,
         "width": settings.min_width,
@@ -102,11 +104,11 @@ def _filter_params(inside: Inside, filtered: Filtered) -> dict[str, object]:
     }
 
 
-async def check_group(inside: Inside, group: str, overview: Overview, counts: Counts | None) -> None:
+async def check_group(examination: Examination, group: str, overview: Overview, counts: Counts | None) -> None:
     """Why retrieval in this group may answer nothing."""
     memories = await overview.memories_in(group)
-    live = None if inside.working is None else inside.working.groups.get(group, 0)
-    findings = inside.findings
+    live = None if examination.working is None else examination.working.groups.get(group, 0)
+    findings = examination.findings
     if not memories and live is None:
         return  # that working memory does not answer was said before
     if not memories and not live:
@@ -116,58 +118,58 @@ async def check_group(inside: Inside, group: str, overview: Overview, counts: Co
         return
     shown = "?" if live is None else live
     findings.good("retrieval", "doctor_group", group=group, live=shown, memories=sum(memories.values()))
-    others = {name: count for name, count in memories.items() if inside.model and name != inside.model[0]}
-    if others and inside.model:
+    others = {name: count for name, count in memories.items() if examination.model and name != examination.model[0]}
+    if others and examination.model:
         models = ", ".join(sorted(others))
         count = sum(others.values())
-        findings.bad("retrieval", "doctor_group_model", count=count, models=models, configured=inside.model[0])
+        findings.bad("retrieval", "doctor_group_model", count=count, models=models, configured=examination.model[0])
 
 
-def check_silent_groups(inside: Inside, counts: Counts) -> None:
+def check_silent_groups(examination: Examination, counts: Counts) -> None:
     """Groups whose every query answers empty."""
-    if inside.working is None:
+    if examination.working is None:
         return
-    live = inside.working.groups
+    live = examination.working.groups
     known = {group: has for group, has in counts.groups.items() if group != UNASSIGNED}
     silent = [group for group, has_memories in known.items() if not has_memories and group not in live]
     if not silent:
-        inside.findings.good("retrieval", "doctor_retrieval", groups=len(known | dict.fromkeys(live, True)))
+        examination.findings.good("retrieval", "doctor_retrieval", groups=len(known | dict.fromkeys(live, True)))
         return
     names = ", ".join(silent[:NAMED]) + (" …" if len(silent) > NAMED else "")
-    inside.findings.mind("retrieval", "doctor_retrieval_silent", count=len(silent), names=names, program=program())
+    examination.findings.mind("retrieval", "doctor_retrieval_silent", count=len(silent), names=names, program=program())
 
 
-def check_pending(inside: Inside, counts: Counts) -> None:
+def check_pending(examination: Examination, counts: Counts) -> None:
     pending = counts.pending
     late = pending.oldest is not None and datetime.now(UTC) - pending.oldest > LATE
     if late and pending.oldest is not None:
-        age = inside.findings.terminal.age(pending.oldest)
+        age = examination.findings.terminal.age(pending.oldest)
         params = {"rows": pending.rows, "age": age, "attempts": pending.attempts}
-        inside.findings.mind("pending", "doctor_pending_late", **params, program=program())
+        examination.findings.mind("pending", "doctor_pending_late", **params, program=program())
     else:
-        inside.findings.good("pending", "doctor_pending", rows=pending.rows)
+        examination.findings.good("pending", "doctor_pending", rows=pending.rows)
 
 
-async def check_promotions(inside: Inside, overview: Overview, *, everywhere: bool) -> None:
+async def check_promotions(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
     """What people decided and is not carried out yet, and why."""
-    if inside.group is not None:
-        waiting = await overview.waiting_in(inside.group)
+    if examination.group is not None:
+        waiting = await overview.waiting_in(examination.group)
     elif everywhere:
         waiting = await overview.waiting()
     else:
         return
     if not waiting:
-        inside.findings.good("promotions", "doctor_promotions")
+        examination.findings.good("promotions", "doctor_promotions")
     for one in waiting:
         code = "doctor_promotions_refused" if one.problem == TOMBSTONED else "doctor_promotions_waiting"
-        age = inside.findings.terminal.age(one.oldest)
+        age = examination.findings.terminal.age(one.oldest)
         params = {"rows": one.rows, "age": age, "id": one.memory_id, "group": one.group_id}
-        inside.findings.mind("promotions", code, **params, program=program())
+        examination.findings.mind("promotions", code, **params, program=program())
 
 
-async def check_keys(inside: Inside, overview: Overview) -> None:
+async def check_keys(examination: Examination, overview: Overview) -> None:
     keys = await overview.keys()
-    findings, host = inside.findings, inside.settings.host
+    findings, host = examination.findings, examination.settings.host
     if keys.valid + keys.revoked == 0 and is_loopback(host):
         findings.mind("access", "doctor_local_mode", program=program())
     elif keys.valid + keys.revoked == 0:
@@ -178,3 +180,20 @@ async def check_keys(inside: Inside, overview: Overview) -> None:
         findings.mind("access", "doctor_no_reviewer", valid=keys.valid, program=program())
     else:
         findings.good("access", "doctor_keys", valid=keys.valid, reviewers=keys.reviewers)
+
+
+async def check_judged(examination: Examination, overview: Overview) -> None:
+    """Rows that wait for the judge, and rows that it left unanswered to the last try."""
+    since = datetime.now(UTC) - WEEK
+    if examination.group is not None:
+        judged = await overview.judged_in(examination.group, since=since)
+    elif await overview.sees_all():
+        judged = await overview.judged(since=since)
+    else:
+        return
+    if judged.waiting:
+        examination.findings.mind("judge_pending", "doctor_judge_waiting", rows=judged.waiting, program=program())
+    if judged.given_up is not None:
+        newest = judged.given_up
+        params = {"rows": newest.rows, "id": newest.log_id, "group": shlex.quote(newest.group_id)}
+        examination.findings.mind("judge_gave_up", "doctor_judge_gave_up", **params, program=program())

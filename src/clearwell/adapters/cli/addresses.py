@@ -1,21 +1,30 @@
-"""The address to listen on: taken before anything is started, so that a port in use is said at once."""
+"""Addresses: the one to listen on, and all of them as they may be shown.
+
+The port is taken before anything is started, so that one in use is reported at once.
+"""
 
 import errno
+import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 import psutil
+from pydantic import SecretStr
 
-from clearwell.adapters.cli.running import program
+from clearwell.adapters.cli.command import program
 from clearwell.errors import ConfigurationError
 from clearwell.settings import Settings
 
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound
 NEIGHBOURS = 50
 ALIVE = {"status": "alive"}
+MASK = "****"
+_PASSWORD_PARAMETERS = frozenset({"password", "sslpassword", "passfile"})
+_CONNINFO_PASSWORD = re.compile(r"\b((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ def take_port(settings: Settings) -> list[socket.socket]:
     failed: OSError | None = None
     for family, address in dict.fromkeys((one[0], one[4]) for one in found):
         try:
-            bound.append(_bound(family, address))
+            bound.append(_bind(family, address))
         except OSError as error:
             failed = error
             if error.errno == errno.EADDRINUSE:
@@ -60,7 +69,7 @@ def listen(sockets: list[socket.socket], settings: Settings) -> None:
 def port_problem(error: OSError, settings: Settings) -> ConfigurationError:
     match error.errno:
         case errno.EADDRINUSE:
-            return _taken(settings)
+            return _explain_taken(settings)
         case errno.EACCES:
             return ConfigurationError("cli_port_denied", port=settings.port)
         case errno.EADDRNOTAVAIL:
@@ -69,7 +78,7 @@ def port_problem(error: OSError, settings: Settings) -> ConfigurationError:
             return ConfigurationError("cli_port_failed", port=settings.port, host=settings.host, reason=error.strerror)
 
 
-def holder(port: int) -> Holder | None:
+def find_holder(port: int) -> Holder | None:
     """Who listens on a port, if the system tells."""
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
@@ -109,9 +118,9 @@ def is_listened_on(settings: Settings) -> bool:
     return False
 
 
-def _taken(settings: Settings) -> ConfigurationError:
+def _explain_taken(settings: Settings) -> ConfigurationError:
     params = {"port": settings.port, "other": _free_neighbour(settings), "program": program()}
-    by = holder(settings.port)
+    by = find_holder(settings.port)
     if by is None:
         return ConfigurationError("cli_port_taken", **params)
     return ConfigurationError("cli_port_taken_by", **params, name=by.name, pid=by.pid)
@@ -120,12 +129,12 @@ def _taken(settings: Settings) -> ConfigurationError:
 def _free_neighbour(settings: Settings) -> int:
     for port in range(settings.port + 1, min(settings.port + NEIGHBOURS, 65536)):
         with suppress(OSError):
-            _bound(socket.AF_INET, ("127.0.0.1", port)).close()
+            _bind(socket.AF_INET, ("127.0.0.1", port)).close()
             return port
     return 8081
 
 
-def _bound(family: int, where: tuple[object, ...]) -> socket.socket:
+def _bind(family: int, where: tuple[object, ...]) -> socket.socket:
     # Without the protocol's number asyncio does not turn Nagle's algorithm off for the connections it accepts.
     one = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -137,3 +146,35 @@ def _bound(family: int, where: tuple[object, ...]) -> socket.socket:
         one.close()
         raise
     return one
+
+
+def mask_address(address: str) -> str:
+    """A URL or a PostgreSQL connection string, its password hidden."""
+    if "://" not in address:
+        return _CONNINFO_PASSWORD.sub(rf"\1{MASK}", address)
+    scheme, _, rest = address.partition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+    except ValueError:
+        return MASK
+    login, at, host = parts.netloc.rpartition("@")
+    user, colon, _ = login.partition(":")
+    query = f"?{_mask_query(parts.query)}" if parts.query else ""
+    return f"{scheme}://{user}{colon}{MASK if colon else ''}{at}{host}{parts.path}{query}"
+
+
+def _mask_query(query: str) -> str:
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if not any(name.lower() in _PASSWORD_PARAMETERS for name, _ in pairs):
+        return query
+    hidden = [(name, MASK if name.lower() in _PASSWORD_PARAMETERS else value) for name, value in pairs]
+    return urlencode(hidden, safe="/*")
+
+
+def mask_setting(name: str, value: object) -> object:
+    """A setting's value as it may be shown."""
+    if isinstance(value, SecretStr):
+        return mask_address(value.get_secret_value()) if name.endswith("_url") else MASK
+    if isinstance(value, str) and "://" in value:
+        return mask_address(value)
+    return value

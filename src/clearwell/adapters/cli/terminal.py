@@ -1,11 +1,14 @@
 """What a person sees: sentences in one language, tables that line up, and JSON for programs."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.cells import cell_len
@@ -15,7 +18,10 @@ from rich.table import Table
 from rich.text import Text
 
 from clearwell.messages import Language, catalogue, say
-from clearwell.records import Json
+
+if TYPE_CHECKING:
+    from clearwell.records import Json
+    from clearwell.views.view import View
 
 WIDTH_OF_A_FILE = 240
 _SHOWN_CONTROLS = frozenset("\n\t")
@@ -82,6 +88,10 @@ class Terminal:
     def json(self, data: Json) -> None:
         utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
         self.out.out(json.dumps(data, ensure_ascii=not utf8, indent=2, default=str), highlight=False)
+
+    def answer(self, view: View) -> None:
+        """An answer of the API as JSON."""
+        self.json(view.model_dump(mode="json"))
 
     def moment(self, moment: datetime) -> str:
         return f"{moment.astimezone():%Y-%m-%d %H:%M}"

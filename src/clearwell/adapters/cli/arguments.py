@@ -1,17 +1,21 @@
-"""What a command was given: text, metadata, moments and ids."""
+"""The arguments of commands: texts, metadata, times and ids."""
+
+from __future__ import annotations
 
 import json
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from clearwell.adapters.cli.running import UsageProblem
+from clearwell.adapters.cli.command import UsageProblem
 from clearwell.errors import NotFound, TooLarge
-from clearwell.settings import Settings
+
+if TYPE_CHECKING:
+    from clearwell.settings import Settings
 
 Words = Annotated[str | None, typer.Argument(metavar="[TEXT | -]", help="The text; - or nothing reads stdin.")]
 Session = Annotated[str | None, typer.Option("--session", help="The session it belongs to.")]
@@ -24,23 +28,23 @@ MaybeRowId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id t
 RowId = Annotated[str, typer.Argument(metavar="ID", help="The id that the capture answered with.")]
 
 
-def given_text(text: str | None, settings: Settings) -> str:
+def read_text(text: str | None, settings: Settings) -> str:
     if text not in (None, "-"):
         return str(text)
     if text is None and sys.stdin.isatty():
         raise UsageProblem("cli_text_missing", field="TEXT")
-    return _decoded(sys.stdin.buffer.read(settings.max_content_bytes + 1), "-", settings)
+    return _decode(sys.stdin.buffer.read(settings.max_content_bytes + 1), "-", settings)
 
 
-def file_text(path: Path, settings: Settings) -> str:
+def read_file(path: Path, settings: Settings) -> str:
     try:
         with path.open("rb") as file:
-            return _decoded(file.read(settings.max_content_bytes + 1), str(path), settings)
+            return _decode(file.read(settings.max_content_bytes + 1), str(path), settings)
     except OSError as error:
         raise UsageProblem("cli_file_unreadable", field=str(path), reason=error.strerror) from error
 
 
-def _decoded(content: bytes, name: str, settings: Settings) -> str:
+def _decode(content: bytes, name: str, settings: Settings) -> str:
     if len(content) > settings.max_content_bytes:
         raise TooLarge("text_large", field=name, limit=settings.max_content_bytes, size=len(content))
     try:
@@ -49,7 +53,7 @@ def _decoded(content: bytes, name: str, settings: Settings) -> str:
         raise UsageProblem("cli_text_not_utf8", field=name, position=error.start) from error
 
 
-def given_metadata(text: str, confidence: float | None = None) -> dict[str, Any]:
+def parse_metadata(text: str, confidence: float | None = None) -> dict[str, Any]:
     try:
         metadata = json.loads(text)
     except ValueError as error:
@@ -59,15 +63,24 @@ def given_metadata(text: str, confidence: float | None = None) -> dict[str, Any]
     return metadata if confidence is None else {**metadata, "confidence": confidence}
 
 
-def moment(text: str | None, option: str = "--occurred-at") -> datetime | None:
+def parse_filters(text: str | None) -> Any:
+    """Conditions on metadata as JSON. What they say is checked with the other options of a query."""
     try:
-        return None if text is None else datetime.fromisoformat(text)
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise UsageProblem("cli_metadata_not_json", field="--filters", reason=error) from error
+
+
+def check_time(text: str | None, option: str = "--occurred-at") -> str | None:
+    """A time as it was typed, once it can be read."""
+    try:
+        return None if text is None else datetime.fromisoformat(text).isoformat()
     except ValueError as error:
         raise UsageProblem("cli_time_invalid", field=option) from error
 
 
-def wanted_id(text: str, missing: str, **params: object) -> UUID:
-    """An id as it was typed. What is no id names nothing, which the message ``missing`` says."""
+def parse_id(text: str, missing: str, **params: object) -> UUID:
+    """An id as it was typed. What is no id names nothing: that is said by the message ``missing``."""
     try:
         return UUID(text)
     except ValueError:

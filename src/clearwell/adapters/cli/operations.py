@@ -1,0 +1,110 @@
+"""The commands of an operator. Each imports what it works with when it runs, so that help is there at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from clearwell.adapters.cli.command import AsJson, run, start
+
+
+def serve(
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+) -> None:
+    """Run Clearwell: the API, the worker, and the bundled servers as needed."""
+    from clearwell.adapters.cli.server import run_server
+    from clearwell.settings import Settings
+
+    chosen: dict[str, Any] = {"host": host, "port": port}
+    settings = Settings(**{name: value for name, value in chosen.items() if value is not None})
+    run_server(settings, access_log=access_log)
+
+
+def worker() -> None:
+    """Run a worker without the API: admissions left behind, digests, retries. As many of them as wanted."""
+    from clearwell.adapters.cli.server import run_worker
+
+    settings, terminal = start()
+    run_worker(settings, terminal)
+
+
+def migrate(as_json: AsJson = False) -> None:
+    """Bring the database's schema to this version."""
+    from clearwell.adapters.cli import installation
+
+    settings, terminal = start()
+    installation.migrate(settings, terminal, as_json=as_json)
+
+
+def reembed(
+    model: Annotated[str, typer.Option("--model", "-m", help="The new model: its name at the API, or 'offline'.")],
+    base_url: Annotated[str | None, typer.Option(help="Address of its API; else the configured one.")] = None,
+    dimensions: Annotated[int | None, typer.Option(min=1, help="Dimensions to ask of it; else its own.")] = None,
+    wait: Annotated[
+        float | None, typer.Option(min=0, help="Seconds that running programs have to load the new model.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move long-term memory to another embedding model while everything runs. Can be stopped and run again."""
+    from clearwell.adapters.cli import vectors
+
+    settings, terminal = start()
+    vectors.reembed(settings, terminal, model, base_url=base_url, dimensions=dimensions, wait=wait, as_json=as_json)
+
+
+def index(as_json: AsJson = False) -> None:
+    """Build the indexes that large groups need, and drop those that none needs. A running serve does it by itself."""
+    from clearwell.adapters.cli import vectors
+
+    settings, terminal = start()
+    vectors.index(settings, terminal, as_json=as_json)
+
+
+def status(as_json: AsJson = False) -> None:
+    """Show addresses, servers, schema, model and counts. Starts nothing."""
+    from clearwell.adapters.cli.status import find_status, show_status, status_json
+
+    settings, terminal = start()
+    found = run(find_status(settings))
+    if as_json:
+        terminal.json(status_json(found, settings, terminal))
+    else:
+        show_status(found, settings, terminal)
+
+
+def data(as_json: AsJson = False) -> None:
+    """Say where the data is, how large it is, and how to remove it."""
+    from clearwell.adapters.cli.installation import show_data
+
+    settings, terminal = start()
+    show_data(settings, terminal, as_json=as_json)
+
+
+def doctor(
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Look at this group too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every part, and say what to do about what is wrong."""
+    from clearwell.adapters.cli.doctor import examine
+
+    settings, terminal = start()
+    findings = run(examine(settings, terminal, group))
+    if as_json:
+        terminal.json(findings.to_json())
+    else:
+        findings.show()
+        terminal.line()
+        terminal.tell(findings.summary)
+    if not findings.healthy:
+        raise typer.Exit(1)
+
+
+def settings(as_json: AsJson = False) -> None:
+    """Print every setting that is in effect, passwords and keys hidden."""
+    from clearwell.adapters.cli.installation import show_settings
+
+    effective, terminal = start()
+    show_settings(effective, terminal, as_json=as_json)
