@@ -32,6 +32,21 @@ class Outcome(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
+class SegmentKind(StrEnum):
+    """What a segment of an output is. Claims and decisions are statements; everything else is not."""
+
+    CLAIM = "claim"
+    DECISION = "decision"
+    INTENTION = "intention"
+    INSTRUCTION = "instruction"
+    QUESTION = "question"
+    CHATTER = "chatter"
+    STRUCTURE = "structure"
+    CODE = "code"
+    PAGE = "page"
+    FRAGMENT = "fragment"
+
+
 class Source(StrEnum):
     """The tier that retrieval found an item in: working memory (hot) or long-term memory (cold)."""
 

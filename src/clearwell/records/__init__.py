@@ -59,6 +59,7 @@ from clearwell.records.review import (
     ReviewStatistics,
     SourceSelector,
 )
+from clearwell.records.statements import STATEMENT_KINDS, Segment, Statement
 from clearwell.records.values import NOTHING, UNASSIGNED, Json, Metadata, Vector
 from clearwell.vocabulary import (
     Action,
@@ -76,6 +77,7 @@ from clearwell.vocabulary import (
     Right,
     Scope,
     Section,
+    SegmentKind,
     Source,
     TombstoneKind,
     Writer,
@@ -86,6 +88,7 @@ __all__ = [
     "KEEP",
     "NOTHING",
     "OFFLINE_MODEL",
+    "STATEMENT_KINDS",
     "UNASSIGNED",
     "AcceptRate",
     "Action",
@@ -167,10 +170,13 @@ __all__ = [
     "Section",
     "SectionReport",
     "SeenAgain",
+    "Segment",
+    "SegmentKind",
     "Sentence",
     "Sighting",
     "Source",
     "SourceSelector",
+    "Statement",
     "StoredText",
     "Support",
     "Tombstone",
