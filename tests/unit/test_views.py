@@ -24,6 +24,7 @@ from clearwell.records import (
     Dossier,
     Group,
     Insight,
+    InsightSide,
     InsightSource,
     InsightState,
     InsightStatus,
@@ -201,6 +202,16 @@ def test_hidden_characters_are_written_out_beside_the_content() -> None:
     insight = written(InsightView.from_record(INSIGHT, "en"))
     assert (insight["summary"], insight["summary_shown"]) == ("hid\u200bden", "hid⟦U+200B⟧den")
     assert insight["sources"][0]["content_shown"] == "hid⟦U+200B⟧den"
+
+
+def test_an_insight_shows_its_sides_and_where_each_statement_stands() -> None:
+    source = replace(SOURCE, statement="hid", number=2, span=(0, 3), side=0)
+    side = InsightSide(statement="hid\u200bden", log_ids=(source.log_id,), support=Support(agents=1, rows=1))
+    insight = written(InsightView.from_record(replace(INSIGHT, sources=(source,), sides=(side,)), "en"))
+    assert insight["sides"][0]["statement_shown"] == "hid⟦U+200B⟧den"
+    assert insight["sides"][0]["sources"] == [str(source.log_id)]
+    shown = insight["sources"][0]
+    assert (shown["statement"], shown["span"], shown["side"]) == ("hid", {"start": 0, "end": 3}, 0)
 
 
 def test_verdicts_of_sources_are_shown_with_one_insight_and_left_out_of_lists() -> None:

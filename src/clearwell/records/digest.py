@@ -116,8 +116,21 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InsightSide:
+    """One of the sides of an insight whose sources contradict each other: its statement and who supports it."""
+
+    statement: str
+    log_ids: tuple[UUID, ...]
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InsightSource:
-    """A row that an insight is based on, and its statement in the words of the model, if a model wrote it."""
+    """A row that an insight is based on, with the statement of it that the insight is about.
+
+    ``statement`` is ``content[span[0]:span[1]]`` of the whole row, and ``number`` counts the segments of the row.
+    ``side`` is the place of its side in the insight's ``sides``.
+    """
 
     log_id: UUID
     agent_id: str | None
@@ -130,6 +143,9 @@ class InsightSource:
     content: str
     flags: tuple[str, ...] = ()
     statement: str | None = None
+    number: int | None = None
+    span: tuple[int, int] | None = None
+    side: int | None = None
     verdicts: tuple[Verdict, ...] = ()
     cut: bool = False
 
@@ -158,6 +174,8 @@ class Insight:
     embedding_model: str | None = None
     sentences: tuple[Sentence, ...] = ()
     notes: tuple[Note, ...] = ()
+    sides: tuple[InsightSide, ...] = ()
+    """Empty unless sources contradict each other, and then the side with the most support first."""
 
     @property
     def cited(self) -> tuple[Sentence, ...]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         DecisionResult,
         Dossier,
         Insight,
+        InsightSide,
         InsightSource,
         NearbyMemory,
         Note,
@@ -69,6 +70,31 @@ class SupportView(View):
     rows: int
 
 
+class SpanView(View):
+    """A place in the content of an output, in characters."""
+
+    start: int
+    end: int
+
+
+class SideView(View):
+    """One of the sides of an insight whose sources contradict each other."""
+
+    statement: str
+    statement_shown: str = Field(description="the statement with every hidden character written out")
+    sources: tuple[UUID, ...] = Field(description="the log_id of each source on this side")
+    support: SupportView
+
+    @classmethod
+    def from_record(cls, side: InsightSide) -> Self:
+        return cls(
+            statement=side.statement,
+            statement_shown=escaped(side.statement),
+            sources=side.log_ids,
+            support=SupportView.read(side.support),
+        )
+
+
 class NoteView(View):
     """Something to be said of how an insight came to be."""
 
@@ -94,7 +120,9 @@ class SourceView(View):
     flags: tuple[str, ...]
     content: str
     content_shown: str = Field(description="the content with every hidden character written out")
-    statement: str | None = Field(description="what it says about the matter, in a language model's words")
+    statement: str | None = Field(description="what it says about the matter, word for word")
+    span: SpanView | None = Field(None, description="where the statement stands in the whole content")
+    side: int | None = Field(None, description="the place of its side in sides, from 0")
 
 
 class DigestSourceView(SourceView):
@@ -106,7 +134,7 @@ class DigestSourceView(SourceView):
     @classmethod
     def from_record(cls, source: InsightSource, language: Language) -> Self:
         verdicts = VerdictView.from_records(source.verdicts, language)
-        return cls.read(source, content_shown=escaped(source.content), verdicts=verdicts)
+        return cls.read(source, **_read_source(source), verdicts=verdicts)
 
 
 class ReviewSourceView(SourceView):
@@ -117,7 +145,7 @@ class ReviewSourceView(SourceView):
     @classmethod
     def from_record(cls, source: InsightSource, language: Language, verdicts: Sequence[Verdict] | None) -> Self:
         views = None if verdicts is None else VerdictView.from_records(verdicts, language)
-        return cls.read(source, content_shown=escaped(source.content), verdicts=views)
+        return cls.read(source, **_read_source(source), verdicts=views)
 
 
 class InsightHeadView(View):
@@ -132,6 +160,9 @@ class InsightHeadView(View):
     summary_shown: str = Field(description="the summary with every hidden character written out")
     written_by: Writer = Field(description="extractive: quoted from the sources, word for word")
     contradictions: tuple[ContradictionView, ...]
+    sides: tuple[SideView, ...] = Field(
+        (), description="the statements to choose between where sources contradict each other, else empty"
+    )
     support: SupportView
     created_at: datetime
     changed_at: datetime
@@ -397,6 +428,11 @@ class DecisionBatchView(View):
         )
 
 
+def _read_source(source: InsightSource) -> dict[str, object]:
+    span = None if source.span is None else SpanView(start=source.span[0], end=source.span[1])
+    return {"content_shown": escaped(source.content), "span": span}
+
+
 def _read_head(insight: Insight, language: Language) -> dict[str, object]:
     """The parts of every view of an insight that are not its own attributes."""
     return {
@@ -404,6 +440,7 @@ def _read_head(insight: Insight, language: Language) -> dict[str, object]:
         "contradictions": tuple(
             ContradictionView.from_record(contradiction, language) for contradiction in insight.contradictions
         ),
+        "sides": tuple(SideView.from_record(side) for side in insight.sides),
         "support": SupportView.read(insight.support),
         "notes": tuple(NoteView.from_record(note, language) for note in insight.notes),
     }
