@@ -9,7 +9,6 @@ from typing import TypeVar
 import structlog
 
 from clearwell.embedded import EmbeddedPostgres, EmbeddedServer, EmbeddedValkey, RunningServer
-from clearwell.embedded.look import is_running
 from clearwell.errors import EmbeddedStoreError
 from clearwell.settings import Settings
 from clearwell.stores.postgres import database_address
@@ -66,11 +65,11 @@ async def running_valkey(settings: Settings) -> AsyncIterator[ServerAt]:
 
 
 async def is_bundled_postgres_running(settings: Settings) -> bool:
-    return await asyncio.to_thread(is_running, EmbeddedPostgres(settings.data_dir))
+    return await asyncio.to_thread(EmbeddedPostgres(settings.data_dir).is_running)
 
 
 async def is_bundled_valkey_running(settings: Settings) -> bool:
-    return await asyncio.to_thread(is_running, EmbeddedValkey(settings.data_dir))
+    return await asyncio.to_thread(EmbeddedValkey(settings.data_dir).is_running)
 
 
 @asynccontextmanager

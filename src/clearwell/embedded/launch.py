@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clearwell.embedded.locks import Lock
 
-BECOME = Path(__file__).with_name("become.py")
+BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ")
 
 # Children are remembered, so that one that was left to other programs is reaped when it ends before us.
@@ -31,7 +31,7 @@ def launch(
     """Start ``command`` in ``folder`` with its output in ``output``; it inherits ``lock`` and no other descriptor."""
     user = "-" if run_as.uid is None else f"{run_as.uid}:{run_as.gid}"
     child = subprocess.Popen(
-        [sys.executable, "-I", "-S", BECOME, user, *run_as.wrapper, *command],
+        [sys.executable, "-I", "-S", BOOTSTRAP, user, *run_as.wrapper, *command],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,

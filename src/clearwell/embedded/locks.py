@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from clearwell.embedded.folders import writing
-from clearwell.embedded.waiting import looks
+from clearwell.embedded.polling import poll
 
 if sys.platform != "win32":
     import fcntl
@@ -36,7 +36,7 @@ class Lock:
         return self._try(fcntl.LOCK_SH)
 
     def wait_exclusive(self, seconds: float) -> bool:
-        return any(self.try_exclusive() for _ in looks(seconds))
+        return any(self.try_exclusive() for _ in poll(seconds))
 
     def release(self) -> None:
         """Unlock by name, so that a forked copy of this program does not keep the lock without knowing it."""

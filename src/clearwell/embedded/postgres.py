@@ -18,7 +18,7 @@ from clearwell.embedded.install import postgres_install
 from clearwell.embedded.launch import RunAs, environment, reap
 from clearwell.embedded.processes import ServerProcess, first_of, running_in
 from clearwell.embedded.server import EmbeddedServer, RunningServer
-from clearwell.embedded.superuser import Place, RootMode, find_place, reachable_install
+from clearwell.embedded.superuser import RootMode, ServerPlacement, find_placement, reachable_install
 from clearwell.errors import EmbeddedStoreError
 
 DATABASE = "clearwell"
@@ -73,27 +73,27 @@ class EmbeddedPostgres(EmbeddedServer):
         self._root_mode = root_mode
         self._given_install = install
         self._install = Path()
-        self._place = Place(self.data.path, self.data.run, RunAs(), 0)
+        self._placement = ServerPlacement(self.data.path, self.data.run, RunAs(), 0)
         self._sockets = Path()
 
     @property
     def folder(self) -> Path:
-        return self._place.folder
+        return self._placement.folder
 
     @property
     def run_as(self) -> RunAs:
-        return self._place.run_as
+        return self._placement.run_as
 
     def _find_program(self) -> None:
         self._install = self._given_install or postgres_install()
 
     def _settle(self) -> None:
-        self._place = find_place(self.data, self._install, self._root_mode)
+        self._placement = find_placement(self.data, self._install, self._root_mode)
         pointer = self.data.run / f"{self.key}.sockets"
-        self._sockets = socket_folder(self.data, self._place.sockets, pointer, self._place.owner)
+        self._sockets = socket_folder(self.data, self._placement.sockets, pointer, self._placement.owner)
 
     def _prepare(self) -> None:
-        self._install = reachable_install(self._place, self._install)
+        self._install = reachable_install(self._placement, self._install)
         if (self.folder / "PG_VERSION").exists():
             self._check_data()
             self._remove_stale_pid_files()
@@ -133,9 +133,9 @@ class EmbeddedPostgres(EmbeddedServer):
         return postmaster
 
     def _check_data(self) -> None:
-        if self._place.owner != self.folder.stat().st_uid:
+        if self._placement.owner != self.folder.stat().st_uid:
             owner = self.folder.stat().st_uid
-            raise EmbeddedStoreError("embedded_wrong_owner", path=self.folder, owner=owner, user=self._place.owner)
+            raise EmbeddedStoreError("embedded_wrong_owner", path=self.folder, owner=owner, user=self._placement.owner)
         found = (self.folder / "PG_VERSION").read_text(encoding="ascii").strip()
         program = self._install / "bin" / "postgres"
         said = subprocess.run([program, "--version"], check=False, capture_output=True, text=True, env=environment())
@@ -153,15 +153,15 @@ class EmbeddedPostgres(EmbeddedServer):
         """initdb beside the final place, then one rename: half a data folder never has its name."""
         if self.folder.exists() and any(self.folder.iterdir()):
             raise EmbeddedStoreError("embedded_foreign_files", folder=self.folder)
-        with writing(self._place.home):
-            for left_behind in self._place.home.glob("postgres.new-*"):
+        with writing(self._placement.home):
+            for left_behind in self._placement.home.glob("postgres.new-*"):
                 shutil.rmtree(left_behind)
-            unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._place.home))
-            shutil.chown(unfinished, self._place.owner)
+            unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._placement.home))
+            shutil.chown(unfinished, self._placement.owner)
         self._run_initdb(unfinished)
         with writing(self.folder):
             unfinished.rename(self.folder)
-            sync_folder(self._place.home)
+            sync_folder(self._placement.home)
 
     def _run_initdb(self, folder: Path) -> None:
         child = self._launch([self._install / "bin" / "initdb", "-D", folder, *INITDB_OPTIONS], folder)

@@ -22,8 +22,8 @@ from clearwell.embedded.folders import DataFolder
 from clearwell.embedded.launch import RunAs, launch, reap, reap_ended
 from clearwell.embedded.locks import Lock
 from clearwell.embedded.log_files import open_log, tail
+from clearwell.embedded.polling import poll
 from clearwell.embedded.processes import ServerProcess, first_of, running_in
-from clearwell.embedded.waiting import looks
 from clearwell.errors import EmbeddedStoreError
 
 log = structlog.get_logger(__name__)
@@ -93,9 +93,14 @@ class EmbeddedServer(ABC):
                 self._users_lock.release()
 
     def alive(self) -> bool:
-        """Whether the server's process lives. Asks the system, not the server."""
+        """Whether the process of the server that ``start`` returned is alive. Asks the system, not the server."""
         reap_ended()
         return self._process is not None and self._process.alive()
+
+    def is_running(self) -> bool:
+        """Whether any program runs a server in this folder. Starts nothing."""
+        family = running_in(Path(os.path.realpath(self.folder)), self.program)
+        return any(not process.title.startswith("postgres:") for process in family)  # those are its children
 
     def __enter__(self) -> RunningServer:
         return self.start()
@@ -143,7 +148,7 @@ class EmbeddedServer(ABC):
 
     def _attach(self) -> RunningServer | None:
         """A server that holds the folder and answers. Returns None with lock ``life`` held: nobody is there."""
-        for _ in looks(self.start_seconds, pause=0.05):
+        for _ in poll(self.start_seconds, pause=0.05):
             if self._life_lock.try_exclusive():
                 self._refuse_stranger()
                 return None
@@ -178,7 +183,7 @@ class EmbeddedServer(ABC):
             os.close(output)
 
     def _wait_for_answer(self, child: "subprocess.Popen[bytes]") -> RunningServer:
-        for _ in looks(self.start_seconds):
+        for _ in poll(self.start_seconds):
             if child.poll() is not None:
                 raise self._failed("embedded_start_failed")
             if (running := self._answer(child.pid, started=True)) is not None:

@@ -49,7 +49,7 @@ class User:
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerPlacement:
     """Where PostgreSQL's data and sockets are, and as whom it runs."""
 
     home: Path  # holds the data, and may hold a copy of the programs
@@ -62,29 +62,29 @@ class Place:
         return self.home / "postgres"
 
 
-def find_place(data: DataFolder, install: Path, mode: RootMode | None) -> Place:
+def find_placement(data: DataFolder, install: Path, mode: RootMode | None) -> ServerPlacement:
     """For anybody but root the data folder itself; ``mode`` forces one of root's ways instead of trying them."""
     if os.geteuid() != 0:
-        return Place(data.path, data.run, RunAs(), os.geteuid())
+        return ServerPlacement(data.path, data.run, RunAs(), os.geteuid())
     user = _ordinary_user()
     wrapper = ("unshare", "--user", f"--map-user={user.uid}", f"--map-group={user.gid}")
     if mode is None:
         mode = _mode_for(data, install, wrapper, user)
     if mode is RootMode.NAMESPACE:
-        return Place(data.path, data.run, RunAs(wrapper=wrapper), 0)
+        return ServerPlacement(data.path, data.run, RunAs(wrapper=wrapper), 0)
     if _owner_of_data(data) == 0:
         raise EmbeddedStoreError("embedded_data_of_root", folder=data.postgres, user=user.name)
     home = _home_for(data, user)
-    return Place(home, home / "run-postgres", RunAs(uid=user.uid, gid=user.gid), user.uid)
+    return ServerPlacement(home, home / "run-postgres", RunAs(uid=user.uid, gid=user.gid), user.uid)
 
 
-def reachable_install(place: Place, install: Path) -> Path:
+def reachable_install(placement: ServerPlacement, install: Path) -> Path:
     """``install``, or a copy of it where the user that PostgreSQL runs as cannot get at it."""
-    uid, gid = place.run_as.uid, place.run_as.gid
+    uid, gid = placement.run_as.uid, placement.run_as.gid
     if uid is None or gid is None or _works([str(install / "bin" / "postgres"), "--version"], uid, gid):
         return install
     built = (install / "bin" / "postgres").stat()
-    copy = place.home / f"program-{built.st_size}-{built.st_mtime_ns}"
+    copy = placement.home / f"program-{built.st_size}-{built.st_mtime_ns}"
     if not copy.exists():
         with writing(copy):
             _copy_package(install.parent, copy, owner=uid)

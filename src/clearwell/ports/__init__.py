@@ -19,7 +19,7 @@ from clearwell.ports.digest import (
     Schedule,
 )
 from clearwell.ports.groups import GroupStore
-from clearwell.ports.longterm import Fusion, Lexicon, LongTermSearch, QueryTerms, SearchQuery
+from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter
 from clearwell.ports.program import Clock, Ids
@@ -84,7 +84,6 @@ __all__ = [
     "KnownVector",
     "Lease",
     "LexicalIndex",
-    "Lexicon",
     "LongTermSearch",
     "MoveStore",
     "OpenDigest",
@@ -102,6 +101,7 @@ __all__ = [
     "Run",
     "Schedule",
     "SearchQuery",
+    "SparseEncoder",
     "StatementComparison",
     "StatisticsStore",
     "StoredCapture",

@@ -1,4 +1,4 @@
-"""Tier 3: search in long-term memory, and its lexicon."""
+"""Tier 3: search in long-term memory, and the encoder of its words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from uuid import UUID
 from clearwell.records import EVERYTHING, Found, Memory, Vector, Where
 
 
-class Lexicon(Protocol):
+class SparseEncoder(Protocol):
     """Maps the words of a text to the dimensions of a sparse vector, which count from 1."""
 
     version: int

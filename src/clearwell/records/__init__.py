@@ -61,7 +61,7 @@ from clearwell.records.review import (
     SourceSelector,
 )
 from clearwell.records.statements import STATEMENT_KINDS, Segment, Statement
-from clearwell.records.values import NOTHING, UNASSIGNED, Json, Metadata, Vector
+from clearwell.records.values import NOTHING, UNASSIGNED, ChunkKey, Json, Metadata, Vector
 from clearwell.vocabulary import (
     Action,
     Admission,
@@ -101,6 +101,7 @@ __all__ = [
     "CalibrationRow",
     "Capture",
     "CaptureReceipt",
+    "ChunkKey",
     "Comparison",
     "Condition",
     "ContextItem",

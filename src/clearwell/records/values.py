@@ -1,8 +1,9 @@
-"""What every record is made of: JSON and vectors. The fixed sets of words are in ``clearwell.vocabulary``."""
+"""Parts of records: JSON, vectors and keys of chunks. The fixed sets of words are in ``clearwell.vocabulary``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,10 @@ Metadata: TypeAlias = Mapping[str, Json]
 
 
 Vector: TypeAlias = npt.NDArray[np.float32]
+
+
+ChunkKey: TypeAlias = tuple[UUID, int]
+"""The memory of a chunk and its number in it."""
 
 
 UNASSIGNED: Final = "unassigned"

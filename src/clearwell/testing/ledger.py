@@ -9,8 +9,8 @@ from clearwell.records import Action, Decision, Insight, InsightSource
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """What a row has been through: how many digests looked at it, where it was shown, what judged it."""
+class DigestMark:
+    """What digests did with a row: how many considered it, which one showed it, and which decision applied to it."""
 
     considered: int = 0
     shown_in: UUID | None = None
@@ -43,7 +43,7 @@ class _Ranked:
 @dataclass
 class _Pages:
     ranked: dict[UUID, _Ranked] = field(default_factory=dict)
-    marks: dict[tuple[str, UUID], Mark] = field(default_factory=dict)
+    marks: dict[tuple[str, UUID], DigestMark] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     delays: dict[UUID, Delay] = field(default_factory=dict)
 
@@ -113,11 +113,11 @@ class MemoryLedger:
     # marks of rows
 
     @property
-    def marks(self) -> Mapping[tuple[str, UUID], Mark]:
+    def marks(self) -> Mapping[tuple[str, UUID], DigestMark]:
         return self._pages.marks
 
-    def mark(self, group_id: str, log_id: UUID) -> Mark:
-        return self._pages.marks.get((group_id, log_id), Mark())
+    def mark(self, group_id: str, log_id: UUID) -> DigestMark:
+        return self._pages.marks.get((group_id, log_id), DigestMark())
 
     def mark_considered(self, group_id: str, log_id: UUID) -> None:
         mark = self.mark(group_id, log_id)

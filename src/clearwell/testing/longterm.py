@@ -10,7 +10,7 @@ import numpy as np
 
 from clearwell.errors import ModelsMoved
 from clearwell.flow.retrieval.metadata_filters import matches_all
-from clearwell.ports import Lexicon, SearchQuery
+from clearwell.ports import SearchQuery, SparseEncoder
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
 from clearwell.testing.ranking import Ranking
 
@@ -23,8 +23,8 @@ _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 class MemoryLongTerm:
     """Long-term memory in a list: search and promotion over the same chunks."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
+    def __init__(self, encoder: SparseEncoder) -> None:
+        self._encoder = encoder
         self._chunks: list[Memory] = []
         self._gaps: list[_Gap] = []
         self.promotions: list[Promotion] = []
@@ -50,7 +50,7 @@ class MemoryLongTerm:
         ]
         if query.terms is not None:
             counted = [chunk for chunk in self._chunks if _is_counted(chunk, query)]
-            ranking = Ranking(self._lexicon, self._group(query.group_id), counted)
+            ranking = Ranking(self._encoder, self._group(query.group_id), counted)
             found = ranking.ranked(found, query.terms, query.fusion)
         found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}

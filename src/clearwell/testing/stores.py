@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from clearwell.ports import Clock, Ids, Lexicon, Stores
+from clearwell.ports import Clock, Ids, SparseEncoder, Stores
 from clearwell.settings import Settings
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
@@ -20,13 +20,13 @@ from clearwell.testing.working import MemoryRecalls, MemoryWorking
 class MemoryStores:
     """The twins, each by its own type for a test to look into; ``stores`` has them by their ports."""
 
-    def __init__(self, settings: Settings, clock: Clock, ids: Ids, lexicon: Lexicon) -> None:
+    def __init__(self, settings: Settings, clock: Clock, ids: Ids, encoder: SparseEncoder) -> None:
         self.tombstones = MemoryTombstones()
         self.quarantine = MemoryQuarantine(
             clock, ttl=timedelta(seconds=settings.working_ttl_seconds), tombstones=self.tombstones
         )
         self.idempotency = MemoryIdempotency(clock, ids)
-        self.longterm = MemoryLongTerm(lexicon)
+        self.longterm = MemoryLongTerm(encoder)
         self.working = MemoryWorking(clock, size=settings.working_size)
         self.recalls = MemoryRecalls(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()

@@ -10,12 +10,11 @@ import httpx
 import pytest
 
 from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
-from clearwell.embedded.look import is_running
 from tests.integration.cli.program import Program, Serving, answers_of, free_port
 
 
 def servers_run(data_dir: Path) -> bool:
-    return is_running(EmbeddedPostgres(data_dir)) or is_running(EmbeddedValkey(data_dir))
+    return EmbeddedPostgres(data_dir).is_running() or EmbeddedValkey(data_dir).is_running()
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import psycopg
 from redis import Redis
 
 from clearwell.embedded import EmbeddedServer, RunningServer
-from clearwell.embedded.waiting import looks
+from clearwell.embedded.polling import poll
 
 PROGRAM = Path(__file__).with_name("program.py")
 PATIENCE = 30.0
@@ -65,7 +65,7 @@ class Program:
 
 
 def eventually(condition: Callable[[], object]) -> bool:
-    return any(condition() for _ in looks(PATIENCE))
+    return any(condition() for _ in poll(PATIENCE))
 
 
 def lives(pid: int) -> bool:

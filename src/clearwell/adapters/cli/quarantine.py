@@ -31,8 +31,8 @@ SIGHTINGS_LISTED = 20
 COLORS = {Admission.ADMITTED: "green", Admission.REFUSED: "yellow", Admission.PENDING: "yellow"}
 
 
-class Place(StrEnum):
-    """Where an output stands with working memory now."""
+class OutputState(StrEnum):
+    """The state of an output in working memory now."""
 
     WAITING = "waiting"
     REFUSED = "refused"
@@ -44,16 +44,16 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputFate:
-    """A row of quarantine and where it is now. ``entry`` is there while it is live."""
+class TracedOutput:
+    """A row of quarantine with its state in working memory. ``entry`` is set while the state is ``live``."""
 
     row: QuarantineRowView
-    place: Place
+    state: OutputState
     entry: WorkingEntryView | None = None
 
     @property
     def repeated_layer(self) -> str | None:
-        """The tier of what it only said again."""
+        """The tier of the text that the output repeats, or None."""
         for verdict in self.row.verdicts:
             if verdict.outcome is Outcome.FAIL and verdict.params.get("other") == str(self.row.sighting_of):
                 return str(verdict.params["layer"])
@@ -61,53 +61,54 @@ class OutputFate:
 
 
 def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
-    """Tell the whole fate of a captured output."""
+    """Show everything that happened to a captured output."""
     settings, terminal = start()
     log_id = parse_id(row_id, "row_not_found", group=group)
     ttl = timedelta(seconds=settings.working_ttl_seconds)
-    fate = ask(settings, terminal, lambda client: find_fate(client, group, log_id, ttl=ttl, now=datetime.now(UTC)))
+    traced = ask(settings, terminal, lambda client: trace_output(client, group, log_id, ttl=ttl, now=datetime.now(UTC)))
     if as_json:
-        terminal.json({**fate.row.model_dump(mode="json"), "working": _describe_place(fate)})
+        terminal.json({**traced.row.model_dump(mode="json"), "working": _dump_state(traced)})
     else:
-        _show(fate, settings, terminal)
+        _show(traced, settings, terminal)
 
 
-async def find_fate(client: Client, group_id: str, row_id: UUID, *, ttl: timedelta, now: datetime) -> OutputFate:
-    """``ttl`` is the life of an entry: what is gone before its end did not expire."""
+async def trace_output(client: Client, group_id: str, row_id: UUID, *, ttl: timedelta, now: datetime) -> TracedOutput:
+    """Find an output and its state. ``ttl`` is the lifetime of an entry: one that is gone sooner was displaced."""
     row = await client.quarantine_row(group_id, row_id)
     if row.admission is not Admission.ADMITTED:
-        return OutputFate(row=row, place=Place.WAITING if row.admission is Admission.PENDING else Place.REFUSED)
+        pending = row.admission is Admission.PENDING
+        return TracedOutput(row=row, state=OutputState.WAITING if pending else OutputState.REFUSED)
     try:
         live = await client.working_memory(group_id)
     except Unavailable:
-        return OutputFate(row=row, place=Place.UNKNOWN)
+        return TracedOutput(row=row, state=OutputState.UNKNOWN)
     entry = next((entry for entry in live.entries if entry.id == row_id), None)
-    return OutputFate(row=row, place=_find_place(row, entry, over=now - ttl), entry=entry)
+    return TracedOutput(row=row, state=_find_state(row, entry, over=now - ttl), entry=entry)
 
 
-def _find_place(row: QuarantineRowView, entry: WorkingEntryView | None, *, over: datetime) -> Place:
+def _find_state(row: QuarantineRowView, entry: WorkingEntryView | None, *, over: datetime) -> OutputState:
     if entry is not None:
-        return Place.LIVE
+        return OutputState.LIVE
     if row.removed_at is not None:
-        return Place.REMOVED
-    return Place.EXPIRED if row.settled_at is not None and row.settled_at <= over else Place.DISPLACED
+        return OutputState.REMOVED
+    return OutputState.EXPIRED if row.settled_at is not None and row.settled_at <= over else OutputState.DISPLACED
 
 
-def _describe_place(fate: OutputFate) -> Json:
-    entry = None if fate.entry is None else fate.entry.model_dump(mode="json")
+def _dump_state(traced: TracedOutput) -> Json:
+    entry = None if traced.entry is None else traced.entry.model_dump(mode="json")
     return {
-        "state": fate.place.value,
+        "state": traced.state.value,
         "expires_at": None if entry is None else entry["expires_at"],
         "expires_in_seconds": None if entry is None else entry["expires_in_seconds"],
     }
 
 
-def _show(fate: OutputFate, settings: Settings, terminal: Terminal) -> None:
-    row = fate.row
+def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
+    row = traced.row
     terminal.line(
         terminal.words(f"cli_explain_{row.admission}", id=row.id, group=row.group_id), f"bold {COLORS[row.admission]}"
     )
-    named = [*_name_state(fate, settings, terminal), *_name_origin(row, terminal)]
+    named = [*_name_outcome(traced, settings, terminal), *_name_origin(row, terminal)]
     terminal.pairs([(terminal.words(code).capitalize(), value) for code, value in named])
     terminal.line()
     terminal.tell("cli_explain_text", style="bold")
@@ -120,27 +121,27 @@ def _show(fate: OutputFate, settings: Settings, terminal: Terminal) -> None:
     _show_sightings(row, terminal)
 
 
-def _name_state(fate: OutputFate, settings: Settings, terminal: Terminal) -> list[tuple[str, str]]:
-    """What became of it."""
-    row = fate.row
+def _name_outcome(traced: TracedOutput, settings: Settings, terminal: Terminal) -> list[tuple[str, str]]:
+    """How admission ended and where the output is now."""
+    row = traced.row
     settled = terminal.words("cli_explain_not_yet") if row.settled_at is None else _when(row.settled_at, terminal)
     rows = [("cli_explain_settled", terminal.words("cli_explain_tries", when=settled, tries=row.attempts))]
     if row.next_try_at is not None:
         rows.append(("cli_explain_next_try", _next_try(row.next_try_at, terminal)))
-    rows.append(("layer_working", _name_place(fate, settings, terminal)))
+    rows.append(("layer_working", _describe_state(traced, settings, terminal)))
     if row.removed_at is not None:
         rows.append(("cli_explain_removed", _when(row.removed_at, terminal)))
     if row.sighting_of is not None:
-        layer = fate.repeated_layer
+        layer = traced.repeated_layer
         code = "cli_explain_of_entry" if layer is None else f"cli_explain_of_{layer}"
         rows.append(("cli_explain_repeats", terminal.words(code, id=row.sighting_of)))
     return rows
 
 
-def _name_place(fate: OutputFate, settings: Settings, terminal: Terminal) -> str:
-    expires = None if fate.entry is None else fate.entry.expires_at
+def _describe_state(traced: TracedOutput, settings: Settings, terminal: Terminal) -> str:
+    expires = None if traced.entry is None else traced.entry.expires_at
     return terminal.words(
-        f"cli_place_{fate.place}",
+        f"cli_state_{traced.state}",
         left="–" if expires is None else terminal.left(expires),
         hours=f"{settings.working_ttl_seconds / 3600:g}",
         size=settings.working_size,

@@ -18,9 +18,9 @@ from clearwell.ports import (
     Clock,
     DecisionStore,
     DecisionTransaction,
-    Lexicon,
     PromotionKey,
     RecordedDecision,
+    SparseEncoder,
     WaitingPromotion,
 )
 from clearwell.records import (
@@ -58,9 +58,9 @@ FIRST_DELAY, MAX_DELAY = timedelta(seconds=2), timedelta(minutes=5)
 class PostgresDecisions(DecisionStore):
     """Transactions for reviewers, and for the worker the promotions that reviewers left waiting."""
 
-    def __init__(self, database: Database, lexicon: Lexicon, clock: Clock) -> None:
+    def __init__(self, database: Database, encoder: SparseEncoder, clock: Clock) -> None:
         self._database = database
-        self._lexicon = lexicon
+        self._encoder = encoder
         self._clock = clock
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -72,7 +72,7 @@ class PostgresDecisions(DecisionStore):
         # The tasks of this process queue here: in the database each would hold a pooled connection while it waits.
         lock = self._locks.setdefault(group_id, asyncio.Lock())
         async with lock, self._database.transaction(Role.REVIEWER, group_id) as runner:
-            transaction = PostgresDecisionTransaction(runner, self._lexicon, group_id)
+            transaction = PostgresDecisionTransaction(runner, self._encoder, group_id)
             yield transaction
             await transaction.flush()
 
@@ -106,8 +106,8 @@ class PostgresDecisions(DecisionStore):
                     (query("withdraw_replaced_work"), params),
                 ]
             )
-            await reindex_sessions(runner, self._lexicon, waiting.group_id, replaced, by=-1)
-            indexer = NewChunkIndexer(self._lexicon, waiting.group_id, chunks)
+            await reindex_sessions(runner, self._encoder, waiting.group_id, replaced, by=-1)
+            indexer = NewChunkIndexer(self._encoder, waiting.group_id, chunks)
             ends = await runner.run(indexer.make_reads())
             await runner.run(
                 [
@@ -152,9 +152,9 @@ class PostgresDecisionTransaction(DecisionTransaction):
     their own. The first of them takes the lock of the group.
     """
 
-    def __init__(self, runner: StatementRunner, lexicon: Lexicon, group_id: str) -> None:
+    def __init__(self, runner: StatementRunner, encoder: SparseEncoder, group_id: str) -> None:
         self._runner = runner
-        self._lexicon = lexicon
+        self._encoder = encoder
         self._group_id = group_id
         self._writes: list[Statement] = [(query("alone_in_longterm"), {"group_id": group_id})]
 
@@ -253,7 +253,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
             self._write("add_promotion_work", promotion_ids=ids, at=waiting[0].decided_at)
         stored = [chunk for _, chunks in promotions for chunk in chunks or ()]
         if stored:
-            indexer = NewChunkIndexer(self._lexicon, self._group_id, stored)
+            indexer = NewChunkIndexer(self._encoder, self._group_id, stored)
             ends = await self._read(*indexer.make_reads())
             self._writes += await _build_chunk_inserts(indexer, stored, self._group_id, ends)
 
@@ -262,7 +262,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
         chunks, _ = await self._read(
             self._statement("withdraw_memories", **params), self._statement("withdraw_promotion_work", **params)
         )
-        await reindex_sessions(self._runner, self._lexicon, self._group_id, chunks, by=-1)
+        await reindex_sessions(self._runner, self._encoder, self._group_id, chunks, by=-1)
 
     async def restore_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
@@ -271,7 +271,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
             self._statement("restore_memories", **params),
             self._statement("restore_promotion_work", **params),
         )
-        await reindex_sessions(self._runner, self._lexicon, self._group_id, chunks, by=1)
+        await reindex_sessions(self._runner, self._encoder, self._group_id, chunks, by=1)
 
     async def retry_refused_promotions(self, *, at: datetime) -> None:
         self._write("retry_refused_promotions", problem=TOMBSTONED, at=at)

@@ -14,7 +14,8 @@ from pgvector import SparseVector
 from psycopg.rows import DictRow
 
 from clearwell.offload import offload
-from clearwell.ports import LexicalIndex, Lexicon
+from clearwell.ports import LexicalIndex, SparseEncoder
+from clearwell.records import ChunkKey
 from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -24,7 +25,6 @@ NEIGHBOURS: Final = 2
 """How many neighbours on each side count."""
 
 Session: TypeAlias = tuple[str, str | None]
-Place: TypeAlias = tuple[UUID, int]
 Item = TypeVar("Item")
 
 
@@ -74,8 +74,8 @@ class _PlacedChunk:
 class NewChunkIndexer(Generic[Chunk]):
     """Indexes new chunks of a group. Neighbours are verified, in one session and visible to the same readers."""
 
-    def __init__(self, lexicon: Lexicon, group_id: str, chunks: Sequence[Chunk]) -> None:
-        self._lexicon = lexicon
+    def __init__(self, encoder: SparseEncoder, group_id: str, chunks: Sequence[Chunk]) -> None:
+        self._encoder = encoder
         self._group_id = group_id
         self._chunks = chunks
         self.sessions = list(dict.fromkeys(_session(chunk) for chunk in chunks if chunk.session_id is not None))
@@ -127,19 +127,19 @@ class NewChunkIndexer(Generic[Chunk]):
 
     def make_updates(self) -> list[Statement]:
         """Return the statements that update the terms of earlier neighbours and the counts for each reader."""
-        noted = (query("note_indexed"), self._of_group(tokenizer_version=self._lexicon.version))
-        return [*self._updates, *make_count_statements(self._lexicon, self._group_id, self._chunks), noted]
+        noted = (query("note_indexed"), self._of_group(tokenizer_version=self._encoder.version))
+        return [*self._updates, *make_count_statements(self._encoder, self._group_id, self._chunks), noted]
 
     def _lexeme_params(self, one: _PlacedChunk, line: Sequence[_PlacedChunk], at: int) -> dict[str, Any]:
         near = [] if one.position is None else [other.content for other in _neighbours(line, at)]
-        return _lexeme_params(self._lexicon, one.content, near)
+        return _lexeme_params(self._encoder, one.content, near)
 
     def _of_group(self, **params: Any) -> dict[str, Any]:
         return {"group_id": self._group_id, **params}
 
 
 def make_count_statements(
-    lexicon: Lexicon, group_id: str, chunks: Sequence[IndexedChunk], *, by: Literal[1, -1] = 1
+    encoder: SparseEncoder, group_id: str, chunks: Sequence[IndexedChunk], *, by: Literal[1, -1] = 1
 ) -> list[Statement]:
     """Return the statements that count chunks in, or out with ``by=-1``, for the agents that may read them."""
     readers = sorted({chunk.agent_id or "" for chunk in chunks})
@@ -147,17 +147,17 @@ def make_count_statements(
         one
         for reader in readers
         for one in _make_counts_for_reader(
-            lexicon, group_id, reader, [one for one in chunks if (one.agent_id or "") == reader], by
+            encoder, group_id, reader, [one for one in chunks if (one.agent_id or "") == reader], by
         )
     ]
 
 
 def _make_counts_for_reader(
-    lexicon: Lexicon, group_id: str, reader: str, chunks: Sequence[IndexedChunk], by: Literal[1, -1]
+    encoder: SparseEncoder, group_id: str, reader: str, chunks: Sequence[IndexedChunk], by: Literal[1, -1]
 ) -> list[Statement]:
-    terms = Counter(place for chunk in chunks for place in lexicon.dimensions(chunk.content))
+    terms = Counter(place for chunk in chunks for place in encoder.dimensions(chunk.content))
     places = sorted({0: len(chunks), **terms}.items())
-    authors = Counter(chunk.author for chunk in chunks if chunk.author and lexicon.name(chunk.author))
+    authors = Counter(chunk.author for chunk in chunks if chunk.author and encoder.name(chunk.author))
     names = sorted(authors)
     whose = {"group_id": group_id, "reader": reader}
     return [
@@ -170,7 +170,7 @@ def _make_counts_for_reader(
             {
                 **whose,
                 "authors": names,
-                "spoken": [lexicon.name(name) for name in names],
+                "spoken": [encoder.name(name) for name in names],
                 "chunks": [by * authors[name] for name in names],
             },
         ),
@@ -180,12 +180,12 @@ def _make_counts_for_reader(
 class PostgresLexicalIndex(LexicalIndex):
     """The terms of verified chunks, made by one lexicon."""
 
-    def __init__(self, database: Database, lexicon: Lexicon) -> None:
+    def __init__(self, database: Database, encoder: SparseEncoder) -> None:
         self._database = database
-        self._lexicon = lexicon
+        self._encoder = encoder
 
     async def find_outdated_groups(self, *, limit: int) -> list[str]:
-        params = {"tokenizer_version": self._lexicon.version, "limit": limit}
+        params = {"tokenizer_version": self._encoder.version, "limit": limit}
         rows = await self._database.run(Role.WORKER, None, query("groups_to_index"), params)
         return [row["group_id"] for row in rows]
 
@@ -198,7 +198,7 @@ class PostgresLexicalIndex(LexicalIndex):
         async with self._database.transaction(Role.WORKER, group_id) as transaction:
             params = {"group_id": group_id}
             _, rows = await transaction.run([(query("alone_in_longterm"), params), (query("living_chunks"), params)])
-            indexer = NewChunkIndexer(self._lexicon, group_id, [StoredChunk(**row) for row in rows])
+            indexer = NewChunkIndexer(self._encoder, group_id, [StoredChunk(**row) for row in rows])
             placed, changed = await indexer.index([[], *([] for _ in indexer.sessions)])
             await transaction.run(
                 [
@@ -209,7 +209,7 @@ class PostgresLexicalIndex(LexicalIndex):
                         for chunk, more in placed
                     ),
                     *changed,
-                    (query("mark_indexed"), {**params, "tokenizer_version": self._lexicon.version}),
+                    (query("mark_indexed"), {**params, "tokenizer_version": self._encoder.version}),
                 ]
             )
             return len(rows)
@@ -219,10 +219,10 @@ def _session(chunk: IndexedChunk) -> Session:
     return chunk.session_id or "", chunk.agent_id
 
 
-def _lexeme_params(lexicon: Lexicon, content: str, near: Sequence[str]) -> dict[str, Any]:
-    lexemes = lexicon.lexemes(content, near)
+def _lexeme_params(encoder: SparseEncoder, content: str, near: Sequence[str]) -> dict[str, Any]:
+    lexemes = encoder.lexemes(content, near)
     column = SparseVector({dimension - 1: weight for dimension, weight in lexemes.items()}, DIMENSIONS)
-    return {"lexemes": column, "tokenizer_version": lexicon.version}
+    return {"lexemes": column, "tokenizer_version": encoder.version}
 
 
 def _neighbours(line: Sequence[Item], at: int) -> list[Item]:
@@ -235,7 +235,12 @@ def _has_new_neighbour(line: Sequence[_PlacedChunk], at: int) -> bool:
 
 
 async def reindex_sessions(
-    transaction: StatementRunner, lexicon: Lexicon, group_id: str, chunks: Sequence[DictRow], *, by: Literal[1, -1]
+    transaction: StatementRunner,
+    encoder: SparseEncoder,
+    group_id: str,
+    chunks: Sequence[DictRow],
+    *,
+    by: Literal[1, -1],
 ) -> None:
     """Update the counts and the terms of the sessions after chunks were withdrawn (-1) or restored (1)."""
     if not chunks:
@@ -247,30 +252,34 @@ async def reindex_sessions(
     ]
     lines = await transaction.run(asked) if asked else []
     size = sum(len(row["content"]) for line in (*lines, chunks) for row in line)
-    await transaction.run(await offload(size, _make_session_updates, lexicon, group_id, lines, chunks, by))
+    await transaction.run(await offload(size, _make_session_updates, encoder, group_id, lines, chunks, by))
 
 
 def _make_session_updates(
-    lexicon: Lexicon, group_id: str, lines: Sequence[Sequence[DictRow]], chunks: Sequence[DictRow], by: Literal[1, -1]
+    encoder: SparseEncoder,
+    group_id: str,
+    lines: Sequence[Sequence[DictRow]],
+    chunks: Sequence[DictRow],
+    by: Literal[1, -1],
 ) -> list[Statement]:
-    moved = [one for line in lines for one in _make_line_updates(lexicon, group_id, line, chunks, by)]
+    moved = [one for line in lines for one in _make_line_updates(encoder, group_id, line, chunks, by)]
     living = [StoredChunk(**{name: value for name, value in row.items() if name != "position"}) for row in chunks]
-    return [*moved, *make_count_statements(lexicon, group_id, living, by=by)]
+    return [*moved, *make_count_statements(encoder, group_id, living, by=by)]
 
 
 def _make_line_updates(
-    lexicon: Lexicon, group_id: str, line: Sequence[DictRow], chunks: Sequence[DictRow], by: Literal[1, -1]
+    encoder: SparseEncoder, group_id: str, line: Sequence[DictRow], chunks: Sequence[DictRow], by: Literal[1, -1]
 ) -> list[Statement]:
     """Return new terms for chunks whose neighbours changed, and new positions for those that only moved."""
-    back = {_place(row) for row in chunks} if by == 1 else set()
+    back = {_key(row) for row in chunks} if by == 1 else set()
     before = {} if by == 1 else _neighbours_before([*line, *chunks])
     statements: list[Statement] = []
     moved: list[tuple[UUID, int, int]] = []
     for at, row in enumerate(line):
         near = _neighbours(line, at)
-        gone = by == -1 and before[_place(row)] != [one["position"] for one in near]
-        if back & {_place(one) for one in (*near, row)} or gone:
-            words = _lexeme_params(lexicon, row["content"], [one["content"] for one in near])
+        gone = by == -1 and before[_key(row)] != [one["position"] for one in near]
+        if back & {_key(one) for one in (*near, row)} or gone:
+            words = _lexeme_params(encoder, row["content"], [one["content"] for one in near])
             params = {"group_id": group_id, "id": row["id"], "chunk_no": row["chunk_no"], "position": at + 1, **words}
             statements.append((query("place_again"), params))
         elif row["position"] != at + 1:
@@ -282,11 +291,11 @@ def _make_line_updates(
     return statements
 
 
-def _neighbours_before(line: Sequence[DictRow]) -> dict[Place, list[int]]:
+def _neighbours_before(line: Sequence[DictRow]) -> dict[ChunkKey, list[int]]:
     """Return the positions that were beside each chunk before chunks of the session were withdrawn."""
     last = max((row["position"] or 0 for row in line), default=0)
     return {
-        _place(row): [
+        _key(row): [
             position
             for position in range((row["position"] or 0) - NEIGHBOURS, (row["position"] or 0) + NEIGHBOURS + 1)
             if 1 <= position <= last and position != row["position"]
@@ -295,5 +304,5 @@ def _neighbours_before(line: Sequence[DictRow]) -> dict[Place, list[int]]:
     }
 
 
-def _place(row: DictRow) -> Place:
+def _key(row: DictRow) -> ChunkKey:
     return row["id"], row["chunk_no"]

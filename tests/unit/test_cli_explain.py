@@ -1,11 +1,11 @@
-"""What ``explain`` tells of an output: where it is now, what it repeats, who said it again, and in words."""
+"""``explain``: where an output is now, what it repeats, who said it again, and how that is written."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.cli.quarantine import OutputFate, Place, find_fate
+from clearwell.adapters.cli.quarantine import OutputState, TracedOutput, trace_output
 from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
@@ -22,38 +22,38 @@ async def captured(path: Path, new: NewCapture) -> UUID:
     return (await path.memory.capture(new, by=PERSON, wait=True)).id
 
 
-async def fate(path: Path, log_id: UUID, group_id: str = "g") -> OutputFate:
+async def trace(path: Path, log_id: UUID, group_id: str = "g") -> TracedOutput:
     async with client_of(path) as client:
-        return await find_fate(client, group_id, log_id, ttl=DAY, now=path.clock.now())
+        return await trace_output(client, group_id, log_id, ttl=DAY, now=path.clock.now())
 
 
 async def test_an_entry_is_live_for_its_day_then_expired() -> None:
     path = Path()
     log_id = await captured(path, said())
-    found = await fate(path, log_id)
-    assert found.place is Place.LIVE
+    found = await trace(path, log_id)
+    assert found.state is OutputState.LIVE
     assert found.entry is not None
     path.clock.forward(DAY)
-    assert (await fate(path, log_id)).place is Place.EXPIRED
+    assert (await trace(path, log_id)).state is OutputState.EXPIRED
 
 
 async def test_an_entry_is_removed_or_gives_place_to_newer_ones() -> None:
     path = Path(settings=Settings(working_size=1))
     first, second = await captured(path, said()), await captured(path, said(OTHER))
-    assert (await fate(path, first)).place is Place.DISPLACED
+    assert (await trace(path, first)).state is OutputState.DISPLACED
     await path.memory.remove_working_entry("g", second, by=PERSON)
-    assert (await fate(path, second)).place is Place.REMOVED
+    assert (await trace(path, second)).state is OutputState.REMOVED
 
 
 async def test_what_is_not_admitted_is_refused_or_waits() -> None:
     path = Path()
-    assert (await fate(path, await captured(path, said("short")))).place is Place.REFUSED
+    assert (await trace(path, await captured(path, said("short")))).state is OutputState.REFUSED
     waiting = await path.memory.log_quarantine("s", "n", LONG, by=PERSON, group_id="g")
-    assert (await fate(path, waiting)).place is Place.WAITING
+    assert (await trace(path, waiting)).state is OutputState.WAITING
     without_group = await captured(path, said(group_id=None))
-    assert (await fate(path, without_group, "unassigned")).place is Place.REFUSED
+    assert (await trace(path, without_group, "unassigned")).state is OutputState.REFUSED
     with pytest.raises(NotFound):
-        await fate(path, UUID(int=99))
+        await trace(path, UUID(int=99))
 
 
 class Gone(MemoryWorking):
@@ -72,8 +72,8 @@ async def test_without_working_memory_the_rest_is_told() -> None:
     path = Path(working=working)
     log_id = await captured(path, said())
     working.down = True
-    found = await fate(path, log_id)
-    assert (found.place, found.row.content) == (Place.UNKNOWN, LONG)
+    found = await trace(path, log_id)
+    assert (found.state, found.row.content) == (OutputState.UNKNOWN, LONG)
 
 
 async def test_a_repeat_knows_what_it_repeats_and_another_agent_corroborates() -> None:
@@ -81,9 +81,9 @@ async def test_a_repeat_knows_what_it_repeats_and_another_agent_corroborates() -
     first = await captured(path, said())
     own = await captured(path, said(LONG.upper()))
     other = await captured(path, NewCapture(content=LONG.upper(), group_id="g", agent_id="a2"))
-    repeat = await fate(path, own)
+    repeat = await trace(path, own)
     assert (repeat.row.sighting_of, repeat.repeated_layer) == (first, Layer.WORKING)
-    told = await fate(path, first)
+    told = await trace(path, first)
     assert told.repeated_layer is None
     again = {sighting.id: sighting.corroborates for sighting in told.row.sightings or ()}
     assert again == {own: False, other: True}
