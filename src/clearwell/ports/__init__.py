@@ -49,6 +49,7 @@ from clearwell.ports.review import (
     StatisticsStore,
     WaitingPromotion,
 )
+from clearwell.ports.statements import OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.ports.stores import Stores
 from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 
@@ -87,6 +88,7 @@ __all__ = [
     "LongTermSearch",
     "MoveStore",
     "OpenDigest",
+    "OutdatedOutput",
     "Pending",
     "PromotionKey",
     "ProvenanceStore",
@@ -101,8 +103,10 @@ __all__ = [
     "Run",
     "Schedule",
     "SearchQuery",
+    "SegmentedOutput",
     "SparseEncoder",
     "StatementComparison",
+    "StatementStore",
     "StatisticsStore",
     "StoredCapture",
     "Stores",

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from clearwell.ports.statements import SegmentedOutput
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -59,7 +60,7 @@ class BackOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionResult:
-    """The result of the admission of one row."""
+    """The result of the admission of one row. Without ``segmented`` the worker segments the output later."""
 
     log_id: UUID
     state: Admission
@@ -70,6 +71,7 @@ class AdmissionResult:
     embedding: Vector | None = None
     embedding_model: str | None = None
     sighting: Sighting | None = None
+    segmented: SegmentedOutput | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

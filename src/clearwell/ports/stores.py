@@ -10,6 +10,7 @@ from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
 from clearwell.ports.reembedding import MoveStore
 from clearwell.ports.review import DecisionStore, ProvenanceStore, ReviewStore, StatisticsStore
+from clearwell.ports.statements import StatementStore
 from clearwell.ports.working import RecallStore, WorkingStore
 
 
@@ -23,6 +24,7 @@ class Stores:
     captures: CaptureStore
     quarantine: QuarantineStore
     admissions: AdmissionStore
+    statements: StatementStore
     working: WorkingStore
     recalls: RecallStore
     tombstones: TombstoneStore

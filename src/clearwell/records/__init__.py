@@ -23,7 +23,7 @@ from clearwell.records.digest import (
     Written,
     stated_confidence,
 )
-from clearwell.records.entries import Capture, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
+from clearwell.records.entries import Capture, EntryStatement, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
@@ -117,6 +117,7 @@ __all__ = [
     "DigestCandidate",
     "DigestStatus",
     "Dossier",
+    "EntryStatement",
     "Explanation",
     "Fate",
     "Found",

@@ -59,14 +59,28 @@ class Capture(MemoryEntry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EntryStatement:
+    """A claim or decision of an entry: its place in the content, and its vector."""
+
+    start: int
+    end: int
+    embedding: Vector = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingEntry(MemoryEntry):
-    """An unverified entry of working memory. It has the id of its quarantine row."""
+    """An unverified entry of working memory. It has the id of its quarantine row.
+
+    The vectors of ``statements`` are of the same model as ``embedding``. An entry without statements is compared as a
+    whole.
+    """
 
     layer: Layer = Layer.WORKING
     embedding_model: str | None = None
     node_type: str = "agent"
     flags: tuple[str, ...] = ()
     cut: bool = False
+    statements: tuple[EntryStatement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

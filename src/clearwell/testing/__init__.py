@@ -13,6 +13,7 @@ from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.review import MemoryReview
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
+from clearwell.testing.statements import MemoryStatements
 from clearwell.testing.stores import MemoryStores
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
 
@@ -31,6 +32,7 @@ __all__ = [
     "MemoryQuarantine",
     "MemoryRecalls",
     "MemoryReview",
+    "MemoryStatements",
     "MemoryStores",
     "MemoryTombstones",
     "MemoryWorking",

@@ -17,6 +17,7 @@ from clearwell.ports import (
     Lease,
     Pending,
     QuarantineFilter,
+    SegmentedOutput,
     StoredCapture,
 )
 from clearwell.records import (
@@ -57,6 +58,7 @@ class Row:
     leased_by: UUID | None = None
     leased_until: datetime | None = None
     removed_at: datetime | None = None
+    segmented: SegmentedOutput | None = None
 
 
 class MemoryQuarantine:
@@ -195,6 +197,7 @@ class MemoryQuarantine:
         row.state, row.settled_at, row.flags = one.state, one.at, tuple(one.flags)
         row.verdicts, row.vector, row.model = list(one.verdicts), one.embedding, one.embedding_model
         row.sighting = one.sighting
+        row.segmented = one.segmented or row.segmented
         row.attempts += 1
         row.leased_by = row.leased_until = None
         self._counts.update((group_id, one.agent_id or "", given.check, given.outcome) for given in one.verdicts)

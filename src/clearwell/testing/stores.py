@@ -14,6 +14,7 @@ from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
 from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.review import MemoryReview, PostgresOnly
+from clearwell.testing.statements import MemoryStatements
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
 
 
@@ -25,6 +26,7 @@ class MemoryStores:
         self.quarantine = MemoryQuarantine(
             clock, ttl=timedelta(seconds=settings.working_ttl_seconds), tombstones=self.tombstones
         )
+        self.statements = MemoryStatements(self.quarantine)
         self.idempotency = MemoryIdempotency(clock, ids)
         self.longterm = MemoryLongTerm(encoder)
         self.working = MemoryWorking(clock, size=settings.working_size)
@@ -41,6 +43,7 @@ class MemoryStores:
             captures=self.quarantine,
             quarantine=self.quarantine,
             admissions=self.quarantine,
+            statements=self.statements,
             working=self.working,
             recalls=self.recalls,
             tombstones=self.tombstones,

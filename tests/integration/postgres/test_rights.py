@@ -28,6 +28,7 @@ PATH: tuple[LiteralString, ...] = (
     "admissions",
     "ingress_verdicts",
     "quarantine_vectors",
+    "statements",
     "sightings",
     "promotions",
     "memories",
@@ -100,6 +101,7 @@ def fill(database_url: str) -> None:
             "INSERT INTO ingress_verdicts SELECT group_id, id, now(), 0, 'c', 'pass', '1', 1, 'r' FROM quarantine_logs"
         )
         owner.execute("INSERT INTO quarantine_vectors SELECT group_id, id, 'm', '[1,2]' FROM quarantine_logs")
+        owner.execute("INSERT INTO statements SELECT group_id, id, 0, 0, 6, 'claim' FROM quarantine_logs")
         owner.execute(
             "INSERT INTO sightings SELECT group_id, id, id, 'working', NULL, NULL, now() FROM quarantine_logs"
         )

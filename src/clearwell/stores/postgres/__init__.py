@@ -15,6 +15,7 @@ from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuara
 from clearwell.stores.postgres.reembeddings import PostgresReembeddings
 from clearwell.stores.postgres.review import PostgresReview
 from clearwell.stores.postgres.schema import migrate, migrations, require_schema
+from clearwell.stores.postgres.statements import PostgresStatements
 from clearwell.stores.postgres.tombstones import PostgresTombstones
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "PostgresQuarantine",
     "PostgresReembeddings",
     "PostgresReview",
+    "PostgresStatements",
     "PostgresTombstones",
     "Role",
     "database_address",

@@ -25,6 +25,7 @@ from clearwell.stores.postgres.connection import Statement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
+from clearwell.stores.postgres.statements import put_statements
 from clearwell.stores.postgres.tombstones import lookup_result, lookup_statements
 
 FIRST_RETRY, LONGEST_RETRY = timedelta(seconds=1), timedelta(seconds=30)
@@ -210,6 +211,9 @@ class PostgresAdmissionBatch:
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         statements = [statement for one in settled for statement in self._settle_row(one)]
+        segmented = [one.segmented for one in settled if one.segmented is not None]
+        if segmented:
+            statements += put_statements(self._group_id, segmented)
         await self._transaction.run([*statements, *self._count_verdicts(settled), *self._note_group(settled)])
 
     def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
@@ -239,3 +243,5 @@ class PostgresAdmissionBatch:
         if one.sighting is not None:
             seen = {**keys, "entry_id": one.sighting.entry_id, "layer": one.sighting.layer, "at": one.at}
             yield query("add_sighting"), seen
+        if one.segmented is None:
+            yield query("note_unsegmented"), keys

@@ -98,6 +98,53 @@ SELECT q.group_id, %(entry_id)s, q.id, %(layer)s, q.agent_id, q.session_id, %(at
 FROM quarantine_logs q WHERE q.group_id = %(group_id)s AND q.id = %(log_id)s
 ON CONFLICT DO NOTHING
 
+-- name: note_segmentations
+-- By which version outputs are segmented now. This also locks them for the statements that follow.
+INSERT INTO segmentations (group_id, log_id, version, model)
+SELECT %(group_id)s, o.* FROM jsonb_to_recordset(%(outputs)s) AS o (log_id uuid, version smallint, model text)
+ORDER BY o.log_id
+ON CONFLICT (group_id, log_id) DO UPDATE SET version = excluded.version, model = excluded.model
+
+-- name: note_unsegmented
+-- A settled output that the worker is to segment. One that was segmented before stays so.
+INSERT INTO segmentations (group_id, log_id) VALUES (%(group_id)s, %(log_id)s) ON CONFLICT DO NOTHING
+
+-- name: remove_statements
+DELETE FROM statements WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
+
+-- name: add_statements
+-- Vectors as an array in the order of the statements, since they are long and binary.
+INSERT INTO statements (
+    group_id, log_id, number, span_start, span_end, kind, headings, lead_in, model, embedding)
+SELECT %(group_id)s, s.* FROM ROWS FROM (
+    jsonb_to_recordset(%(statements)s) AS (
+        log_id uuid, number integer, span_start integer, span_end integer, kind text, headings text[], lead_in text,
+        model text),
+    unnest(%(embeddings)s::halfvec[])) AS s
+
+-- name: statements
+-- The statements of outputs in their order; an output that was segmented and has none has one row without a number.
+SELECT g.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in, s.model, s.embedding
+FROM segmentations g LEFT JOIN statements s ON s.group_id = g.group_id AND s.log_id = g.log_id
+WHERE g.group_id = %(group_id)s AND g.log_id = ANY(%(ids)s) AND g.version > 0
+ORDER BY g.log_id, s.number
+
+-- name: outdated_segmentations
+-- Outputs of an older version, or of this version with another model, by three ranges of the index. Ids only.
+(SELECT group_id, log_id FROM segmentations WHERE version < %(version)s::smallint LIMIT %(limit)s)
+UNION ALL
+(SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model < %(model)s LIMIT %(limit)s)
+UNION ALL
+(SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model > %(model)s LIMIT %(limit)s)
+LIMIT %(limit)s
+
+-- name: settled_outputs
+SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
+    q.occurred_at, q.created_at, q.captured_by
+FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
+WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state <> 'pending'
+ORDER BY q.id
+
 -- name: postpone
 -- Twice as long after each attempt, up to a limit. An outage counts as an attempt and not as a failure of the row.
 UPDATE admissions SET attempts = attempts + 1, failures = failures + %(failures)s,

@@ -354,7 +354,11 @@ CREATE TABLE public.insight_sources (
     log_id uuid NOT NULL,
     "position" integer NOT NULL,
     statement text,
-    merged_from uuid
+    merged_from uuid,
+    number integer,
+    span_start integer,
+    span_end integer,
+    side smallint
 );
 ALTER TABLE ONLY public.insight_sources FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.insights (
@@ -378,6 +382,7 @@ CREATE TABLE public.insights (
     changed_at timestamp with time zone NOT NULL,
     sentences jsonb DEFAULT '[]'::jsonb NOT NULL,
     notes jsonb DEFAULT '[]'::jsonb NOT NULL,
+    sides jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT insights_check CHECK (((state = 'merged'::text) = (merged_into IS NOT NULL))),
     CONSTRAINT insights_check1 CHECK (((state = 'snoozed'::text) = (snoozed_until IS NOT NULL))),
     CONSTRAINT insights_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'promoted'::text, 'rejected'::text, 'snoozed'::text, 'merged'::text]))),
@@ -451,6 +456,13 @@ CREATE TABLE public.schema_migrations (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+CREATE TABLE public.segmentations (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    version smallint DEFAULT 0 NOT NULL,
+    model text DEFAULT ''::text NOT NULL
+);
+ALTER TABLE ONLY public.segmentations FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.sightings (
     group_id text NOT NULL,
     entry_id uuid NOT NULL,
@@ -462,6 +474,24 @@ CREATE TABLE public.sightings (
     CONSTRAINT sightings_layer_check CHECK ((layer = ANY (ARRAY['working'::text, 'longterm'::text])))
 );
 ALTER TABLE ONLY public.sightings FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.statements (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    number integer NOT NULL,
+    span_start integer NOT NULL,
+    span_end integer NOT NULL,
+    kind text NOT NULL,
+    headings text[] DEFAULT '{}'::text[] NOT NULL,
+    lead_in text DEFAULT ''::text NOT NULL,
+    model text,
+    embedding public.halfvec,
+    CONSTRAINT statements_check CHECK ((span_end > span_start)),
+    CONSTRAINT statements_check1 CHECK (((model IS NULL) = (embedding IS NULL))),
+    CONSTRAINT statements_number_check CHECK ((number >= 0)),
+    CONSTRAINT statements_span_start_check CHECK ((span_start >= 0))
+);
+ALTER TABLE ONLY public.statements ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY public.statements FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.tombstones (
     group_id text NOT NULL,
     id uuid NOT NULL,
@@ -543,8 +573,12 @@ ALTER TABLE ONLY public.reembeddings
     ADD CONSTRAINT reembeddings_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY public.segmentations
+    ADD CONSTRAINT segmentations_pkey PRIMARY KEY (group_id, log_id);
 ALTER TABLE ONLY public.sightings
     ADD CONSTRAINT sightings_pkey PRIMARY KEY (group_id, entry_id, log_id);
+ALTER TABLE ONLY public.statements
+    ADD CONSTRAINT statements_pkey PRIMARY KEY (group_id, log_id, number);
 ALTER TABLE ONLY public.tombstones
     ADD CONSTRAINT tombstones_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.working_groups
@@ -578,6 +612,7 @@ CREATE INDEX promotions_memory ON public.promotions USING btree (memory_id);
 CREATE INDEX promotions_origin ON public.promotions USING btree (group_id, origin_id) WHERE (origin_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
+CREATE INDEX segmentations_made ON public.segmentations USING btree (version, model);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, value_hash) WHERE (lifted_at IS NULL);
 ALTER TABLE ONLY public.decisions
@@ -602,8 +637,12 @@ ALTER TABLE ONLY public.promotion_work
     ADD CONSTRAINT promotion_work_group_id_promotion_id_fkey FOREIGN KEY (group_id, promotion_id) REFERENCES public.promotions(group_id, id);
 ALTER TABLE ONLY public.quarantine_vectors
     ADD CONSTRAINT quarantine_vectors_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.segmentations
+    ADD CONSTRAINT segmentations_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE ONLY public.sightings
     ADD CONSTRAINT sightings_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
+ALTER TABLE ONLY public.statements
+    ADD CONSTRAINT statements_group_id_log_id_fkey FOREIGN KEY (group_id, log_id) REFERENCES public.quarantine_logs(group_id, id);
 ALTER TABLE public.admissions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY agent_captures_pending ON public.admissions AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK (((state = 'pending'::text) OR (group_id = 'unassigned'::text)));
 CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((group_id = 'unassigned'::text));
@@ -656,7 +695,9 @@ CREATE POLICY own_group ON public.promotion_work USING ((group_id = NULLIF(curre
 CREATE POLICY own_group ON public.promotions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_logs USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.quarantine_vectors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.segmentations USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.sightings USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.statements USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.tombstones USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.working_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 ALTER TABLE public.promotion_work ENABLE ROW LEVEL SECURITY;
@@ -664,8 +705,10 @@ ALTER TABLE public.promotions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_logs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quarantine_vectors ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reviewer_finds_digest ON public.digests FOR SELECT TO clearwell_reviewer USING ((id = (NULLIF(current_setting('clearwell.digest'::text, true), ''::text))::uuid));
+ALTER TABLE public.segmentations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.sightings ENABLE ROW LEVEL SECURITY;
 CREATE POLICY sources_of_a_digest_stay ON public.insight_sources AS RESTRICTIVE FOR DELETE TO clearwell_reviewer USING ((merged_from IS NOT NULL));
+ALTER TABLE public.statements ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
 CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
 CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
@@ -674,6 +717,7 @@ CREATE POLICY worker_finds_groups ON public.indexed_groups FOR SELECT TO clearwe
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_promotions ON public.promotion_work FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_schedules ON public.groups FOR SELECT TO clearwell_worker USING (true);
+CREATE POLICY worker_finds_segmentations ON public.segmentations FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
 CREATE POLICY worker_keeps_indexes ON public.group_indexes TO clearwell_worker USING (true) WITH CHECK (true);
 CREATE POLICY worker_writes_what_waits ON public.memories AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((EXISTS ( SELECT
@@ -826,6 +870,7 @@ GRANT UPDATE(embedding) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(sides) ON TABLE public.insights TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;
@@ -851,8 +896,14 @@ GRANT SELECT ON TABLE public.reembeddings TO clearwell_operator;
 GRANT UPDATE(moving_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT UPDATE(finished_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT SELECT ON TABLE public.schema_migrations TO clearwell_app;
+GRANT SELECT,INSERT ON TABLE public.segmentations TO clearwell_worker;
+GRANT SELECT ON TABLE public.segmentations TO clearwell_reviewer;
+GRANT UPDATE(version) ON TABLE public.segmentations TO clearwell_worker;
+GRANT UPDATE(model) ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
+GRANT SELECT,INSERT,DELETE ON TABLE public.statements TO clearwell_worker;
+GRANT SELECT ON TABLE public.statements TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.tombstones TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT UPDATE(lifted_by) ON TABLE public.tombstones TO clearwell_reviewer;
