@@ -68,7 +68,7 @@ class Path:
         )
         self.memory, self.review, self.queue = self.program.memory, self.program.review, self.program.queue
         self.admitter, self.retriever = self.program.admitter, self.program.retriever
-        self.waiting_promotions, self.recalls = self.program.waiting_promotions, self.program.recalls
+        self.promotion_completer, self.recalls = self.program.promotion_completer, self.program.recalls
         self.counters = self.program.counters
         self.runner, self.scheduler = self.program.digests.runner, self.program.digests.scheduler
 

@@ -11,10 +11,10 @@
     ├── NotAllowed              the caller may not do this
     ├── NotFound                there is nothing with this id in this group
     ├── Conflict                the request does not fit the current state
-    ├── StillRunning            the first request with this Idempotency-Key is still running
+    ├── RequestInProgress       the first request with this Idempotency-Key is still running
     ├── Unavailable             a required component did not respond
     │   ├── DatabaseUnavailable
-    │   ├── ModelsMoved         the database has started to change to another embedding model
+    │   ├── ReembeddingStarted  the database has started to change to another embedding model
     │   ├── WorkingMemoryUnavailable
     │   ├── EmbedderUnavailable
     │   ├── JudgeUnavailable    the judge did not answer: why, and when to retry
@@ -106,7 +106,7 @@ class Conflict(ClearwellError):
         self.current = dict(current or {})
 
 
-class StillRunning(ClearwellError):
+class RequestInProgress(ClearwellError):
     """The first request with this Idempotency-Key is still running."""
 
 
@@ -118,7 +118,7 @@ class DatabaseUnavailable(Unavailable):
     """PostgreSQL did not respond."""
 
 
-class ModelsMoved(Unavailable):
+class ReembeddingStarted(Unavailable):
     """The database has started to change to an embedding model that the caller did not know."""
 
 

@@ -76,7 +76,7 @@ class Worker:
             log.info("admissions resumed", rows=rows)
 
     async def _complete_promotions(self) -> None:
-        if memories := await self._clearwell.waiting_promotions.complete_due():
+        if memories := await self._clearwell.promotion_completer.complete_due():
             log.info("waiting promotions completed", memories=memories)
 
     async def _rebuild_working_memory(self) -> None:
@@ -96,7 +96,7 @@ class Worker:
     async def _maintain_vector_indexes(self) -> None:
         """Build the indexes of large groups, which can take minutes, and drop those that are no longer needed."""
         clearwell = self._clearwell
-        if clearwell.models.is_moving:
+        if clearwell.models.is_reembedding:
             return
         changes = await clearwell.stores.vector_indexes.maintain((await clearwell.models.fetch_current()).model)
         for group_id in changes.built:

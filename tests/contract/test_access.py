@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.errors import IdempotencyMismatch, StillRunning
+from clearwell.errors import IdempotencyMismatch, RequestInProgress
 from clearwell.ports import Claim, Stores
 from clearwell.records import ApiKey, AuditEvent, Right
 from clearwell.testing import ManualClock
@@ -46,7 +46,7 @@ async def test_revoking_twice_or_an_unknown_key_is_told(stores: Stores) -> None:
 
 async def test_a_claim_runs_once(stores: Stores) -> None:
     assert isinstance(await stores.idempotency.claim(request()), Claim)
-    with pytest.raises(StillRunning):
+    with pytest.raises(RequestInProgress):
         await stores.idempotency.claim(request())
     with pytest.raises(IdempotencyMismatch):
         await stores.idempotency.claim(request(body=b"other"))

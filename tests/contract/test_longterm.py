@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearwell.errors import StillRunning
+from clearwell.errors import RequestInProgress
 from clearwell.ports import Claim, SearchQuery, Stores
 from clearwell.records import Vector
 from tests.contract.ports import promote, promotion, request, unit
@@ -48,9 +48,9 @@ async def test_other_groups_agents_and_models_are_not_found(stores: Stores) -> N
 
 
 async def test_the_models_of_stored_vectors_are_known(stores: Stores) -> None:
-    assert await stores.moves.models() == {}
+    assert await stores.reembeddings.models() == {}
     await promote(stores, "g", [promotion(1)])
-    assert await stores.moves.models() == {"m": 8}
+    assert await stores.reembeddings.models() == {"m": 8}
 
 
 async def test_a_claim_is_answered_with_the_promotion(stores: Stores) -> None:
@@ -66,7 +66,7 @@ async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
     claim = await stores.idempotency.claim(request())
     assert isinstance(claim, Claim)
     await stores.idempotency.release(claim)
-    with pytest.raises(StillRunning):
+    with pytest.raises(RequestInProgress):
         async with stores.decisions.transaction("g") as transaction:
             await transaction.insert_promotions([promotion(1)])
             await transaction.store_answer(claim, ["x"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clearwell.errors import IdempotencyMismatch
-from clearwell.ports import Pending, QuarantineFilter, Stores
+from clearwell.ports import PendingOutput, QuarantineFilter, Stores
 from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
 from clearwell.testing import ManualClock
 from tests.contract.ports import LEASE, OTHER_LEASE, START, capture, event, request, settled, unit
@@ -95,7 +95,7 @@ async def test_pending_rows_of_all_groups_are_found_when_due(stores: Stores, clo
     await stores.captures.add([capture(2, "h")])
     assert await stores.admissions.find_pending(limit=10) == []
     clock.forward(timedelta(minutes=1))
-    expected = [Pending(group_id="g", log_id=UUID(int=1)), Pending(group_id="h", log_id=UUID(int=2))]
+    expected = [PendingOutput(group_id="g", log_id=UUID(int=1)), PendingOutput(group_id="h", log_id=UUID(int=2))]
     assert await stores.admissions.find_pending(limit=10) == expected
     assert await stores.admissions.find_pending(limit=1) == expected[:1]
 

@@ -84,7 +84,7 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
             "problem_code": None,
             "chunks": 0,
         }
-        assert await clearwell.waiting_promotions.complete_due() == 0
+        assert await clearwell.promotion_completer.complete_due() == 0
         assert (
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
         )
@@ -93,8 +93,8 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=insight), by=PERSON)
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")
-        assert await clearwell.waiting_promotions.complete_due() == 1
-        assert await clearwell.waiting_promotions.complete_due() == 0
+        assert await clearwell.promotion_completer.complete_due() == 1
+        assert await clearwell.promotion_completer.complete_due() == 0
         items = (await clearwell.memory.retrieve("backups payment", "g", by=PERSON)).items
         assert [item.id for item in items] == [typed.id]
 
@@ -109,7 +109,7 @@ async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there
         assert new.waiting
         assert await living(clearwell) == [(old.id,)]
         model.down = False
-        assert await clearwell.waiting_promotions.complete_due() == 1
+        assert await clearwell.promotion_completer.complete_due() == 1
         assert await living(clearwell) == [(new.id,)]
         kept = [await rows(clearwell, one) for one in (WORDS, COUNTS)]
         await clearwell.stores.lexical_index.rebuild_group("g")

@@ -1,4 +1,4 @@
-"""A live database moves to another model and back: killed midway, asked all the time, and no answer is shorter."""
+"""A live database is re-embedded and back: killed midway, queried all the time, and no answer is shorter."""
 
 import asyncio
 import json
@@ -153,7 +153,7 @@ def by_api(settings: Settings, api: EmbeddingApi) -> Settings:
     )
 
 
-async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
+async def test_a_killed_reembedding_goes_on_and_no_answer_is_ever_shorter(
     clearwell: Clearwell, settings: Settings, api: EmbeddingApi, offline_embedder: OfflineEmbedder
 ) -> None:
     await fill(clearwell)
@@ -188,7 +188,7 @@ async def test_a_killed_move_goes_on_and_no_answer_is_ever_shorter(
         async with opened(settings, offline_embedder):
             pass
     async with open_overview_of(settings, url) as overview:
-        known, last = await overview.models(), await overview.last_move()
+        known, last = await overview.models(), await overview.last_reembedding()
     assert OFFLINE_MODEL in known
     assert [*list_startable(known, last)] == [API_MODEL], "doctor judges by the same rule as serve"
     async with opened(by_api(settings, api)) as anew:
@@ -250,13 +250,13 @@ async def test_a_server_that_does_not_answer_changes_nothing(clearwell: Clearwel
     assert len(await answers(clearwell, QUERIES[0])) == WANTED
 
 
-async def test_an_empty_database_has_nothing_to_move(settings: Settings, api: EmbeddingApi) -> None:
+async def test_an_empty_database_has_nothing_to_reembed(settings: Settings, api: EmbeddingApi) -> None:
     code, out, _ = await ended(await reembed(settings, "--model", API_MODEL, "--base-url", api.base_url))
     assert code == 0
     assert json.loads(out)["chunks"] == 0
 
 
-async def test_duplicates_are_still_seen_while_rows_move(
+async def test_duplicates_are_still_seen_during_a_reembedding(
     clearwell: Clearwell, settings: Settings, api: EmbeddingApi
 ) -> None:
     text = "The payment service was moved to the new cluster on Monday without any downtime at all."

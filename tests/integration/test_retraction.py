@@ -89,9 +89,9 @@ async def test_a_retraction_of_what_waits_is_undone_too(program: Program) -> Non
     await program.promote(row)
     retraction = await program.retract()
     program.model.down = False
-    assert await clearwell.waiting_promotions.complete_due() == 0
+    assert await clearwell.promotion_completer.complete_due() == 0
     await clearwell.review.undo("g", retraction, by=PERSON)
-    assert (await clearwell.waiting_promotions.complete_due(), await program.verified()) == (1, [LONG])
+    assert (await clearwell.promotion_completer.complete_due(), await program.verified()) == (1, [LONG])
 
 
 async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_undo(program: Program) -> None:
@@ -123,7 +123,7 @@ async def test_what_was_retracted_while_its_replacement_waited_stays_replaced(pr
     await clearwell.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
     retraction = await program.retract()
     program.model.down = False
-    assert await clearwell.waiting_promotions.complete_due() == 1
+    assert await clearwell.promotion_completer.complete_due() == 1
     assert (await clearwell.review.undo("g", retraction, by=PERSON)).memories == ()
     assert await program.verified() == [OTHER]
 

@@ -19,7 +19,7 @@ async def held_back(path: Path, model: Weak) -> UUID:
     assert (await path.memory.promote("g", LONG, by=PERSON)).waiting
     await decide(path, Action.REJECT, one, reason="made up")
     model.down = False
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (0, [])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (0, [])
     return one
 
 
@@ -31,7 +31,7 @@ async def test_a_promotion_that_met_a_tombstone_is_carried_out_when_that_is_lift
     assert waiting.problem == "promotion_tombstoned"
     assert waiting.until - path.clock.now() <= timedelta(minutes=5), "looked at again, whatever lifts it"
     await decide(path, Action.UNDO, one)
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
 
 
 async def test_so_it_is_when_the_tombstone_itself_is_lifted() -> None:
@@ -40,7 +40,7 @@ async def test_so_it_is_when_the_tombstone_itself_is_lifted() -> None:
     await held_back(path, model)
     (stone,) = await path.memory.tombstones("g", by=PERSON)
     await path.memory.lift_tombstone("g", stone.id, by=PERSON)
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
     assert [event.action for event in path.decisions.events].count("lift tombstone") == 1
 
 

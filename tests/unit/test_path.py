@@ -324,11 +324,11 @@ async def test_a_decision_is_kept_while_the_model_is_down_and_carried_out_when_i
     assert (decided.waiting, decided.chunks) == (True, 0)
     again = await path.memory.promote("g", LONG, by=PERSON)
     assert (again.id, again.already, again.waiting) == (decided.id, True, True)
-    assert await path.waiting_promotions.complete_due() == 0
+    assert await path.promotion_completer.complete_due() == 0
     embedder.down = False
-    assert await path.waiting_promotions.complete_due() == 0, "not before its time"
+    assert await path.promotion_completer.complete_due() == 0, "not before its time"
     path.clock.forward(timedelta(seconds=2))
-    assert await path.waiting_promotions.complete_due() == 1
+    assert await path.promotion_completer.complete_due() == 1
     (item,) = (await path.memory.retrieve("payment service", "g", by=AGENT)).items
     assert item.id == decided.id
     assert (await path.memory.promote("g", LONG, by=PERSON, request=request)).waiting, "as it was answered"
@@ -341,9 +341,9 @@ async def test_what_is_rejected_while_it_waits_is_not_carried_out() -> None:
     await path.memory.promote("g", LONG, by=PERSON)
     embedder.down = False
     await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)
-    assert await path.waiting_promotions.complete_due() == 0
+    assert await path.promotion_completer.complete_due() == 0
     path.clock.forward(timedelta(days=1))
-    assert await path.waiting_promotions.complete_due() == 0
+    assert await path.promotion_completer.complete_due() == 0
     assert (await path.memory.retrieve("payment service", "g", by=AGENT)).items == ()
 
 

@@ -1,4 +1,4 @@
-"""Two embedding models at once: their scales, the search by both, and the move from one to the other."""
+"""Two embedding models at once: their scales, the search by both, and the re-embedding from one to the other."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput
-from clearwell.flow.reembedding.migration import Reembedder
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
+from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.flow.reembedding.scale import measure_scale, rescale_fusion, translate_cosine
 from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.models.calibration import load_calibration
 from clearwell.ports import Fusion, SearchQuery
-from clearwell.records import ModelChoice, Move, NewMove, Vector
-from clearwell.testing import ManualClock, MemoryLongTerm, MemoryMoves
+from clearwell.records import ModelChoice, NewReembedding, Reembedding, Vector
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryReembeddings
 from tests.contract.ports import START, promotion, unit
 
 OLD, NEW = ModelChoice(embedder="offline", model="m"), ModelChoice(embedder="openai", model="n", base_url="http://x/v1")
@@ -75,16 +75,20 @@ def test_ranks_of_both_models_begin_and_end_alike() -> None:
 
 
 class Ground:
-    """Memories of the old model, and a move that can be made."""
+    """Memories of the old model, and a re-embedding that can be run."""
 
     def __init__(self) -> None:
         self.old, self.new = models()
         self.longterm = MemoryLongTerm(Bm25())
-        self.moves = MemoryMoves(self.longterm)
-        self.models = EmbeddingModels(self.old, self.moves, lambda choice: self.new if choice == NEW else self.old)
+        self.reembeddings = MemoryReembeddings(self.longterm)
+        self.models = EmbeddingModels(
+            self.old, self.reembeddings, lambda choice: self.new if choice == NEW else self.old
+        )
         self.search = MultiModelSearch(self.longterm, self.models)
         self.slept: list[float] = []
-        self.reembedding = Reembedder(self.moves, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep)
+        self.reembedding = Reembedder(
+            self.reembeddings, ManualClock(), loading_seconds=5, search_seconds=2, sleep=self._sleep
+        )
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -96,7 +100,7 @@ class Ground:
             made.append((decided, [replace(chunk, content=f"memory {number}")]))
         self.longterm.hold(made)
 
-    async def plan(self, to: ModelChoice = NEW, configured: ModelChoice = OLD) -> NewMove | Move | None:
+    async def plan(self, to: ModelChoice = NEW, configured: ModelChoice = OLD) -> NewReembedding | Reembedding | None:
         return await self.reembedding.plan((configured.model, configured), (to.model, to), by="ann")
 
     async def found(self, number: int, *, words: bool) -> list[int]:
@@ -108,20 +112,20 @@ class Ground:
 
 
 @pytest.mark.parametrize("words", [True, False])
-async def test_nothing_is_missing_at_any_step_of_a_move(words: bool) -> None:
+async def test_nothing_is_missing_at_any_step_of_a_reembedding(words: bool) -> None:
     ground = Ground()
     await ground.fill()
     seen: list[list[int]] = [await ground.found(4, words=words)]
-    begun = await ground.moves.begin(await _new(ground))
+    begun = await ground.reembeddings.begin(await _new(ground))
     seen.append(await ground.found(4, words=words))
     await ground.models.wait_until_loaded()
-    assert ground.new.loads == 1, "it is loaded before rows move"
-    await ground.moves.set_off(begun.id, at=START)
-    while page := await ground.moves.texts("g", "n", after=None, limit=2):
+    assert ground.new.loads == 1, "it is loaded before the first vector is replaced"
+    await ground.reembeddings.set_off(begun.id, at=START)
+    while page := await ground.reembeddings.texts("g", "n", after=None, limit=2):
         vectors = await ground.new.embed([one.content for one in page])
-        await ground.moves.put("g", "n", list(zip(page, vectors, strict=True)), at=START)
+        await ground.reembeddings.put("g", "n", list(zip(page, vectors, strict=True)), at=START)
         seen.append(await ground.found(4, words=words))
-    await ground.moves.finish(begun.id, at=START)
+    await ground.reembeddings.finish(begun.id, at=START)
     await ground.models.refresh()
     seen.append(await ground.found(4, words=words))
     assert all(sorted(one) == [1, 2, 3, 4, 5, 6] and one[0] == 4 for one in seen)
@@ -129,13 +133,13 @@ async def test_nothing_is_missing_at_any_step_of_a_move(words: bool) -> None:
     await ground.models.close()
 
 
-async def _new(ground: Ground) -> NewMove:
+async def _new(ground: Ground) -> NewReembedding:
     planned = await ground.plan()
-    assert isinstance(planned, NewMove)
+    assert isinstance(planned, NewReembedding)
     return planned
 
 
-async def test_a_move_is_announced_before_rows_move_and_says_how_far_it_is() -> None:
+async def test_a_reembedding_is_announced_before_vectors_change_and_says_how_far_it_is() -> None:
     ground, told = Ground(), list[tuple[int, int]]()
     await ground.fill()
     done = await ground.reembedding.run(await ground.plan(), ground.new, lambda *step: told.append(step))
@@ -143,33 +147,33 @@ async def test_a_move_is_announced_before_rows_move_and_says_how_far_it_is() -> 
     assert done.chunks == 6
     assert told[0] == (0, 6)
     assert told[-1] == (6, 6)
-    last = await ground.moves.last()
+    last = await ground.reembeddings.last()
     assert last is not None
     assert last.finished_at is not None
     again = await ground.reembedding.run(await ground.plan(), ground.new, lambda *_: None)
     assert again.chunks == 0
 
 
-async def test_a_move_can_be_taken_back_and_a_third_model_has_to_wait() -> None:
+async def test_a_reembedding_can_be_taken_back_and_a_third_model_has_to_wait() -> None:
     ground = Ground()
     await ground.fill()
-    begun = await ground.moves.begin(await _new(ground))
-    await ground.moves.set_off(begun.id, at=START)
+    begun = await ground.reembeddings.begin(await _new(ground))
+    await ground.reembeddings.set_off(begun.id, at=START)
     with pytest.raises(InvalidInput, match="--model n"):
         await ground.plan(ModelChoice(embedder="openai", model="third", base_url="http://x/v1"))
     back = await ground.plan(OLD)
-    assert isinstance(back, NewMove)
+    assert isinstance(back, NewReembedding)
     assert (back.from_model, back.to_model, back.to_choice, back.at_once) == ("n", "m", OLD, True)
 
 
-async def test_a_move_is_resumed_at_its_own_address_and_with_its_own_dimensions() -> None:
+async def test_a_reembedding_is_resumed_at_its_own_address_and_with_its_own_dimensions() -> None:
     ground = Ground()
     await ground.fill()
     to = ModelChoice(embedder="openai", model="fake-emb", base_url="http://x/v1", dimensions=256)
     assert await ground.reembedding.complete_choice(ModelChoice(embedder="openai", model="fake-emb")) != to
     planned = await ground.reembedding.plan(("m", OLD), (to.stored_name, to), by="ann")
-    assert isinstance(planned, NewMove)
-    begun = await ground.moves.begin(planned)
+    assert isinstance(planned, NewReembedding)
+    begun = await ground.reembeddings.begin(planned)
     for named in ("fake-emb", "fake-emb@256"):
         assert await ground.reembedding.complete_choice(ModelChoice(embedder="openai", model=named)) == to
     assert await ground.reembedding.complete_choice(replace(to, base_url="http://x/v1/")) == to
@@ -179,7 +183,7 @@ async def test_a_move_is_resumed_at_its_own_address_and_with_its_own_dimensions(
         with pytest.raises(InvalidInput) as caught:
             await ground.reembedding.complete_choice(other)
         assert f"({finish})" in str(caught.value)
-    await ground.moves.finish(begun.id, at=START)
+    await ground.reembeddings.finish(begun.id, at=START)
     assert await ground.reembedding.complete_choice(replace(to, base_url="http://y/v1")) == replace(
         to, base_url="http://y/v1"
     )
@@ -218,7 +222,7 @@ async def test_parts_and_rank_are_on_one_scale_while_two_models_are_live() -> No
         assert sum(asdict(one.parts).values()) == pytest.approx(one.rank)
 
 
-async def test_the_settings_must_name_the_stored_model_and_an_empty_database_has_nothing_to_move() -> None:
+async def test_the_settings_must_name_the_stored_model_and_an_empty_database_has_nothing_to_reembed() -> None:
     ground = Ground()
     assert await ground.plan() is None
     await ground.fill()
@@ -231,7 +235,7 @@ async def test_another_model_that_cannot_be_loaded_stops_nobody() -> None:
     ground = Ground()
     await ground.fill()
     ground.new.works = False
-    await ground.moves.begin(await _new(ground))
+    await ground.reembeddings.begin(await _new(ground))
     assert len(await ground.found(4, words=True)) == 6
     await ground.models.wait_until_loaded()
     assert len(await ground.found(4, words=True)) == 6

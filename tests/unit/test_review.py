@@ -407,10 +407,10 @@ async def test_without_the_model_a_decision_stands_and_its_memory_follows() -> N
     assert (await decide(path, Action.PROMOTE, one)).status == "promoting"
     await decide(path, Action.PROMOTE, two)
     await decide(path, Action.UNDO, two)
-    assert await path.waiting_promotions.complete_due() == 0
+    assert await path.promotion_completer.complete_due() == 0
     model.down = False
     path.clock.forward(timedelta(minutes=1))
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
 
 
 async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:

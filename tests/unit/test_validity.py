@@ -37,7 +37,7 @@ async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there
     assert (new.waiting, verified(path)) == (True, [LONG])
     between = later(path)
     model.down = False
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [OTHER])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [OTHER])
     after = later(path)
     assert (await verified_at(path, between), await verified_at(path, after)) == ({LONG}, {OTHER})
     assert new.decision_id is not None
@@ -55,7 +55,7 @@ async def test_a_waiting_replacement_that_is_undone_changes_nothing() -> None:
     await decide(path, Action.UNDO, one)
     model.down = False
     path.clock.forward(STEP)
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (0, [LONG])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (0, [LONG])
 
 
 async def test_only_one_may_wait_to_replace_a_memory() -> None:
@@ -97,12 +97,12 @@ async def test_what_waits_and_is_replaced_or_withdrawn_waits_again_after_the_und
     new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
     path.ledger.delays[old.promotion_id] = replace(path.ledger.delays[old.promotion_id], until=path.clock.now() + STEP)
     model.down = False
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [OTHER])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [OTHER])
     path.clock.forward(2 * STEP)
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (0, [OTHER])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (0, [OTHER])
     undone = await path.review.undo("g", decision_of(new.decision_id), by=PERSON)
     assert (undone.memories, verified(path)) == ((old.id,), [])
-    assert (await path.waiting_promotions.complete_due(), verified(path)) == (1, [LONG])
+    assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
 
 
 async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:

@@ -23,7 +23,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_model(choice: ModelChoice, settings: Settings) -> Embedder:
-    """The configured model, or the other one of a move: that has a key of its own where its address is another."""
+    """The configured model, or the other model of a re-embedding, which has its own key if its address differs."""
     if choice.embedder == "offline":
         return OfflineEmbedder()
     base_url = choice.base_url or settings.embedding_base_url

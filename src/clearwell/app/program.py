@@ -13,11 +13,11 @@ from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.keys import KeyRing
-from clearwell.flow.reembedding.migration import Reembedder
 from clearwell.flow.reembedding.models import list_startable
+from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.logs import ensure_logs_configured
 from clearwell.models import LLMJudge, LLMWriter
-from clearwell.ports import Embedder, InsightWriter, Judge, MoveStore
+from clearwell.ports import Embedder, InsightWriter, Judge, ReembeddingStore
 from clearwell.records import ModelChoice
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
@@ -59,9 +59,9 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.recalls.flush)
         stack.push_async_callback(clearwell.models.close)
-        await require_model(stores.moves, embedder, configured)
+        await require_model(stores.reembeddings, embedder, configured)
         await _loaded(embedder)
-        # The first search must already know whether the database moves to another model.
+        # The first search must already know whether the database is being re-embedded.
         await clearwell.models.refresh()
         await clearwell.models.wait_until_loaded()
         yield clearwell
@@ -103,7 +103,10 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
 async def open_reembedding(
     settings: Settings, database_url: str, *, wait: float | None = None
 ) -> AsyncIterator[Reembedder]:
-    """The move to another model alone. Programs that run look for moves once a sweep, and in every search."""
+    """Open what a re-embedding needs and nothing else.
+
+    Running programs notice a re-embedding at the next sweep or search.
+    """
     async with open_postgres(settings, database_url) as database:
         yield Reembedder(
             PostgresReembeddings(database),
@@ -117,8 +120,8 @@ async def open_reembedding(
 async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexBuilder, str]]:
     """The indexes of large groups alone, and the model that they are for."""
     async with open_postgres(settings, database_url) as database:
-        move = await PostgresReembeddings(database).last()
-        model = make_embedder(settings).model if move is None else move.to_model
+        reembedding = await PostgresReembeddings(database).last()
+        model = make_embedder(settings).model if reembedding is None else reembedding.to_model
         yield GroupIndexBuilder(database, IndexedGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
 
 
@@ -134,10 +137,15 @@ async def _loaded(embedder: Embedder) -> None:
         log.error("the model cannot be loaded", reason=str(error))
 
 
-async def require_model(moves: MoveStore, embedder: Embedder, configured: ModelChoice | None = None) -> None:
-    """Refuse to start on vectors of another model: their distances would mean nothing. A move has two models."""
-    stored, move = await moves.models(), await moves.last()
-    usable = list_startable(stored, move)
+async def require_model(
+    reembeddings: ReembeddingStore, embedder: Embedder, configured: ModelChoice | None = None
+) -> None:
+    """Refuse to start on vectors of another model, whose distances would mean nothing.
+
+    During a re-embedding, both of its models are accepted.
+    """
+    stored, reembedding = await reembeddings.models(), await reembeddings.last()
+    usable = list_startable(stored, reembedding)
     if stored and embedder.model not in usable:
         wanted = configured if configured is not None else ModelChoice.named(embedder.model)
         raise ModelMismatch(

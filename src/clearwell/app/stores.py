@@ -88,7 +88,7 @@ def make_stores(
         keys=PostgresKeys(database),
         audit=PostgresAudit(database),
         idempotency=PostgresIdempotency(database, clock, ids, keep=timedelta(hours=settings.idempotency_hours)),
-        moves=PostgresReembeddings(database),
+        reembeddings=PostgresReembeddings(database),
         lexical_index=PostgresLexicalIndex(database, Bm25()),
         vector_indexes=GroupIndexBuilder(database, indexed, clock, rows=settings.exact_scan_rows),
         heartbeats=ValkeyHeartbeats(client, clock, me=ids.new(), decides=fingerprint(settings)),

@@ -21,11 +21,11 @@ from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.promotion.completion import PromotionCompleter
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.promotion.planning import Chunker, PromotionPlanner
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneLifter, TombstoneRegistry
-from clearwell.flow.promotion.waiting import WaitingPromotions
 from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.retriever import Retriever
@@ -79,7 +79,7 @@ class Clearwell:
     recalls: RecallLog
     digests: Digests
     review: ReviewService
-    waiting_promotions: WaitingPromotions
+    promotion_completer: PromotionCompleter
     retriever: Retriever
     history: HistoryRetriever
     uses: UsageRecorder
@@ -130,7 +130,7 @@ def build(
     writer: InsightWriter | None = None,
 ) -> Clearwell:
     """The program on these stores and models. ``make_model`` makes the other model of a migration."""
-    models = EmbeddingModels(embedder, stores.moves, make_model)
+    models = EmbeddingModels(embedder, stores.reembeddings, make_model)
     counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
@@ -205,7 +205,7 @@ def build(
         recalls=recalls,
         digests=digests,
         review=review,
-        waiting_promotions=WaitingPromotions(stores.decisions, stores.tombstones, knowledge, chunker, clock, ids),
+        promotion_completer=PromotionCompleter(stores.decisions, stores.tombstones, knowledge, chunker, clock, ids),
         retriever=retriever,
         history=history,
         uses=UsageRecorder(recalls, stores.statistics, clock),

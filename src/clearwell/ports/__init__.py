@@ -30,14 +30,14 @@ from clearwell.ports.quarantine import (
     BackOff,
     CaptureStore,
     Lease,
-    Pending,
+    PendingOutput,
     QuarantineFilter,
     QuarantineStore,
     StoredCapture,
     TombstoneLookup,
     TombstoneStore,
 )
-from clearwell.ports.reembedding import MoveStore
+from clearwell.ports.reembedding import ReembeddingStore
 from clearwell.ports.review import (
     TOMBSTONED,
     DecisionStore,
@@ -86,10 +86,9 @@ __all__ = [
     "Lease",
     "LexicalIndex",
     "LongTermSearch",
-    "MoveStore",
     "OpenDigest",
     "OutdatedOutput",
-    "Pending",
+    "PendingOutput",
     "PromotionKey",
     "ProvenanceStore",
     "QuarantineFilter",
@@ -98,6 +97,7 @@ __all__ = [
     "RecallReader",
     "RecallStore",
     "RecordedDecision",
+    "ReembeddingStore",
     "RejectedVector",
     "ReviewStore",
     "Run",

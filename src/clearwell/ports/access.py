@@ -21,12 +21,12 @@ class IdempotencyStore(Protocol):
     async def claim(self, request: IdempotencyKey) -> Claim | Json:
         """Start a request, or return the stored answer to its first run.
 
-        Raises StillRunning while the first run lasts, and IdempotencyMismatch for a different request.
+        Raises RequestInProgress while the first run lasts, and IdempotencyMismatch for a different request.
         """
         ...
 
     async def complete(self, claim: Claim, answer: Json) -> None:
-        """Store the answer to a completed request. Raises StillRunning if another request holds the key now."""
+        """Store the answer to a completed request. Raises RequestInProgress if another request holds the key now."""
         ...
 
     async def release(self, claim: Claim) -> None:

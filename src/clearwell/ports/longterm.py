@@ -58,8 +58,8 @@ class SearchQuery:
 
     Without terms, only vectors count. Without a vector, the memories of every embedding model are searched by words,
     and only those with at least one of the words are found. ``fusion.dense`` is per unit of cosine. ``where`` applies
-    before the best are selected. ``text`` is the text of the vector. ``move`` is the number of the last change of the
-    embedding model that the caller knows, 0 for none; a store that knows a later one raises ModelsMoved.
+    before the best are selected. ``text`` is the text of the vector. ``reembedding`` is the number of the last
+    re-embedding that the caller knows, 0 for none; a store that knows a later one raises ReembeddingStarted.
     """
 
     group_id: str
@@ -71,7 +71,7 @@ class SearchQuery:
     fusion: Fusion = Fusion()
     where: Where = EVERYTHING
     text: str | None = None
-    move: int | None = None
+    reembedding: int | None = None
 
 
 class LongTermSearch(Protocol):

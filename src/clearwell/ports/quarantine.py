@@ -32,7 +32,7 @@ class StoredCapture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingOutput:
     """The ids of a row whose admission is pending."""
 
     group_id: str
@@ -142,7 +142,7 @@ class AdmissionBatch(TombstoneLookup, Protocol):
 class AdmissionStore(Protocol):
     """Quarantine for the worker: find, read and settle pending rows."""
 
-    async def find_pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[PendingOutput]:
         """Rows of any group that are due and that nobody has leased, oldest first."""
         ...
 

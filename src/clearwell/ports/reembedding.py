@@ -1,28 +1,28 @@
-"""The move of long-term memory to another embedding model."""
+"""Re-embedding: the change of long-term memory to another embedding model."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from clearwell.records import Move, NewMove, StoredText, Vector
+from clearwell.records import NewReembedding, Reembedding, StoredText, Vector
 
 
-class MoveStore(Protocol):
-    """The record of moves, and the vectors of the rows that move. Nothing here can change a memory's content."""
+class ReembeddingStore(Protocol):
+    """The record of re-embeddings, and the vectors that they replace. Cannot change the content of a memory."""
 
-    async def last(self) -> Move | None:
-        """The move that was started last, finished or not."""
+    async def last(self) -> Reembedding | None:
+        """The re-embedding that was started last, finished or not."""
         ...
 
-    async def begin(self, move: NewMove) -> Move:
-        """Record a new move. An unfinished one is ended by it."""
+    async def begin(self, reembedding: NewReembedding) -> Reembedding:
+        """Record a new re-embedding. It ends an unfinished one."""
         ...
 
-    async def set_off(self, move_id: int, *, at: datetime) -> None:
+    async def set_off(self, reembedding_id: int, *, at: datetime) -> None:
         """Record that from now on there may be vectors of both models."""
         ...
 
-    async def finish(self, move_id: int, *, at: datetime) -> None: ...
+    async def finish(self, reembedding_id: int, *, at: datetime) -> None: ...
 
     async def models(self) -> dict[str, int]:
         """The models that vectors were ever stored with, and their dimensions."""

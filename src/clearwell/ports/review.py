@@ -183,7 +183,7 @@ class DecisionTransaction(Protocol):
     # idempotency
 
     async def store_answer(self, claim: Claim, answer: Json) -> None:
-        """Keep the answer for a repeated request. Raises StillRunning where the claim was lost."""
+        """Keep the answer for a repeated request. Raises RequestInProgress where the claim was lost."""
         ...
 
 

@@ -8,7 +8,7 @@ from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
-from clearwell.ports.reembedding import MoveStore
+from clearwell.ports.reembedding import ReembeddingStore
 from clearwell.ports.review import DecisionStore, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.ports.statements import StatementStore
 from clearwell.ports.working import RecallStore, WorkingStore
@@ -42,7 +42,7 @@ class Stores:
     keys: KeyStore
     audit: AuditStore
     idempotency: IdempotencyStore
-    moves: MoveStore
+    reembeddings: ReembeddingStore
     lexical_index: LexicalIndex
     vector_indexes: VectorIndexes
     heartbeats: Heartbeats

@@ -40,7 +40,7 @@ from clearwell.records.ingress import (
 from clearwell.records.maintenance import IndexChanges
 from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
-from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, Move, NewMove, StoredText
+from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembedding, Reembedding, StoredText
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
 from clearwell.records.review import (
     AcceptRate,
@@ -143,11 +143,10 @@ __all__ = [
     "MemoryEntry",
     "Metadata",
     "ModelChoice",
-    "Move",
     "NearbyMemory",
     "NewCapture",
     "NewMemory",
-    "NewMove",
+    "NewReembedding",
     "NodeEvent",
     "NodeEventType",
     "NodeRun",
@@ -164,6 +163,7 @@ __all__ = [
     "Prompts",
     "Provenance",
     "QuarantineRow",
+    "Reembedding",
     "Rejection",
     "Relation",
     "Requeued",

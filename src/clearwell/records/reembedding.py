@@ -1,4 +1,4 @@
-"""The move of a whole database from one embedding model to another."""
+"""Re-embedding: the change of a whole database from one embedding model to another."""
 
 import shlex
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class ModelChoice:
         return " ".join(f"{name}={shlex.quote(value)}" for name, value in self.settings().items())
 
     def command(self) -> str:
-        """The command that moves a database to this model."""
+        """The command that re-embeds a database with this model."""
         words = ["clearwell", "reembed", "--model", "offline" if self.embedder == "offline" else self.model]
         if self.base_url is not None:
             words += ["--base-url", self.base_url]
@@ -82,10 +82,10 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewMove:
-    """A move to be started. ``from_model`` and ``to_model`` are the names that are stored with vectors.
+class NewReembedding:
+    """A re-embedding to be started. ``from_model`` and ``to_model`` are the names that are stored with vectors.
 
-    ``at_once``: there are vectors of both models already, so rows may move at once.
+    ``at_once``: there are vectors of both models already, so vectors may be replaced at once.
     """
 
     from_model: str
@@ -98,8 +98,8 @@ class NewMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """A move that was started.
+class Reembedding:
+    """A re-embedding that was started.
 
     Before ``moving_at`` all rows have a vector of the old model; between ``moving_at`` and ``finished_at`` some have
     one of the new model already.
@@ -115,7 +115,7 @@ class Move:
 
     @property
     def number(self) -> int:
-        """The move and its phase as one number: a search that knows only an earlier number may miss rows."""
+        """The re-embedding and its phase as one number: a search that knows only an earlier number may miss rows."""
         return 2 * self.id + (self.moving_at is not None)
 
 

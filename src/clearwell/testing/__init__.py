@@ -9,8 +9,8 @@ from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
-from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.testing.reembeddings import MemoryReembeddings
 from clearwell.testing.review import MemoryReview
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
 from clearwell.testing.statements import MemoryStatements
@@ -28,9 +28,9 @@ __all__ = [
     "MemoryKeys",
     "MemoryLedger",
     "MemoryLongTerm",
-    "MemoryMoves",
     "MemoryQuarantine",
     "MemoryRecalls",
+    "MemoryReembeddings",
     "MemoryReview",
     "MemoryStatements",
     "MemoryStores",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.errors import IdempotencyMismatch, StillRunning
+from clearwell.errors import IdempotencyMismatch, RequestInProgress
 from clearwell.ports import Claim, Clock, Ids
 from clearwell.records import ApiKey, AuditEvent, IdempotencyKey, Json, KeyLookup
 
@@ -38,7 +38,7 @@ class MemoryIdempotency:
             if held.done:
                 return held.answer
             if held.lease_until > now:
-                raise StillRunning("idempotency_running", key=request.key)
+                raise RequestInProgress("idempotency_running", key=request.key)
         token = self._ids.new()
         self._held[_place(request)] = _Held(request.request_hash, token, now + timedelta(minutes=2), now + self._keep)
         return Claim(request=request, token=token)
@@ -46,7 +46,7 @@ class MemoryIdempotency:
     async def complete(self, claim: Claim, answer: Json) -> None:
         held = self._held.get(_place(claim.request))
         if held is None or held.token != claim.token:
-            raise StillRunning("idempotency_running", key=claim.request.key)
+            raise RequestInProgress("idempotency_running", key=claim.request.key)
         held.done, held.answer = True, answer
 
     async def release(self, claim: Claim) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.errors import ModelsMoved
+from clearwell.errors import ReembeddingStarted
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.ports import SearchQuery, SparseEncoder
 from clearwell.records import AuditEvent, Found, Memory, Promotion, Tombstone, TombstoneKind, Vector, Where
@@ -28,15 +28,15 @@ class MemoryLongTerm:
         self._chunks: list[Memory] = []
         self._gaps: list[_Gap] = []
         self.promotions: list[Promotion] = []
-        self.last_move = 0
+        self.last_reembedding = 0
 
     @property
     def chunks(self) -> list[Memory]:
         return self._chunks
 
     async def search(self, query: SearchQuery) -> list[Found]:
-        if query.move not in (None, self.last_move) and query.embedding is not None:
-            raise ModelsMoved("models_moved")
+        if query.reembedding not in (None, self.last_reembedding) and query.embedding is not None:
+            raise ReembeddingStarted("models_moved")
         as_of = query.where.as_of
         found = [
             Found(memory=chunk, similarity=_cosine(query.embedding, chunk.embedding), origin_id=self._origin(chunk))

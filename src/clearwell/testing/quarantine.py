@@ -15,7 +15,7 @@ from clearwell.ports import (
     BackOff,
     Clock,
     Lease,
-    Pending,
+    PendingOutput,
     QuarantineFilter,
     SegmentedOutput,
     StoredCapture,
@@ -138,7 +138,7 @@ class MemoryQuarantine:
         rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
         return [quarantine_row_of(row) for row in rows[:limit]]
 
-    async def find_pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[PendingOutput]:
         now = self._clock.now()
         due = [
             row
@@ -150,7 +150,7 @@ class MemoryQuarantine:
             and (row.leased_until is None or row.leased_until <= now)
         ]
         due.sort(key=lambda row: row.next_try_at or now)
-        return [Pending(group_id=row.capture.group_id, log_id=row.capture.id) for row in due[:limit]]
+        return [PendingOutput(group_id=row.capture.group_id, log_id=row.capture.id) for row in due[:limit]]
 
     async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
         now = self._clock.now()

@@ -11,8 +11,8 @@ from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
-from clearwell.testing.moves import MemoryMoves
 from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.testing.reembeddings import MemoryReembeddings
 from clearwell.testing.review import MemoryReview, PostgresOnly
 from clearwell.testing.statements import MemoryStatements
 from clearwell.testing.working import MemoryRecalls, MemoryWorking
@@ -61,7 +61,7 @@ class MemoryStores:
             keys=MemoryKeys(),
             audit=self.audit,
             idempotency=self.idempotency,
-            moves=MemoryMoves(self.longterm),
+            reembeddings=MemoryReembeddings(self.longterm),
             lexical_index=indexes,
             vector_indexes=indexes,
             heartbeats=MemoryHeartbeats(),

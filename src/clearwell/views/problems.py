@@ -19,7 +19,7 @@ from clearwell.errors import (
     InvalidInput,
     NotAllowed,
     NotFound,
-    StillRunning,
+    RequestInProgress,
     TooLarge,
     Unauthenticated,
     Unavailable,
@@ -42,7 +42,7 @@ STATUSES: Sequence[tuple[type[ClearwellError], int]] = (
     (NotAllowed, 403),
     (NotFound, 404),
     (Conflict, 409),
-    (StillRunning, 409),
+    (RequestInProgress, 409),
     (Unavailable, 503),
 )
 """The first that fits counts."""

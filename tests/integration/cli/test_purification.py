@@ -15,7 +15,7 @@ from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import Clearwell
 from clearwell.records import Admission
 from clearwell.settings import Settings
-from clearwell.stores.postgres.overview import GivenUp, Judged
+from clearwell.stores.postgres.overview import JudgeBacklog, JudgeFailures
 from clearwell.worker import worker
 from tests.conftest import opened
 from tests.integration.cli.program import Program
@@ -169,9 +169,9 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
     assert "requeue --refused-by judge_gave_up --group 'a b'" in asked.out
     since = datetime.now(UTC) - timedelta(days=1)
     async with open_overview_of(clearwell.settings, database_url) as overview:
-        assert await overview.judged_in("g", since=since) == Judged(waiting=1, given_up=None)
-        found = await overview.judged_in("a b", since=since)
-    assert found == Judged(waiting=0, given_up=GivenUp(rows=1, group_id="a b", log_id=gone.id))
+        assert await overview.judge_backlog_in("g", since=since) == JudgeBacklog(waiting=1, failures=None)
+        found = await overview.judge_backlog_in("a b", since=since)
+    assert found == JudgeBacklog(waiting=0, failures=JudgeFailures(rows=1, group_id="a b", log_id=gone.id))
 
 
 async def test_doctor_asks_the_judge_about_a_harmless_text(settings: Settings, judging: ChatApi) -> None:

@@ -224,7 +224,7 @@ async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
     searches: list[list[Statement]] = [
         search_by_index("search_large", params, DIMENSIONS),
         search_by_index("search_large_with_words", worded, DIMENSIONS),
-        [(query("last_move"), {}), (query("search"), params)],
+        [(query("last_reembedding_number"), {}), (query("search"), params)],
         [
             (query("enter_for_scan"), {"role": Role.AGENT, "group_id": HOSTILE}),
             (query("search_with_words"), worded),

@@ -11,9 +11,9 @@ from clearwell.adapters.cli.findings import Findings
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.messages import catalogue
 from clearwell.ports import TOMBSTONED
-from clearwell.records import UNASSIGNED, Admission, Move
+from clearwell.records import UNASSIGNED, Admission, Reembedding
 from clearwell.settings import Settings
-from clearwell.stores.postgres.overview import Counts, Filtered, Overview
+from clearwell.stores.postgres.overview import Counts, IngressSummary, Overview
 from clearwell.stores.valkey.overview import WorkingFacts
 
 LATE = timedelta(minutes=1)
@@ -35,10 +35,10 @@ class Examination:
 
 async def check_database(examination: Examination, overview: Overview) -> None:
     counts = await overview.counts() if await overview.sees_all() else None
-    check_model(examination, await overview.models(), await overview.last_move())
+    check_model(examination, await overview.models(), await overview.last_reembedding())
     if counts is None:
         examination.findings.mind("counts", "doctor_counts_hidden")
-    await check_filter(examination, overview, everywhere=counts is not None)
+    await check_ingress(examination, overview, everywhere=counts is not None)
     if examination.group is not None:
         await check_group(examination, examination.group, overview, counts)
     elif counts is not None:
@@ -49,12 +49,12 @@ async def check_database(examination: Examination, overview: Overview) -> None:
     await check_keys(examination, overview)
 
 
-def check_model(examination: Examination, stored: dict[str, int], move: Move | None) -> None:
+def check_model(examination: Examination, stored: dict[str, int], reembedding: Reembedding | None) -> None:
     """Vectors of two models cannot be compared: ``serve`` refuses to start on them, by the same rule."""
     if examination.model is None or not stored:
         return
     name, dimensions = examination.model
-    usable = list_startable(stored, move)
+    usable = list_startable(stored, reembedding)
     if name not in usable:
         known, settings = ", ".join(sorted(usable)), next(iter(usable.values())).assignments()
         examination.findings.bad("model", "doctor_model_other", stored=known, configured=name, settings=settings)
@@ -64,29 +64,29 @@ def check_model(examination: Examination, stored: dict[str, int], move: Move | N
         examination.findings.good("model", "doctor_model", model=name)
 
 
-async def check_filter(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
+async def check_ingress(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
     """What the ingress pipeline refused in the last day, and what to do about the commonest reason."""
     since = datetime.now(UTC) - DAY
     if examination.group is not None:
-        filtered = await overview.filtered_in(examination.group, since=since)
+        summary = await overview.ingress_summary_in(examination.group, since=since)
     elif everywhere:
-        filtered = await overview.filtered(since=since)
+        summary = await overview.ingress_summary(since=since)
     else:
         return
-    refused, admitted = filtered.admissions[Admission.REFUSED], filtered.admissions[Admission.ADMITTED]
+    refused, admitted = summary.admissions[Admission.REFUSED], summary.admissions[Admission.ADMITTED]
     if not refused:
         examination.findings.good("filter", "doctor_filter_none", admitted=admitted)
         return
     tell = examination.findings.mind if refused > admitted else examination.findings.good
-    tell("filter", "doctor_filter", **_filter_params(examination, filtered), refused=refused, admitted=admitted)
+    tell("filter", "doctor_filter", **_ingress_params(examination, summary), refused=refused, admitted=admitted)
 
 
-def _filter_params(examination: Examination, filtered: Filtered) -> dict[str, object]:
+def _ingress_params(examination: Examination, summary: IngressSummary) -> dict[str, object]:
     words, name = examination.findings.terminal.words, examination.findings.terminal.name
     by_check: dict[str, int] = {}
-    for refusal in filtered.refusals:
+    for refusal in summary.refusals:
         by_check[refusal.check] = by_check.get(refusal.check, 0) + refusal.rows
-    code = f"doctor_refused_{filtered.refusals[0].reason.removeprefix('verdict_')}" if filtered.refusals else ""
+    code = f"doctor_refused_{summary.refusals[0].reason.removeprefix('verdict_')}" if summary.refusals else ""
     if code not in catalogue():
         code = "doctor_refused_other"
     settings = examination.settings
@@ -182,18 +182,18 @@ async def check_keys(examination: Examination, overview: Overview) -> None:
         findings.good("access", "doctor_keys", valid=keys.valid, reviewers=keys.reviewers)
 
 
-async def check_judged(examination: Examination, overview: Overview) -> None:
-    """Rows that wait for the judge, and rows that it left unanswered to the last try."""
+async def check_judge_backlog(examination: Examination, overview: Overview) -> None:
+    """Report the rows that wait for the judge, and those refused because it never answered."""
     since = datetime.now(UTC) - WEEK
     if examination.group is not None:
-        judged = await overview.judged_in(examination.group, since=since)
+        backlog = await overview.judge_backlog_in(examination.group, since=since)
     elif await overview.sees_all():
-        judged = await overview.judged(since=since)
+        backlog = await overview.judge_backlog(since=since)
     else:
         return
-    if judged.waiting:
-        examination.findings.mind("judge_pending", "doctor_judge_waiting", rows=judged.waiting, program=program())
-    if judged.given_up is not None:
-        newest = judged.given_up
+    if backlog.waiting:
+        examination.findings.mind("judge_pending", "doctor_judge_waiting", rows=backlog.waiting, program=program())
+    if backlog.failures is not None:
+        newest = backlog.failures
         params = {"rows": newest.rows, "id": newest.log_id, "group": shlex.quote(newest.group_id)}
         examination.findings.mind("judge_gave_up", "doctor_judge_gave_up", **params, program=program())

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from clearwell.adapters.cli.addresses import address, api_answers, find_holder, is_listened_on, mask_address
 from clearwell.adapters.cli.command import program
-from clearwell.adapters.cli.database_health import Examination, check_database, check_judged
+from clearwell.adapters.cli.database_health import Examination, check_database, check_judge_backlog
 from clearwell.adapters.cli.findings import Findings
 from clearwell.adapters.cli.status import open_overview_of
 from clearwell.adapters.cli.terminal import Terminal
@@ -34,7 +34,7 @@ async def examine(settings: Settings, terminal: Terminal, group: str | None) -> 
             examination = Examination(settings=settings, findings=findings, working=working, model=model, group=group)
             async with open_overview_of(settings, postgres.url) as overview:
                 await check_database(examination, overview)
-                await check_judged(examination, overview)
+                await check_judge_backlog(examination, overview)
     check_port(settings, findings)
     return findings
 

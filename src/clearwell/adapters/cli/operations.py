@@ -48,7 +48,7 @@ def reembed(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Move long-term memory to another embedding model while everything runs. Can be stopped and run again."""
+    """Change the embedding model of long-term memory while everything runs. Can be interrupted and run again."""
     from clearwell.adapters.cli import vectors
 
     settings, terminal = start()

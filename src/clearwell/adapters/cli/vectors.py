@@ -1,4 +1,4 @@
-"""What an operator does about vectors: ``reembed`` moves them to another model, ``index`` builds their indexes."""
+"""Vectors of long-term memory: ``reembed`` changes their embedding model, ``index`` builds their indexes."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,8 +11,8 @@ from clearwell.adapters.cli.command import UsageProblem, run
 from clearwell.adapters.cli.connection import operator
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
-from clearwell.flow.reembedding.migration import Progress as Report
-from clearwell.flow.reembedding.migration import ReembeddingResult
+from clearwell.flow.reembedding.reembedder import Progress as Report
+from clearwell.flow.reembedding.reembedder import ReembeddingResult
 from clearwell.ports import Embedder
 from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice
 from clearwell.servers import running_postgres
@@ -33,15 +33,15 @@ def reembed(
     wait: float | None,
     as_json: bool,
 ) -> None:
-    """Move long-term memory to another embedding model."""
+    """Re-embed long-term memory with another model."""
     by = operator(settings)
     if model in OFFLINE and (base_url or dimensions):
         raise UsageProblem("reembed_needs_model", field="model")
     chosen = _choose_model(model, base_url, dimensions)
-    wanted, done = run(_move(settings, terminal, chosen, wait, by=by.name))
+    wanted, done = run(_reembed(settings, terminal, chosen, wait, by=by.name))
     if as_json:
         terminal.json({"model": wanted.stored_name, "chunks": done.chunks, "settings": {**wanted.settings()}})
-    elif done.move is None:
+    elif done.reembedding is None:
         terminal.tell("cli_reembed_none", model=wanted.stored_name)
     else:
         terminal.tell("cli_reembed_done", chunks=done.chunks, model=wanted.stored_name)
@@ -83,7 +83,7 @@ async def _maintain_indexes(settings: Settings) -> IndexChanges:
         return await indexes.maintain(model)
 
 
-async def _move(
+async def _reembed(
     settings: Settings, terminal: Terminal, chosen: ModelChoice, wait: float | None, *, by: str
 ) -> tuple[ModelChoice, ReembeddingResult]:
     configured = configured_model(settings)

@@ -16,7 +16,7 @@ from clearwell.errors import (
     ClearwellError,
     Flaw,
     InvalidInput,
-    StillRunning,
+    RequestInProgress,
     Unauthenticated,
     Unavailable,
     WrongStructure,
@@ -96,7 +96,7 @@ def _headers(error: ClearwellError) -> Mapping[str, str]:
     match error:
         case Unauthenticated():
             return {"WWW-Authenticate": "Bearer"}
-        case StillRunning():
+        case RequestInProgress():
             return {"Retry-After": "1"}
         case Unavailable():
             return {"Retry-After": "5"}

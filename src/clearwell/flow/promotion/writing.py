@@ -32,7 +32,7 @@ from clearwell.text.normalisation import normalise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InsightWording:
+class PromotedInsight:
     """The insight that is promoted, and both texts where a person wrote another one."""
 
     insight_id: UUID
@@ -55,7 +55,7 @@ class PromotionWriter:
         plans: Sequence[PromotionPlan],
         *,
         by: Principal,
-        wording: InsightWording | None = None,
+        insight: PromotedInsight | None = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote these texts. Returns one result for each plan, in order: the memory, or why there is none."""
         now = self._clock.now()
@@ -68,7 +68,7 @@ class PromotionWriter:
             await transaction.withdraw_memories(superseded, at=now)
         if batch.created:
             await transaction.insert_promotions(list(batch.created.values()))
-        return await self._record(transaction, pairs, known, by=by, at=now, wording=wording)
+        return await self._record(transaction, pairs, known, by=by, at=now, insight=insight)
 
     async def _record(
         self,
@@ -78,7 +78,7 @@ class PromotionWriter:
         *,
         by: Principal,
         at: datetime,
-        wording: InsightWording | None,
+        insight: PromotedInsight | None,
     ) -> list[PromotionResult | ClearwellError]:
         """Record a decision for each result. Who promotes the same thing again has decided it before."""
         decisions: list[tuple[Decision, AuditEvent]] = []
@@ -88,7 +88,7 @@ class PromotionWriter:
             if isinstance(result, ClearwellError):
                 results.append(result)
                 continue
-            decision = self._build_decision(known.group_id, plan, result, by=by, at=at, wording=wording)
+            decision = self._build_decision(known.group_id, plan, result, by=by, at=at, insight=insight)
             earlier = known.find_same_decision(decision) if result.already else None
             if earlier is not None:
                 results.append(replace(result, decision_id=earlier.id))
@@ -112,7 +112,7 @@ class PromotionWriter:
         *,
         by: Principal,
         at: datetime,
-        wording: InsightWording | None,
+        insight: PromotedInsight | None,
     ) -> Decision:
         supersedes, text = plan.text.supersedes, plan.text
         return Decision(
@@ -121,14 +121,14 @@ class PromotionWriter:
             action=Action.PROMOTE,
             by=by.name,
             at=at,
-            insight_id=None if wording is None else wording.insight_id,
+            insight_id=None if insight is None else insight.insight_id,
             promotion_id=result.promotion_id,
             memory_id=result.id,
             supersedes=None if supersedes == result.id else supersedes,
             origin_id=text.origin_id if text.origin in (Origin.QUARANTINE, Origin.WORKING) else None,
             already=result.already,
-            text_before=None if wording is None else wording.text_before,
-            text_after=None if wording is None else wording.text_after,
+            text_before=None if insight is None else insight.text_before,
+            text_after=None if insight is None else insight.text_after,
         )
 
     def _build_event(self, decision: Decision, plan: PromotionPlan, result: PromotionResult) -> AuditEvent:

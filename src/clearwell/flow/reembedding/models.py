@@ -1,8 +1,8 @@
-"""The embedding models in use, and the search of long-term memory while it moves from one model to another.
+"""The embedding models in use, and the search of long-term memory during a re-embedding.
 
-During a move each row has a vector of the old model or of the new one, and changes once from the old to the new. The
-old model is therefore searched first: a row that is moved between the two searches is found by both, and none is
-missed.
+During a re-embedding each row has a vector of the old model or of the new one, and changes once from the old to the
+new. The old model is therefore searched first: a row that changes between the two searches is found by both, and none
+is missed.
 """
 
 import asyncio
@@ -12,43 +12,43 @@ from uuid import UUID
 
 import structlog
 
-from clearwell.errors import ModelsMoved, Unavailable
+from clearwell.errors import ReembeddingStarted, Unavailable
 from clearwell.flow.reembedding.scale import Measure, Scale, measure_scale, rescale_fusion, translate_cosine
-from clearwell.ports import Embedder, LongTermSearch, MoveStore, SearchQuery
-from clearwell.records import Found, Memory, ModelChoice, Move
+from clearwell.ports import Embedder, LongTermSearch, ReembeddingStore, SearchQuery
+from clearwell.records import Found, Memory, ModelChoice, Reembedding
 
 EmbedderFactory = Callable[[ModelChoice], Embedder]
 log = structlog.get_logger(__name__)
 
 
 class EmbeddingModels:
-    """The configured model and, during and after a move, the other model of that move.
+    """The configured model and, during and after a re-embedding, its other model.
 
     Everything except long-term memory uses the configured model until the program is restarted.
     """
 
-    def __init__(self, embedder: Embedder, moves: MoveStore, make_embedder: EmbedderFactory) -> None:
+    def __init__(self, embedder: Embedder, reembeddings: ReembeddingStore, make_embedder: EmbedderFactory) -> None:
         self.embedder = embedder
-        self._moves = moves
+        self._reembeddings = reembeddings
         self._make_embedder = make_embedder
         self._others: list[Embedder] = []
         self._loading: set[asyncio.Task[None]] = set()
-        self._move: Move | None = None
+        self._reembedding: Reembedding | None = None
 
     @property
-    def last_move(self) -> int:
-        """The number of the last known move, which a search must state; 0 if there was none."""
-        return 0 if self._move is None else self._move.number
+    def last_reembedding(self) -> int:
+        """The number of the last known re-embedding, which a search must state; 0 if there was none."""
+        return 0 if self._reembedding is None else self._reembedding.number
 
     @property
-    def is_moving(self) -> bool:
-        return self._move is not None and self._move.finished_at is None
+    def is_reembedding(self) -> bool:
+        return self._reembedding is not None and self._reembedding.finished_at is None
 
     async def refresh(self) -> None:
-        """Read the last move, and start to load the other model if rows have its vectors or will have them."""
-        self._move = await self._moves.last()
-        if self._move is not None:
-            self._load_missing(self._move)
+        """Read the last re-embedding, and start to load the other model if rows have its vectors or will have them."""
+        self._reembedding = await self._reembeddings.last()
+        if self._reembedding is not None:
+            self._load_missing(self._reembedding)
 
     async def wait_until_loaded(self) -> None:
         """Wait until the models that ``refresh`` started to load are loaded."""
@@ -57,12 +57,12 @@ class EmbeddingModels:
 
     def list_stored(self) -> list[Embedder]:
         """The models that stored vectors may belong to, in the order in which they must be searched."""
-        if self._move is None:
+        if self._reembedding is None:
             return [self.embedder]
-        return [self._find_embedder(model) for model in _list_stored_models(self._move)]
+        return [self._find_embedder(model) for model in _list_stored_models(self._reembedding)]
 
     async def fetch_current(self) -> Embedder:
-        """The model for new rows. Reads the last move each time: another process may have started one."""
+        """The model for new rows. Reads the last re-embedding each time: another process may have started one."""
         await self.refresh()
         return self.list_stored()[-1]
 
@@ -71,9 +71,9 @@ class EmbeddingModels:
         for embedder in self._others:
             await embedder.close()
 
-    def _load_missing(self, move: Move) -> None:
-        choices = {move.from_model: move.from_choice, move.to_model: move.to_choice}
-        for model in {*_list_stored_models(move), move.to_model}:
+    def _load_missing(self, reembedding: Reembedding) -> None:
+        choices = {reembedding.from_model: reembedding.from_choice, reembedding.to_model: reembedding.to_choice}
+        for model in {*_list_stored_models(reembedding), reembedding.to_model}:
             if self._find_embedder(model).model != model:
                 self._others.append(self._make_embedder(choices[model]))
                 task = asyncio.create_task(self._load(self._others[-1]), name="load the other model")
@@ -102,14 +102,14 @@ class MultiModelSearch(LongTermSearch):
         self._scales: dict[str, Scale] = {}
 
     async def search(self, query: SearchQuery) -> list[Found]:
-        """Search the rows of every stored model. Repeats the search once if a move was started meanwhile."""
+        """Search the rows of every stored model, and again if a re-embedding was started in the meantime."""
         if query.embedding is None or query.text is None:
             return await self._longterm.search(query)
         try:
             if [embedder.model for embedder in self._models.list_stored()] == [query.model]:
-                return await self._longterm.search(replace(query, move=self._models.last_move))
+                return await self._longterm.search(replace(query, reembedding=self._models.last_reembedding))
             return await self._search_all(query)
-        except ModelsMoved:
+        except ReembeddingStarted:
             await self._models.refresh()
             return await self._search_all(query)
 
@@ -121,7 +121,7 @@ class MultiModelSearch(LongTermSearch):
 
     async def _search_all(self, query: SearchQuery) -> list[Found]:
         """Search by each stored model in turn, and return the best chunk of each memory."""
-        query = replace(query, move=self._models.last_move)
+        query = replace(query, reembedding=self._models.last_reembedding)
         embedders = self._models.list_stored()
         chunks: list[Found] = []
         for embedder in embedders:
@@ -159,22 +159,24 @@ class MultiModelSearch(LongTermSearch):
         return self._scales[embedder.model]
 
 
-def list_startable(stored: Mapping[str, int], move: Move | None) -> dict[str, ModelChoice]:
+def list_startable(stored: Mapping[str, int], reembedding: Reembedding | None) -> dict[str, ModelChoice]:
     """The models that a program may be configured with, by the names stored with their vectors.
 
-    While a move is unfinished there are two. ``stored`` are the models that vectors were ever stored with.
+    During a re-embedding there are two. ``stored`` are the models that vectors were ever stored with.
     """
-    if move is None:
+    if reembedding is None:
         return {name: ModelChoice.named(name) for name in sorted(stored)}
-    target = {move.to_model: move.to_choice}
-    return target if move.finished_at is not None else {move.from_model: move.from_choice, **target}
+    target = {reembedding.to_model: reembedding.to_choice}
+    return (
+        target if reembedding.finished_at is not None else {reembedding.from_model: reembedding.from_choice, **target}
+    )
 
 
-def _list_stored_models(move: Move) -> list[str]:
+def _list_stored_models(reembedding: Reembedding) -> list[str]:
     """The models that rows may belong to, in the order in which rows change from one to the other."""
-    if move.finished_at is not None:
-        return [move.to_model]
-    return [move.from_model] if move.moving_at is None else [move.from_model, move.to_model]
+    if reembedding.finished_at is not None:
+        return [reembedding.to_model]
+    return [reembedding.from_model] if reembedding.moving_at is None else [reembedding.from_model, reembedding.to_model]
 
 
 def _rank_of(chunk: Found) -> float:

@@ -16,7 +16,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.promotion.planning import PromotionPlan, PromotionPlanner
-from clearwell.flow.promotion.writing import InsightWording, PromotionWriter, describe_memory, has_same_content
+from clearwell.flow.promotion.writing import PromotedInsight, PromotionWriter, describe_memory, has_same_content
 from clearwell.flow.review.insights import (
     InsightChanged,
     build_next_version,
@@ -119,16 +119,16 @@ class InsightPromotion:
             await require_open(transaction, insight)
         if request.text is None and insight.summary != prepared.insight.summary:
             raise InsightChanged
-        wording = _build_wording(insight, plan.text.content)
-        (result,) = await self._writer.write(transaction, group_id, [plan], by=by, wording=wording)
+        promoted = _compare_texts(insight, plan.text.content)
+        (result,) = await self._writer.write(transaction, group_id, [plan], by=by, insight=promoted)
         if isinstance(result, ClearwellError):
             raise result
         if not result.recorded:
             return _describe_promotion(result, insight, plan)
-        promoted = build_next_version(insight, now, InsightState.PROMOTED)
-        await transaction.update_insight(promoted)
+        updated = build_next_version(insight, now, InsightState.PROMOTED)
+        await transaction.update_insight(updated)
         await transaction.mark_decided({one.log_id: insight.id for one in insight.sources})
-        return _describe_promotion(result, promoted, plan)
+        return _describe_promotion(result, updated, plan)
 
 
 def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewMemory:
@@ -145,10 +145,11 @@ def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewM
     )
 
 
-def _build_wording(insight: Insight, text: str) -> InsightWording:
+def _compare_texts(insight: Insight, text: str) -> PromotedInsight:
+    """Name the insight, with both texts if the promoted one differs from its summary."""
     if text == insight.summary:
-        return InsightWording(insight_id=insight.id)
-    return InsightWording(insight_id=insight.id, text_before=insight.summary, text_after=text)
+        return PromotedInsight(insight_id=insight.id)
+    return PromotedInsight(insight_id=insight.id, text_before=insight.summary, text_after=text)
 
 
 async def _find_earlier_promotion(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import AdmissionBatch, AdmissionResult, AdmissionStore, BackOff, Clock, Lease, Pending
+from clearwell.ports import AdmissionBatch, AdmissionResult, AdmissionStore, BackOff, Clock, Lease, PendingOutput
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -40,10 +40,10 @@ class PostgresAdmissions(AdmissionStore):
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
 
-    async def find_pending(self, *, limit: int) -> list[Pending]:
+    async def find_pending(self, *, limit: int) -> list[PendingOutput]:
         params = {"now": self._clock.now(), "limit": limit}
         rows = await self._database.run(Role.WORKER, None, query("pending"), params)
-        return [Pending(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
+        return [PendingOutput(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
 
     async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
         rows = await self._run_leased("claim_rows", group_id, log_ids, lease)

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.errors import StillRunning
+from clearwell.errors import RequestInProgress
 from clearwell.ports import (
     TOMBSTONED,
     Claim,
@@ -304,7 +304,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
         params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
         (completed,) = await self._read((query("complete_claim"), params))
         if completed[0]["rowcount"] != 1:
-            raise StillRunning("idempotency_running", key=claim.request.key)
+            raise RequestInProgress("idempotency_running", key=claim.request.key)
 
     def _write(self, name: str, **params: object) -> None:
         self._writes.append(self._statement(name, **params))

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from clearwell.errors import IdempotencyMismatch, StillRunning
+from clearwell.errors import IdempotencyMismatch, RequestInProgress
 from clearwell.ports import Claim, Clock, IdempotencyStore, Ids
 from clearwell.records import IdempotencyKey, Json
 from clearwell.stores.postgres.database import Database, Role
@@ -41,7 +41,7 @@ class PostgresIdempotency(IdempotencyStore):
         if rows and bytes(rows[0]["request_hash"]) != request.request_hash:
             raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
         if not rows or rows[0]["status"] == "running":
-            raise StillRunning("idempotency_running", key=request.key)
+            raise RequestInProgress("idempotency_running", key=request.key)
         answer: Json = rows[0]["answer"]
         return answer
 
@@ -49,7 +49,7 @@ class PostgresIdempotency(IdempotencyStore):
         params = {**claim_params(claim.request), "token": claim.token, "answer": Jsonb(answer)}
         rows = await self._database.run(Role.REVIEWER, None, query("complete_claim"), params)
         if not rows[0]["rowcount"]:
-            raise StillRunning("idempotency_running", key=claim.request.key)
+            raise RequestInProgress("idempotency_running", key=claim.request.key)
 
     async def release(self, claim: Claim) -> None:
         params = {**claim_params(claim.request), "token": claim.token}

@@ -7,7 +7,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.errors import ModelsMoved
+from clearwell.errors import ReembeddingStarted
 from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
 from clearwell.records import Found, Memory, Parts, Where
 from clearwell.stores.postgres.connection import Statement
@@ -36,11 +36,11 @@ class PostgresLongTerm(LongTermSearch):
         limit = query.limit + SPARE_CHUNKS
         while True:
             if query.terms is None and query.where.everything:
-                move, chunks = await self._search_by_vector(query, limit)
+                reembedding, chunks = await self._search_by_vector(query, limit)
             else:
-                move, chunks = await self._search_with_words(query, limit)
-            if query.move is not None and query.embedding is not None and move != query.move:
-                raise ModelsMoved("models_moved")
+                reembedding, chunks = await self._search_with_words(query, limit)
+            if query.reembedding is not None and query.embedding is not None and reembedding != query.reembedding:
+                raise ReembeddingStarted("models_moved")
             best = best_chunks(chunks, query.limit)
             if len(best) == query.limit or len(chunks) < limit:
                 found = [found_of(row, query) for row in best]
@@ -48,27 +48,27 @@ class PostgresLongTerm(LongTermSearch):
             limit *= GROWTH
 
     async def _search_by_vector(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
-        """Return the number of the last move to another model and the nearest chunks."""
+        """Return the number of the last re-embedding and the nearest chunks."""
         params = vector_params(wanted, limit)
-        statements: list[Statement] = [(query("last_move"), {}), (query("search"), params)]
+        statements: list[Statement] = [(query("last_reembedding_number"), {}), (query("search"), params)]
         if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large", params, indexed)
         (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
-        return planned["move"], rows
+        return planned["reembedding"], rows
 
     async def _search_with_words(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
-        """As ``_search_by_vector``. An exact search is one statement beside the entry: its rows name the move."""
+        """As ``_search_by_vector``. An exact search is a single statement whose rows contain the number."""
         params = vector_params(wanted, limit) | word_params(wanted, limit) | filter_params(wanted.where)
         if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large_with_words", params, indexed)
             (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
-            return planned["move"], rows
+            return planned["reembedding"], rows
         statement = (query("search_with_words"), params)
         (rows,) = await self._database.run_all(self._role, wanted.group_id, [statement], entry="enter_for_scan")
-        if rows or wanted.move is None:
-            return (rows[0]["move"] if rows else 0), rows
-        (planned,) = await self._database.run(self._role, wanted.group_id, query("last_move"))
-        return planned["move"], rows
+        if rows or wanted.reembedding is None:
+            return (rows[0]["reembedding"] if rows else 0), rows
+        (planned,) = await self._database.run(self._role, wanted.group_id, query("last_reembedding_number"))
+        return planned["reembedding"], rows
 
     def _find_index(self, wanted: SearchQuery, limit: int) -> int | None:
         """The dimensions of the group's vector index, if this search can use it."""

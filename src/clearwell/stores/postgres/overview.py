@@ -14,11 +14,11 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from clearwell.records import Admission, Move
+from clearwell.records import Admission, Reembedding
 from clearwell.stores.postgres.connection import Params
 from clearwell.stores.postgres.database import Role, refused_rights, translated_errors
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.reembeddings import move_of
+from clearwell.stores.postgres.reembeddings import reembedding_of
 from clearwell.stores.postgres.schema import migrations
 
 
@@ -40,7 +40,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class AdmissionBacklog:
     rows: int
     oldest: datetime | None
     attempts: int
@@ -51,7 +51,7 @@ class Counts:
     """The totals of all groups. ``groups`` says for each group whether it has long-term memory."""
 
     admissions: Mapping[Admission, int]
-    pending: Pending
+    pending: AdmissionBacklog
     memories: int
     chunks: int
     groups: Mapping[str, bool]
@@ -65,15 +65,15 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filtered:
-    """What the ingress pipeline decided in a time, and why it refused."""
+class IngressSummary:
+    """What the ingress pipeline decided since a moment, and why it refused."""
 
     admissions: Mapping[Admission, int]
     refusals: Sequence[Refusal]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenUp:
+class JudgeFailures:
     """Rows that are refused because the judge never answered, and the newest of them."""
 
     rows: int
@@ -82,11 +82,11 @@ class GivenUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgeBacklog:
     """The rows that wait for the judge, and those refused because it did not answer."""
 
     waiting: int
-    given_up: GivenUp | None
+    failures: JudgeFailures | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,36 +129,36 @@ class Overview:
         async with self._as(Role.REVIEWER):
             return {row["model"]: row["dimensions"] for row in await self._rows("embedding_models")}
 
-    async def last_move(self) -> Move | None:
-        """The last move to another model: after it, models of earlier vectors are known and no longer used."""
+    async def last_reembedding(self) -> Reembedding | None:
+        """The last re-embedding: the models before it are still recorded, but no longer in use."""
         async with self._as(Role.REVIEWER):
             rows = await self._rows("last_reembedding")
-        return move_of(rows[0]) if rows else None
+        return reembedding_of(rows[0]) if rows else None
 
     async def counts(self) -> Counts:
         memories = await self._one("overview_memories")
         return Counts(
             admissions=_by_state(await self._rows("overview_admissions")),
-            pending=Pending(**await self._one("overview_pending")),
+            pending=AdmissionBacklog(**await self._one("overview_pending")),
             memories=memories["memories"],
             chunks=memories["chunks"],
             groups={row["group_id"]: row["has_memories"] for row in await self._rows("overview_groups")},
         )
 
-    async def filtered(self, *, since: datetime) -> Filtered:
-        return await self._filtered({"since": since, "group_id": None})
+    async def ingress_summary(self, *, since: datetime) -> IngressSummary:
+        return await self._ingress_summary({"since": since, "group_id": None})
 
-    async def filtered_in(self, group_id: str, *, since: datetime) -> Filtered:
+    async def ingress_summary_in(self, group_id: str, *, since: datetime) -> IngressSummary:
         """The same of one group, seen as its reviewer sees it: every login that runs Clearwell can."""
         async with self._as(Role.REVIEWER, group_id):
-            return await self._filtered({"since": since, "group_id": group_id})
+            return await self._ingress_summary({"since": since, "group_id": group_id})
 
-    async def judged(self, *, since: datetime) -> Judged:
-        return await self._judged({"since": since, "group_id": None})
+    async def judge_backlog(self, *, since: datetime) -> JudgeBacklog:
+        return await self._judge_backlog({"since": since, "group_id": None})
 
-    async def judged_in(self, group_id: str, *, since: datetime) -> Judged:
+    async def judge_backlog_in(self, group_id: str, *, since: datetime) -> JudgeBacklog:
         async with self._as(Role.REVIEWER, group_id):
-            return await self._judged({"since": since, "group_id": group_id})
+            return await self._judge_backlog({"since": since, "group_id": group_id})
 
     async def waiting(self) -> list[WaitingPromotions]:
         return await self._waiting({"group_id": None})
@@ -176,13 +176,13 @@ class Overview:
             rows = await self._rows("overview_group_memories", {"group_id": group_id})
         return {row["embedding_model"]: row["memories"] for row in rows}
 
-    async def _judged(self, params: Params) -> Judged:
+    async def _judge_backlog(self, params: Params) -> JudgeBacklog:
         waiting = (await self._one("overview_judge_waiting", params))["rows"]
-        given_up = await self._rows("overview_judge_gave_up", params)
-        return Judged(waiting=waiting, given_up=GivenUp(**given_up[0]) if given_up else None)
+        failures = await self._rows("overview_judge_gave_up", params)
+        return JudgeBacklog(waiting=waiting, failures=JudgeFailures(**failures[0]) if failures else None)
 
-    async def _filtered(self, params: Params) -> Filtered:
-        return Filtered(
+    async def _ingress_summary(self, params: Params) -> IngressSummary:
+        return IngressSummary(
             admissions=_by_state(await self._rows("overview_settled", params)),
             refusals=[Refusal(**row) for row in await self._rows("overview_refusals", params)],
         )

@@ -375,7 +375,7 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
-    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
+    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
 
@@ -415,16 +415,16 @@ WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NU
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY embedding <=> %(embedding)s, id, chunk_no LIMIT %(limit)s
 
--- name: last_move
--- The last move to another embedding model and how far it is, 0 where there was none.
-SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) AS move FROM reembeddings
+-- name: last_reembedding_number
+-- The number of the last re-embedding and its phase, 0 if there was none.
+SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) AS reembedding FROM reembeddings
 
 -- name: plan_by_index
 -- A partial index is used only if the planner knows the group, and an approximate one only if it cannot sort.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true),
     set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', %(effort)s, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS move
+    (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 
 -- name: search_large_with_words
 -- As search_with_words, but only among the nearest chunks by the group's vector index and those with rare query terms.

@@ -7,8 +7,8 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.ports import MoveStore
-from clearwell.records import ModelChoice, Move, NewMove, StoredText, Vector
+from clearwell.ports import ReembeddingStore
+from clearwell.records import ModelChoice, NewReembedding, Reembedding, StoredText, Vector
 from clearwell.stores.postgres.connection import Statement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -17,33 +17,33 @@ from clearwell.stores.postgres.rows import to_column
 BEFORE_ALL = UUID(int=0)
 
 
-class PostgresReembeddings(MoveStore):
+class PostgresReembeddings(ReembeddingStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def last(self) -> Move | None:
+    async def last(self) -> Reembedding | None:
         rows = await self._database.run(Role.WORKER, None, query("last_reembedding"))
-        return move_of(rows[0]) if rows else None
+        return reembedding_of(rows[0]) if rows else None
 
-    async def begin(self, move: NewMove) -> Move:
+    async def begin(self, reembedding: NewReembedding) -> Reembedding:
         params = {
-            "from_model": move.from_model,
-            "from_choice": Jsonb(move.from_choice.to_json()),
-            "to_model": move.to_model,
-            "to_choice": Jsonb(move.to_choice.to_json()),
-            "by": move.started_by,
-            "at": move.started_at,
-            "moving_at": move.started_at if move.at_once else None,
+            "from_model": reembedding.from_model,
+            "from_choice": Jsonb(reembedding.from_choice.to_json()),
+            "to_model": reembedding.to_model,
+            "to_choice": Jsonb(reembedding.to_choice.to_json()),
+            "by": reembedding.started_by,
+            "at": reembedding.started_at,
+            "moving_at": reembedding.started_at if reembedding.at_once else None,
         }
         statements = [(query("give_up_reembedding"), params), (query("begin_reembedding"), params)]
         _, (row,) = await self._database.run_all(Role.WORKER, None, statements)
-        return move_of(row)
+        return reembedding_of(row)
 
-    async def set_off(self, move_id: int, *, at: datetime) -> None:
-        await self._database.run(Role.WORKER, None, query("set_off_reembedding"), {"id": move_id, "at": at})
+    async def set_off(self, reembedding_id: int, *, at: datetime) -> None:
+        await self._database.run(Role.WORKER, None, query("set_off_reembedding"), {"id": reembedding_id, "at": at})
 
-    async def finish(self, move_id: int, *, at: datetime) -> None:
-        await self._database.run(Role.WORKER, None, query("finish_reembedding"), {"id": move_id, "at": at})
+    async def finish(self, reembedding_id: int, *, at: datetime) -> None:
+        await self._database.run(Role.WORKER, None, query("finish_reembedding"), {"id": reembedding_id, "at": at})
 
     async def models(self) -> dict[str, int]:
         rows = await self._database.run(Role.WORKER, None, query("embedding_models"))
@@ -91,8 +91,8 @@ class PostgresReembeddings(MoveStore):
         return sum(rows[0]["rowcount"] for rows in touched)
 
 
-def move_of(row: DictRow) -> Move:
-    return Move(
+def reembedding_of(row: DictRow) -> Reembedding:
+    return Reembedding(
         id=row["id"],
         from_model=row["from_model"],
         from_choice=ModelChoice.from_json(row["from_choice"]),

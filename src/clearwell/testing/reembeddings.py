@@ -1,45 +1,50 @@
-"""Moves to another embedding model, over the chunks of a MemoryLongTerm."""
+"""Re-embeddings of the chunks of a MemoryLongTerm."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from clearwell.records import Move, NewMove, StoredText, Vector
+from clearwell.records import NewReembedding, Reembedding, StoredText, Vector
 from clearwell.testing.longterm import MemoryLongTerm
 
 
-class MemoryMoves:
+class MemoryReembeddings:
     def __init__(self, longterm: MemoryLongTerm) -> None:
         self._longterm = longterm
-        self._moves: list[Move] = []
+        self._reembeddings: list[Reembedding] = []
         self._models: dict[str, int] = {}
 
-    async def last(self) -> Move | None:
-        return self._moves[-1] if self._moves else None
+    async def last(self) -> Reembedding | None:
+        return self._reembeddings[-1] if self._reembeddings else None
 
-    async def begin(self, move: NewMove) -> Move:
-        self._moves = [replace(one, finished_at=one.finished_at or move.started_at) for one in self._moves]
-        begun = Move(
-            id=len(self._moves) + 1,
-            from_model=move.from_model,
-            from_choice=move.from_choice,
-            to_model=move.to_model,
-            to_choice=move.to_choice,
-            moving_at=move.started_at if move.at_once else None,
+    async def begin(self, reembedding: NewReembedding) -> Reembedding:
+        self._reembeddings = [
+            replace(one, finished_at=one.finished_at or reembedding.started_at) for one in self._reembeddings
+        ]
+        begun = Reembedding(
+            id=len(self._reembeddings) + 1,
+            from_model=reembedding.from_model,
+            from_choice=reembedding.from_choice,
+            to_model=reembedding.to_model,
+            to_choice=reembedding.to_choice,
+            moving_at=reembedding.started_at if reembedding.at_once else None,
             finished_at=None,
         )
-        self._moves.append(begun)
-        self._longterm.last_move = begun.number
+        self._reembeddings.append(begun)
+        self._longterm.last_reembedding = begun.number
         return begun
 
-    async def set_off(self, move_id: int, *, at: datetime) -> None:
-        self._moves = [replace(one, moving_at=one.moving_at or at) if one.id == move_id else one for one in self._moves]
-        self._longterm.last_move = self._moves[-1].number
+    async def set_off(self, reembedding_id: int, *, at: datetime) -> None:
+        self._reembeddings = [
+            replace(one, moving_at=one.moving_at or at) if one.id == reembedding_id else one
+            for one in self._reembeddings
+        ]
+        self._longterm.last_reembedding = self._reembeddings[-1].number
 
-    async def finish(self, move_id: int, *, at: datetime) -> None:
-        self._moves = [
-            replace(one, finished_at=at) if one.id == move_id and one.finished_at is None else one
-            for one in self._moves
+    async def finish(self, reembedding_id: int, *, at: datetime) -> None:
+        self._reembeddings = [
+            replace(one, finished_at=at) if one.id == reembedding_id and one.finished_at is None else one
+            for one in self._reembeddings
         ]
 
     async def models(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStor
 log = structlog.get_logger(__name__)
 
 
-class WaitingPromotions:
+class PromotionCompleter:
     """Makes the chunks of promotions that wait for them."""
 
     def __init__(
