@@ -377,6 +377,16 @@ async def test_a_rejected_value_is_not_promoted() -> None:
     assert path.longterm.promotions == []
 
 
+async def test_a_fenced_quotation_of_a_refused_output_is_an_echo_of_it() -> None:
+    path = Path()
+    refused = await path.memory.capture(said(confidence=0.1), by=AGENT, wait=True)
+    quoted = said(f'<memory id="{refused.id}">{LONG}</memory>')
+    receipt = await path.memory.capture(replace(quoted, agent_id="a2"), by=AGENT, wait=True)
+    assert receipt.admission is Admission.REFUSED
+    (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
+    assert (failed.check, failed.params["memories"]) == ("echo", [str(refused.id)])
+
+
 async def test_a_thousand_rounds_of_recall_and_repeat_leave_one_entry() -> None:
     path = Path()
     first = await path.memory.capture(said(), by=AGENT, wait=True)

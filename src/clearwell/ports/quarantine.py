@@ -203,7 +203,7 @@ class AdmissionStore(Protocol):
         ...
 
     async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
-        """Return the texts of the admitted rows among these, even if they have left working memory."""
+        """Return the texts of the rows among these, whatever became of them: to quote one is a citation."""
         ...
 
     async def find_working_groups(self, *, since: datetime) -> Sequence[str]:

@@ -186,7 +186,7 @@ class Knowledge:
     async def _read_texts(
         self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
     ) -> dict[UUID, str]:
-        """What these memories say: entries, verified memories, and rows whose entries have left working memory."""
+        """What these memories say: entries, verified memories, and rows of quarantine, whatever became of them."""
         texts = {entry.id: entry.content for entry in live if entry.id in ids}
         if missing := [one for one in ids if one not in texts]:
             texts |= await _join_chunks(await self._longterm.get(group_id, missing, agent_id=agent_id))

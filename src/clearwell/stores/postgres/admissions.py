@@ -143,7 +143,7 @@ class PostgresAdmissions(AdmissionStore):
 
     async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
         params = {"group_id": group_id, "ids": list(log_ids)}
-        rows = await self._database.run(Role.WORKER, group_id, query("admitted_texts"), params)
+        rows = await self._database.run(Role.WORKER, group_id, query("output_texts"), params)
         return {row["id"]: row["content"] for row in rows}
 
     async def find_working_groups(self, *, since: datetime) -> Sequence[str]:

@@ -224,9 +224,8 @@ LEFT JOIN quarantine_vectors v ON v.group_id = a.group_id AND v.log_id = a.log_i
 WHERE a.group_id = %(group_id)s AND a.state = 'admitted' AND a.settled_at > %(since)s AND a.removed_at IS NULL
 ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
 
--- name: admitted_texts
-SELECT q.id, q.content FROM admissions a JOIN quarantine_logs q ON q.group_id = a.group_id AND q.id = a.log_id
-WHERE a.group_id = %(group_id)s AND a.log_id = ANY(%(ids)s) AND a.state = 'admitted'
+-- name: output_texts
+SELECT id, content FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(ids)s)
 
 -- part: whole_rows
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
