@@ -121,7 +121,7 @@ class QuarantineStore(Protocol):
 class TombstoneLookup(Protocol):
     """Finds tombstones of a text."""
 
-    async def look(
+    async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         """Return the tombstone of one of these hashes, and the most similar rejected text with its cosine."""

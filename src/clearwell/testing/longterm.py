@@ -160,7 +160,7 @@ class MemoryTombstones:
     async def secret(self, group_id: str) -> bytes:
         return group_id.encode()
 
-    async def look(
+    async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         near = [

@@ -302,10 +302,10 @@ class _Batch:
         self.settled: list[AdmissionResult] = []
         self._tombstones = tombstones
 
-    async def look(
+    async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        return await self._tombstones.look(group_id, value_hashes, embedding=embedding, model=model)
+        return await self._tombstones.look_up(group_id, value_hashes, embedding=embedding, model=model)
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         self.settled.extend(settled)

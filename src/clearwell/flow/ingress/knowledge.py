@@ -84,7 +84,7 @@ class Knowledge:
     ) -> Known:
         """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
         neighbours = [*self._working_neighbours(candidate, live), *gathered.memories]
-        standing, near = await (tombstones or self._tombstones).look(
+        standing, near = await (tombstones or self._tombstones).look_up(
             candidate.capture.group_id, gathered.value_hashes, embedding=candidate.vector, model=self._embedder.model
         )
         return Known(

@@ -46,7 +46,7 @@ class PromotionCompleter:
             return False
         content = promotion.text.content
         value_hashes = await self._knowledge.hash_promotable_values(waiting.group_id, content)
-        refusing, _ = await self._tombstones.look(waiting.group_id, value_hashes)
+        refusing, _ = await self._tombstones.look_up(waiting.group_id, value_hashes)
         if refusing is not None:
             # Rejected in the meantime. The decision goes on waiting, so that people can see it, undo it or lift that.
             await self._decisions.postpone_waiting(waiting, problem=TOMBSTONED)

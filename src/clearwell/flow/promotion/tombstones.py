@@ -145,7 +145,7 @@ class TombstoneRegistry:
         event = self._audit_events.make("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
         model = None if vector is None else self._embedder.model
         if not await self._tombstones.add(tombstone, value_hash, embedding=vector, model=model, event=event):
-            in_force, _ = await self._tombstones.look(group_id, [value_hash])
+            in_force, _ = await self._tombstones.look_up(group_id, [value_hash])
             return tombstone.id if in_force is None else in_force.id
         return tombstone.id
 

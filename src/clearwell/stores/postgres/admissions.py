@@ -204,7 +204,7 @@ class PostgresAdmissionBatch:
         self._group_id = group_id
         self.pending = pending
 
-    async def look(
+    async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embedding, model)))

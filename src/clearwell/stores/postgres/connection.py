@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
 class PreparedStatement:
     """One statement of one connection: its name on the server, the types of its parameters, its columns."""
 
-    def __init__(self, connection: "Connection", name: bytes, text: str) -> None:
+    def __init__(self, connection: "PooledConnection", name: bytes, text: str) -> None:
         self.name = name
         self.text, self._names = parse_placeholders(text)
         self._transformer = Transformer(connection)
@@ -70,7 +70,7 @@ class PreparedStatement:
 class StatementRunner:
     """Runs batches of statements on one connection and keeps them prepared, the least recently used ones first."""
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "PooledConnection") -> None:
         self._connection = connection
         self._statements: OrderedDict[str, PreparedStatement] = OrderedDict()
         self._numbers = count()
@@ -135,7 +135,7 @@ class StatementRunner:
         return results
 
 
-class Connection(AsyncConnection[DictRow]):
+class PooledConnection(AsyncConnection[DictRow]):
     """A connection of the pool. It owns its runner, so both are freed together when the pool replaces it."""
 
     prepare = True

@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
-from clearwell.stores.postgres.connection import Connection, Params, Statement, StatementRunner
+from clearwell.stores.postgres.connection import Params, PooledConnection, Statement, StatementRunner
 from clearwell.stores.postgres.queries import query
 
 
@@ -65,7 +65,7 @@ def database_address(url: str) -> str:
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], *, url: str) -> None:
+    def __init__(self, pool: AsyncConnectionPool[PooledConnection], *, url: str) -> None:
         self.url = url
         self._pool = pool
 
@@ -119,7 +119,7 @@ async def open_database(
 ) -> Database:
     """Connect, enter ``clearwell_app`` on every connection, and register the vector types."""
 
-    async def configure(connection: Connection) -> None:
+    async def configure(connection: PooledConnection) -> None:
         # Statements are prepared by the runner: psycopg would deallocate them all at a rollback.
         connection.prepare_threshold = None
         connection.prepare = prepare
@@ -127,9 +127,9 @@ async def open_database(
         await register_vector_async(connection)
         set_json_loads(from_json, connection)
 
-    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+    pool: AsyncConnectionPool[PooledConnection] = AsyncConnectionPool(
         url,
-        connection_class=Connection,
+        connection_class=PooledConnection,
         min_size=min(pool_min, pool_max),
         max_size=pool_max,
         timeout=connect_seconds,

@@ -25,7 +25,7 @@ class PostgresTombstones(TombstoneStore):
         _, rows = await self._database.run_all(Role.WORKER, group_id, statements)
         return bytes(rows[0]["secret"])
 
-    async def look(
+    async def look_up(
         self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         statements = lookup_statements(group_id, value_hashes, embedding, model)
