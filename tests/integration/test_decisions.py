@@ -14,7 +14,7 @@ from clearwell.models import OfflineEmbedder
 from clearwell.records import Action, DecisionRequest, InsightState, Principal, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
-from clearwell.views.insights import DossierView
+from clearwell.views.dossiers import DossierView
 from clearwell.views.memories import IngestedBatchView
 from tests.conftest import opened
 from tests.insights import put_insight, rows

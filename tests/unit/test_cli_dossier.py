@@ -10,7 +10,8 @@ from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import WriterUnavailable
 from clearwell.messages import Language
 from clearwell.records import Dossier
-from clearwell.views.insights import DigestInsightView, DossierView, InsightView
+from clearwell.views.dossiers import DossierView
+from clearwell.views.insights import DigestInsightView, InsightView
 from tests.path import PERSON, Path
 from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made
 

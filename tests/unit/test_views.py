@@ -42,9 +42,11 @@ from clearwell.records import (
 )
 from clearwell.views.captures import CaptureBatchView, CaptureView
 from clearwell.views.context import ContextView
+from clearwell.views.decisions import DecisionResultView
 from clearwell.views.digests import DigestView
+from clearwell.views.dossiers import DossierView
 from clearwell.views.groups import GroupView
-from clearwell.views.insights import DecisionResultView, DossierView, InsightView
+from clearwell.views.insights import InsightView
 from clearwell.views.memories import IngestedBatchView, RetrievalView
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View

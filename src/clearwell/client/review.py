@@ -4,8 +4,10 @@ from typing import TypedDict, Unpack
 from uuid import UUID
 
 from clearwell.client.api import ApiConnection, rename, segment
+from clearwell.views.decisions import DecisionPageView, DecisionResultView
 from clearwell.views.digests import DigestPageView, DigestRequestView, DigestView
-from clearwell.views.insights import DecisionPageView, DecisionResultView, DossierView, InsightPageView
+from clearwell.views.dossiers import DossierView
+from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionResultView
 from clearwell.views.provenance import RetractionPreviewView
 from clearwell.vocabulary import Action, InsightState, Origin

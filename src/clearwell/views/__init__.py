@@ -9,7 +9,9 @@ back with ``model_validate_json``. A new field of an answer is a new field of it
 ``memories``        promoted texts, retrieved memories, entries of working memory
 ``context``         contexts built for an agent, and runs of the memory-retrieval node
 ``digests``         digests and the insights in them
-``insights``        insights under review, everything that lies beside one, and decisions
+``insights``        insights, as a digest shows them and under review
+``dossiers``        an insight with its nearby memories, rejections, decisions and promotion
+``decisions``       decisions on record, and what a decision led to
 ``provenance``      where a memory comes from, what rests on an output, and the figures of review
 ``groups``          groups, agents and tombstones
 ``health``          whether the process is alive and ready

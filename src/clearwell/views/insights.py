@@ -1,44 +1,29 @@
-"""Insights: as a digest shows them, under review with everything that lies beside them, and what people decided."""
+"""Insights: as a digest shows them, and under review."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from pydantic import Field, PlainSerializer, WithJsonSchema
+from pydantic import Field
 
-from clearwell.errors import ClearwellError
-from clearwell.messages import Language, catalogue, say
+from clearwell.messages import Language, catalogue
 from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import FlagView, VerdictView
-from clearwell.views.problems import ProblemView
 from clearwell.views.view import View, is_absent
-from clearwell.vocabulary import Action, Admission, InsightState, Layer, Scope, Writer
+from clearwell.vocabulary import Admission, InsightState, Layer, Writer
 
 if TYPE_CHECKING:
     from clearwell.records import (
         Contradiction,
-        Decision,
-        DecisionResult,
-        Dossier,
         Insight,
         InsightSide,
         InsightSource,
-        NearbyMemory,
         Note,
-        PromotionState,
-        Rejection,
         Verdict,
     )
-
-OffsetTime = Annotated[
-    datetime,
-    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""A time whose offset is written as +00:00, as it is kept for repeated requests."""
 
 
 class SentenceView(View):
@@ -202,7 +187,7 @@ class InsightView(InsightHeadView):
 
     @classmethod
     def from_record(cls, insight: Insight, language: Language) -> Self:
-        return cls.read(insight, **_read_review(insight, language, flags=insight.flags, verdicts=None))
+        return cls.read(insight, **read_review(insight, language, flags=insight.flags, verdicts=None))
 
 
 class InsightPageView(View):
@@ -216,216 +201,6 @@ class InsightPageView(View):
         """A page of ``limit`` insights, made from one more where there is one."""
         views = tuple(InsightView.from_record(insight, language) for insight in insights[:limit])
         return cls(insights=views, next=views[-1].id if len(insights) > limit else None)
-
-
-class DiffPieceView(View):
-    """Words that two texts share, or that only one of them has."""
-
-    op: str = Field(examples=["equal", "insert", "delete"])
-    text: str
-
-
-class NearbyMemoryView(View):
-    """A verified memory near an insight. The diff leads from the memory to the insight."""
-
-    id: UUID
-    content: str
-    content_shown: str
-    chunk_no: int
-    scope: Scope
-    author: str | None
-    occurred_at: datetime | None
-    promoted_at: datetime | None
-    similarity: float
-    relation: str = Field(examples=["duplicates", "contradicts", "supersedes", "near"])
-    why: str
-    diff: tuple[DiffPieceView, ...]
-
-    @classmethod
-    def from_record(cls, nearby: NearbyMemory, language: Language) -> Self:
-        return cls.read(
-            nearby.memory,
-            content_shown=escaped(nearby.memory.content),
-            similarity=nearby.similarity,
-            relation=nearby.relation,
-            why=nearby.explanation(language),
-            diff=tuple(DiffPieceView.read(piece) for piece in nearby.diff),
-        )
-
-
-class RelatedMemoryView(View):
-    """A memory in one relation to an insight."""
-
-    id: UUID
-    why: str
-    similarity: float
-
-    @classmethod
-    def from_record(cls, nearby: NearbyMemory, language: Language) -> Self:
-        return cls(id=nearby.memory.id, why=nearby.explanation(language), similarity=nearby.similarity)
-
-
-class RejectionView(View):
-    """A rejected value that the insight is like."""
-
-    at: datetime
-    by: str
-    by_name: str
-    reason: str
-    similarity: float
-    text: str
-
-    @classmethod
-    def from_record(cls, rejection: Rejection, language: Language, key_names: Mapping[str, str]) -> Self:
-        text = say("rejected_before", language, at=f"{rejection.at:%Y-%m-%d}", reason=rejection.reason)
-        return cls.read(rejection, by_name=key_names.get(rejection.by, rejection.by), text=text)
-
-
-class DecisionView(View):
-    """A decision on record. The texts are given where a person wrote another one."""
-
-    id: UUID
-    group_id: str
-    action: Action
-    by: str
-    by_name: str = Field(description="what the key is called by which it was decided")
-    at: datetime
-    insight_id: UUID | None
-    promotion_id: UUID | None
-    memory_id: UUID | None
-    tombstone_id: UUID | None
-    supersedes: UUID | None
-    others: tuple[UUID, ...]
-    undoes: UUID | None
-    already: bool
-    until: datetime | None
-    reason: str | None
-    text_before: str | None
-    text_after: str | None
-
-    @classmethod
-    def from_record(cls, decision: Decision, key_names: Mapping[str, str]) -> Self:
-        return cls.read(decision, by_name=key_names.get(decision.by, decision.by))
-
-
-class DecisionPageView(View):
-    """Decisions, newest first. next, where it is not null, is the parameter before of the next page."""
-
-    decisions: tuple[DecisionView, ...]
-    next: UUID | None
-
-    @classmethod
-    def from_records(cls, decisions: Sequence[Decision], limit: int, key_names: Mapping[str, str]) -> Self:
-        """A page of ``limit`` decisions, made from one more where there is one."""
-        views = tuple(DecisionView.from_record(decision, key_names) for decision in decisions[:limit])
-        return cls(decisions=views, next=views[-1].id if len(decisions) > limit else None)
-
-
-class PromotionProgressView(View):
-    """What the promotion of an insight has led to so far."""
-
-    id: UUID
-    memory_id: UUID
-    state: str = Field(examples=["verified", "promoting", "withdrawn"])
-    problem: str | None = Field(description="why it is not verified yet")
-    problem_code: str | None
-    chunks: int
-
-    @classmethod
-    def from_record(cls, state: PromotionState, language: Language) -> Self:
-        return cls.read(
-            state.promotion,
-            state=state.state,
-            problem=state.explanation(language),
-            problem_code=state.problem,
-            chunks=state.chunks,
-        )
-
-
-class DossierView(InsightView):
-    """An insight with everything beside it."""
-
-    beside: tuple[NearbyMemoryView, ...]
-    duplicates: tuple[RelatedMemoryView, ...]
-    contradicts: tuple[RelatedMemoryView, ...]
-    supersedes: tuple[RelatedMemoryView, ...] = Field(description="what it contradicts and was said before it")
-    rejected: RejectionView | None
-    decisions: tuple[DecisionView, ...]
-    promotion: PromotionProgressView | None
-    degraded: tuple[str, ...]
-
-    @classmethod
-    def from_dossier(cls, dossier: Dossier, language: Language, key_names: Mapping[str, str]) -> Self:
-        rejected, promotion = dossier.rejected, dossier.promotion
-        return cls.read(
-            dossier.insight,
-            **_read_review(dossier.insight, language, flags=dossier.flags, verdicts=dossier.verdicts),
-            beside=tuple(NearbyMemoryView.from_record(nearby, language) for nearby in dossier.nearby),
-            **{
-                relation: tuple(RelatedMemoryView.from_record(nearby, language) for nearby in dossier.related(relation))
-                for relation in ("duplicates", "contradicts", "supersedes")
-            },
-            rejected=None if rejected is None else RejectionView.from_record(rejected, language, key_names),
-            decisions=tuple(DecisionView.from_record(decision, key_names) for decision in dossier.decisions),
-            promotion=None if promotion is None else PromotionProgressView.from_record(promotion, language),
-            degraded=dossier.degraded,
-        )
-
-
-class InsightStatusView(View):
-    """The state and version of an insight."""
-
-    id: UUID
-    version: int
-    state: InsightState
-    changed_at: OffsetTime
-    snoozed_until: OffsetTime | None
-    merged_into: UUID | None
-
-
-class DecisionResultView(View):
-    """What a decision led to. id is the memory of a promotion, else the insight."""
-
-    status: str = Field(examples=["promoted", "promoting", "rejected", "merged", "snoozed", "undone", "retracted"])
-    id: UUID
-    already: bool = Field(description="it was so before, and nothing was done")
-    decision_id: UUID | None = Field(None, exclude_if=is_absent)
-    promotion_id: UUID | None = Field(None, exclude_if=is_absent)
-    tombstone_id: UUID | None = Field(None, exclude_if=is_absent)
-    superseded: UUID | None = Field(None, exclude_if=is_absent)
-    withdrawn: UUID | None = Field(
-        None,
-        exclude_if=is_absent,
-        description="the memory that an undo took away; without it another decision still holds it",
-    )
-    chunks: int | None = Field(None, exclude_if=is_absent)
-    undone: Action | None = Field(None, exclude_if=is_absent)
-    memories: tuple[UUID, ...] | None = Field(
-        None, exclude_if=is_absent, description="what was retracted, or what an undo brought back"
-    )
-    insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
-
-    @classmethod
-    def from_record(cls, result: DecisionResult) -> Self:
-        insight = None if result.insight is None else InsightStatusView.read(result.insight)
-        return cls.read(result, memories=result.memories or None, insight=insight)
-
-
-class DecisionBatchView(View):
-    """One result for each decision, in order."""
-
-    results: tuple[DecisionResultView | ProblemView, ...]
-
-    @classmethod
-    def from_records(cls, results: Sequence[DecisionResult | ClearwellError], language: Language) -> Self:
-        return cls(
-            results=tuple(
-                ProblemView.from_error(result, language)
-                if isinstance(result, ClearwellError)
-                else DecisionResultView.from_record(result)
-                for result in results
-            )
-        )
 
 
 def _read_source(source: InsightSource) -> dict[str, object]:
@@ -446,14 +221,14 @@ def _read_head(insight: Insight, language: Language) -> dict[str, object]:
     }
 
 
-def _read_review(
+def read_review(
     insight: Insight,
     language: Language,
     *,
     flags: Sequence[str],
     verdicts: Mapping[UUID, Sequence[Verdict]] | None,
 ) -> dict[str, object]:
-    """The same for an insight under review. Without ``verdicts`` its sources are shown without any."""
+    """The parts of a view of an insight under review. Without ``verdicts`` its sources are shown without any."""
     known = [flag for flag in flags if f"flag_{flag}" in catalogue()]
     return {
         **_read_head(insight, language),

@@ -12,7 +12,8 @@ from pydantic import Field
 from clearwell.messages import Language
 from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import QuarantineRowView
-from clearwell.views.insights import DecisionView, InsightView
+from clearwell.views.decisions import DecisionView
+from clearwell.views.insights import InsightView
 from clearwell.views.view import View
 from clearwell.vocabulary import Layer, Origin
 

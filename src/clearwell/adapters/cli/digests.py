@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from clearwell.client.client import Client
     from clearwell.settings import Settings
     from clearwell.views.digests import DigestPageView, DigestSummaryView, DigestView
-    from clearwell.views.insights import (
-        ContradictionView,
-        DigestInsightView,
-        InsightHeadView,
-        SentenceView,
-        SourceView,
-    )
+    from clearwell.views.insights import ContradictionView, DigestInsightView, InsightHeadView, SentenceView, SourceView
 
 digests = typer.Typer(help="Turn a group's quarantine into insights for a reviewer.", rich_markup_mode=None)
 

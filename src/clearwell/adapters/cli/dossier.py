@@ -17,7 +17,8 @@ from clearwell.vocabulary import InsightState, Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clearwell.views.insights import DossierView, InsightView, NearbyMemoryView, SourceView
+    from clearwell.views.dossiers import DossierView, NearbyMemoryView
+    from clearwell.views.insights import InsightView, SourceView
 
 LINE_WIDTH = 110
 SHOWN_CHARS = 4000

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clearwell.client.client import Client
     from clearwell.client.review import DecisionFields, OutputFields
     from clearwell.records import Json
-    from clearwell.views.insights import DecisionResultView, DecisionView
+    from clearwell.views.decisions import DecisionResultView, DecisionView
     from clearwell.views.memories import PromotionResultView
     from clearwell.views.provenance import DependentMemoryView, RetractionPreviewView
 

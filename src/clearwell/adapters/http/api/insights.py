@@ -14,7 +14,9 @@ from clearwell.adapters.http.problems import invalid_structure
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import InvalidInput
 from clearwell.records import Action, DecisionRequest, InsightState, NewMemory, Scope
-from clearwell.views.insights import DecisionBatchView, DecisionResultView, DossierView, InsightPageView
+from clearwell.views.decisions import DecisionBatchView, DecisionResultView
+from clearwell.views.dossiers import DossierView
+from clearwell.views.insights import InsightPageView
 
 router = APIRouter(tags=["review"], route_class=ApiRoute)
 

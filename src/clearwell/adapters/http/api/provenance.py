@@ -11,7 +11,7 @@ from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, P
 from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.records import Action, Origin, SourceSelector
-from clearwell.views.insights import DecisionPageView, DecisionResultView
+from clearwell.views.decisions import DecisionPageView, DecisionResultView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
     CalibrationView,

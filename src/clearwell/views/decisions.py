@@ -1,0 +1,122 @@
+"""Decisions on record, and what a decision led to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Self
+from uuid import UUID
+
+from pydantic import Field, PlainSerializer, WithJsonSchema
+
+from clearwell.errors import ClearwellError
+from clearwell.messages import Language
+from clearwell.views.problems import ProblemView
+from clearwell.views.view import View, is_absent
+from clearwell.vocabulary import Action, InsightState
+
+if TYPE_CHECKING:
+    from clearwell.records import Decision, DecisionResult
+
+OffsetTime = Annotated[
+    datetime,
+    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A time whose offset is written as +00:00, as it is kept for repeated requests."""
+
+
+class DecisionView(View):
+    """A decision on record. The texts are given where a person wrote another one."""
+
+    id: UUID
+    group_id: str
+    action: Action
+    by: str
+    by_name: str = Field(description="what the key is called by which it was decided")
+    at: datetime
+    insight_id: UUID | None
+    promotion_id: UUID | None
+    memory_id: UUID | None
+    tombstone_id: UUID | None
+    supersedes: UUID | None
+    others: tuple[UUID, ...]
+    undoes: UUID | None
+    already: bool
+    until: datetime | None
+    reason: str | None
+    text_before: str | None
+    text_after: str | None
+
+    @classmethod
+    def from_record(cls, decision: Decision, key_names: Mapping[str, str]) -> Self:
+        return cls.read(decision, by_name=key_names.get(decision.by, decision.by))
+
+
+class DecisionPageView(View):
+    """Decisions, newest first. next, where it is not null, is the parameter before of the next page."""
+
+    decisions: tuple[DecisionView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(cls, decisions: Sequence[Decision], limit: int, key_names: Mapping[str, str]) -> Self:
+        """A page of ``limit`` decisions, made from one more where there is one."""
+        views = tuple(DecisionView.from_record(decision, key_names) for decision in decisions[:limit])
+        return cls(decisions=views, next=views[-1].id if len(decisions) > limit else None)
+
+
+class InsightStatusView(View):
+    """The state and version of an insight."""
+
+    id: UUID
+    version: int
+    state: InsightState
+    changed_at: OffsetTime
+    snoozed_until: OffsetTime | None
+    merged_into: UUID | None
+
+
+class DecisionResultView(View):
+    """What a decision led to. id is the memory of a promotion, else the insight."""
+
+    status: str = Field(examples=["promoted", "promoting", "rejected", "merged", "snoozed", "undone", "retracted"])
+    id: UUID
+    already: bool = Field(description="it was so before, and nothing was done")
+    decision_id: UUID | None = Field(None, exclude_if=is_absent)
+    promotion_id: UUID | None = Field(None, exclude_if=is_absent)
+    tombstone_id: UUID | None = Field(None, exclude_if=is_absent)
+    superseded: UUID | None = Field(None, exclude_if=is_absent)
+    withdrawn: UUID | None = Field(
+        None,
+        exclude_if=is_absent,
+        description="the memory that an undo took away; without it another decision still holds it",
+    )
+    chunks: int | None = Field(None, exclude_if=is_absent)
+    undone: Action | None = Field(None, exclude_if=is_absent)
+    memories: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="what was retracted, or what an undo brought back"
+    )
+    insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
+
+    @classmethod
+    def from_record(cls, result: DecisionResult) -> Self:
+        insight = None if result.insight is None else InsightStatusView.read(result.insight)
+        return cls.read(result, memories=result.memories or None, insight=insight)
+
+
+class DecisionBatchView(View):
+    """One result for each decision, in order."""
+
+    results: tuple[DecisionResultView | ProblemView, ...]
+
+    @classmethod
+    def from_records(cls, results: Sequence[DecisionResult | ClearwellError], language: Language) -> Self:
+        return cls(
+            results=tuple(
+                ProblemView.from_error(result, language)
+                if isinstance(result, ClearwellError)
+                else DecisionResultView.from_record(result)
+                for result in results
+            )
+        )
