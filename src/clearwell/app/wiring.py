@@ -30,15 +30,14 @@ from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService, StatisticsCache
-from clearwell.flow.review.decisions import (
-    DecisionRecorder,
-    InsightMerge,
-    InsightPromotion,
-    InsightRejection,
-    InsightSnooze,
-)
 from clearwell.flow.review.dossier import DossierBuilder
+from clearwell.flow.review.executor import DecisionExecutor
+from clearwell.flow.review.merge import InsightMerge
+from clearwell.flow.review.promotion import InsightPromotion
+from clearwell.flow.review.recorder import DecisionRecorder
+from clearwell.flow.review.rejection import InsightRejection
 from clearwell.flow.review.retraction import Retraction
+from clearwell.flow.review.snooze import InsightSnooze
 from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
@@ -233,17 +232,24 @@ def _build_review(
     longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
     planner, writer = PromotionPlanner(chunker, knowledge), PromotionWriter(clock, ids)
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
+    retraction = Retraction(stores.provenance, clock, ids)
     return ReviewService(
         gate=gate,
         dossiers=DossierBuilder(
             stores.review, stores.quarantine, longterm, stores.tombstones, comparison, embedder, clock, settings
         ),
-        promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
-        rejection=InsightRejection(stores.review, knowledge, embedder, recorder, clock, ids),
-        merge=InsightMerge(recorder, clock, ids, settings),
-        snooze=InsightSnooze(recorder, clock, ids),
-        undo=DecisionUndo(MemoryValidity(knowledge), TombstoneLifter(embedder, settings), clock, ids),
-        retraction=Retraction(stores.provenance, clock, ids),
+        executor=DecisionExecutor(
+            promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
+            rejection=InsightRejection(stores.review, knowledge, embedder, recorder, clock, ids),
+            merge=InsightMerge(recorder, clock, ids, settings),
+            snooze=InsightSnooze(recorder, clock, ids),
+            undo=DecisionUndo(MemoryValidity(knowledge), TombstoneLifter(embedder, settings), clock, ids),
+            retraction=retraction,
+            decisions=stores.decisions,
+            idempotency=stores.idempotency,
+            counters=counters,
+        ),
+        retraction=retraction,
         outputs=OutputPromoter(
             gate=gate,
             texts=texts,
@@ -251,12 +257,9 @@ def _build_review(
             working=stores.working,
             idempotency=stores.idempotency,
         ),
-        decisions=stores.decisions,
         review=stores.review,
         provenance=stores.provenance,
         statistics=stores.statistics,
-        idempotency=stores.idempotency,
-        counters=counters,
         clock=clock,
     )
 

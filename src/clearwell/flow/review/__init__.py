@@ -4,10 +4,10 @@ In: the insights of ``flow.digest``, and outputs in quarantine or working memory
 Out: decisions, each with its audit event; promoted texts, tombstones of rejected values, insights in another state.
 Next: ``flow.promotion`` writes what was promoted to long-term memory.
 
-``service`` is the facade: it reads, and takes each decision through one call stack. ``dossier`` is what a reviewer
-sees of an insight. ``decisions`` promotes, rejects, merges and snoozes, on the rules of ``insights``; ``undo`` reverts
-any decision, with ``validity`` to say which memories are valid then; ``retraction`` withdraws what rests on a source.
-``statistics`` keeps the figures for metrics.
+``service`` is the facade: it checks the rights of the caller and reads. ``dossier`` is what a reviewer sees of an
+insight. ``executor`` carries a decision out: ``promotion``, ``rejection``, ``merge`` and ``snooze`` decide on an
+insight by the rules of ``insights``, ``undo`` reverts any decision, with ``validity`` to say which memories are valid
+then, and ``retraction`` withdraws what is based on a source. ``statistics`` keeps the figures for metrics.
 """
 
 from clearwell.flow.review.retraction import RetractionPreview

@@ -1,35 +1,21 @@
-"""The review service: every method takes ``by``, and each decision goes through the gate, which records refusals.
+"""The review service: the facade of review.
 
-A decision is one straight call: ``decide`` claims the idempotency key, ``_attempt`` prepares the decision, opens the
-transaction of the group, applies the decision and stores the answer in that transaction.
+Every method takes the caller as ``by``. Reading needs the right to review; a decision also goes through the gate, which
+allows it to people alone and records what it refuses.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
-from clearwell.flow import limits
+from clearwell.errors import ClearwellError, NotFound
 from clearwell.flow.access.permissions import DecisionGate, require_in_group
-from clearwell.flow.counters import Counters
-from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.promotion.outputs import OutputPromoter
-from clearwell.flow.review.decisions import InsightMerge, InsightPromotion, InsightRejection, InsightSnooze
 from clearwell.flow.review.dossier import DossierBuilder
-from clearwell.flow.review.insights import InsightChanged, wake
+from clearwell.flow.review.executor import DecisionExecutor
+from clearwell.flow.review.insights import wake
 from clearwell.flow.review.retraction import Retraction, RetractionPreview
-from clearwell.flow.review.undo import DecisionUndo
-from clearwell.ports import (
-    Claim,
-    Clock,
-    DecisionStore,
-    DecisionTransaction,
-    IdempotencyStore,
-    ProvenanceStore,
-    ReviewStore,
-    StatisticsStore,
-)
+from clearwell.ports import Clock, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     Action,
     CalibrationRow,
@@ -40,7 +26,6 @@ from clearwell.records import (
     IdempotencyKey,
     Insight,
     InsightState,
-    Json,
     NewMemory,
     Origin,
     Principal,
@@ -51,46 +36,31 @@ from clearwell.records import (
     SourceSelector,
 )
 
-ATTEMPTS = 3
-"""How often a decision is prepared where the text of its insight changes in between."""
-
 
 class ReviewService:
+    """Insights and their dossiers, decisions, provenance and statistics, for callers with the right to review."""
+
     def __init__(
         self,
         *,
         gate: DecisionGate,
         dossiers: DossierBuilder,
-        promotion: InsightPromotion,
-        rejection: InsightRejection,
-        merge: InsightMerge,
-        snooze: InsightSnooze,
-        undo: DecisionUndo,
+        executor: DecisionExecutor,
         retraction: Retraction,
         outputs: OutputPromoter,
-        decisions: DecisionStore,
         review: ReviewStore,
         provenance: ProvenanceStore,
         statistics: StatisticsStore,
-        idempotency: IdempotencyStore,
-        counters: Counters,
         clock: Clock,
     ) -> None:
         self._gate = gate
         self._dossiers = dossiers
-        self._promotion = promotion
-        self._rejection = rejection
-        self._merge = merge
-        self._snooze = snooze
-        self._undo = undo
+        self._executor = executor
         self._retraction = retraction
         self._outputs = outputs
-        self._decisions = decisions
         self._review = review
         self._provenance = provenance
         self._statistics = statistics
-        self._idempotency = idempotency
-        self._counters = counters
         self._clock = clock
 
     # reading
@@ -223,54 +193,7 @@ class ReviewService:
     ) -> DecisionResult:
         """Decide on one insight. A promoted memory can be retrieved when this returns, unless it is ``promoting``."""
         await self._gate.require_person(by, group_id, f"{decision.action} insight {decision.id}")
-        async with claim_key(self._idempotency, request) as claim:
-            if isinstance(claim, StoredAnswer):
-                return _replay(claim)
-            for _ in range(ATTEMPTS):
-                try:
-                    result = await self._attempt(group_id, decision, by, claim)
-                    break
-                except InsightChanged:
-                    continue
-            else:
-                raise Conflict("insight_moving", id=decision.id)
-        self._count(group_id, decision.action, result)
-        return result
-
-    async def _attempt(
-        self, group_id: str, decision: DecisionRequest, by: Principal, claim: Claim | None
-    ) -> DecisionResult:
-        """Prepare a decision without a transaction, then apply it and store the answer in one."""
-        match decision.action:
-            case Action.PROMOTE:
-                promotion = await self._promotion.prepare(group_id, decision)
-                async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._promotion.apply(transaction, promotion, by)
-                    return await _store(transaction, claim, result)
-            case Action.REJECT:
-                rejection = await self._rejection.prepare(group_id, decision)
-                async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._rejection.apply(transaction, rejection, by)
-                    return await _store(transaction, claim, result)
-            case Action.MERGE:
-                merge = self._merge.prepare(group_id, decision)
-                async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._merge.apply(transaction, merge, by)
-                    return await _store(transaction, claim, result)
-            case Action.SNOOZE:
-                snooze = self._snooze.prepare(group_id, decision)
-                async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._snooze.apply(transaction, snooze, by)
-                    return await _store(transaction, claim, result)
-            case Action.UNDO:
-                reason = limits.require_reason(decision.reason)
-                async with self._decisions.transaction(group_id) as transaction:
-                    result = await self._undo.apply_to_insight(
-                        transaction, group_id, decision.id, by=by, version=decision.version, reason=reason
-                    )
-                    return await _store(transaction, claim, result)
-            case _:
-                raise InvalidInput("action_unknown", field="action", limit="promote, reject, merge, snooze, undo")
+        return await self._executor.decide(group_id, decision, by=by, request=request)
 
     async def decide_many(
         self,
@@ -282,22 +205,7 @@ class ReviewService:
     ) -> list[DecisionResult | ClearwellError]:
         """Decide on many insights, each by itself and in order: a result or a problem for each."""
         await self._gate.require_person(by, group_id, f"decide on {len(decisions)} insights")
-        async with claim_key(self._idempotency, request) as claim:
-            if isinstance(claim, StoredAnswer):
-                stored = claim.value if isinstance(claim.value, list) else []
-                return [_replay_one_of_many(one) for one in stored]
-            results = [await self._decide_or_refuse(group_id, one, by) for one in decisions]
-            if claim is not None:
-                await self._idempotency.complete(claim, [_store_one_of_many(one) for one in results])
-            return results
-
-    async def _decide_or_refuse(
-        self, group_id: str, decision: DecisionRequest, by: Principal
-    ) -> DecisionResult | ClearwellError:
-        try:
-            return await self.decide(group_id, decision, by=by)
-        except ClearwellError as problem:
-            return problem
+        return await self._executor.decide_many(group_id, decisions, by=by, request=request)
 
     async def undo(
         self,
@@ -311,15 +219,7 @@ class ReviewService:
     ) -> DecisionResult:
         """Undo any decision by its id. With ``only`` a decision of another kind is refused."""
         await self._gate.require_person(by, group_id, f"undo decision {decision_id}")
-        reason = limits.require_reason(reason)
-        async with claim_key(self._idempotency, request) as claim:
-            if isinstance(claim, StoredAnswer):
-                return _replay(claim)
-            async with self._decisions.transaction(group_id) as transaction:
-                result = await self._undo.apply(transaction, group_id, decision_id, by=by, reason=reason, only=only)
-                await _store(transaction, claim, result)
-        self._count(group_id, Action.UNDO, result)
-        return result
+        return await self._executor.undo(group_id, decision_id, by=by, reason=reason, only=only, request=request)
 
     # outputs of agents, without an insight between
 
@@ -382,16 +282,7 @@ class ReviewService:
     ) -> DecisionResult:
         """Withdraw what was previewed. Where that is not the same any more, nothing is withdrawn."""
         await self._gate.require_person(by, group_id, "retract by origin")
-        reason = limits.require_reason(reason)
-        async with claim_key(self._idempotency, request) as claim:
-            if isinstance(claim, StoredAnswer):
-                return _replay(claim)
-            preview = await self._retraction.preview(group_id, selector)
-            async with self._decisions.transaction(group_id) as transaction:
-                result = await self._retraction.apply(transaction, group_id, preview, token=token, reason=reason, by=by)
-                await _store(transaction, claim, result)
-        self._count(group_id, Action.RETRACT, result)
-        return result
+        return await self._executor.retract(group_id, selector, token=token, by=by, reason=reason, request=request)
 
     # statistics
 
@@ -404,29 +295,3 @@ class ReviewService:
         """Return the review statistics of a group."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._statistics.statistics(group_id)
-
-    def _count(self, group_id: str, action: Action, result: DecisionResult) -> None:
-        if not result.already:
-            self._counters.count_decision(group_id, action)
-
-
-async def _store(transaction: DecisionTransaction, claim: Claim | None, result: DecisionResult) -> DecisionResult:
-    """Keep the result for a repeated request, in the transaction of the decision."""
-    if claim is not None:
-        await transaction.store_answer(claim, result.to_json())
-    return result
-
-
-def _replay(answer: StoredAnswer) -> DecisionResult:
-    return replace(DecisionResult.from_json(answer.value), replayed=True)
-
-
-def _store_one_of_many(result: DecisionResult | ClearwellError) -> Json:
-    """Of a problem only its name is kept: its words may quote what has changed since."""
-    return {"problem": result.code} if isinstance(result, ClearwellError) else result.to_json()
-
-
-def _replay_one_of_many(stored: Json) -> DecisionResult | Conflict:
-    if isinstance(stored, dict) and "problem" in stored:
-        return Conflict("decided_in_vain", problem=stored["problem"])
-    return DecisionResult.from_json(stored)

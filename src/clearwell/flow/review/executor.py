@@ -1,0 +1,203 @@
+"""Carries decisions out: once for each idempotency key, and in the transaction of their group.
+
+A decision has two steps. ``prepare`` checks the request and does what takes time, such as embedding, while no
+transaction is open. ``apply`` changes the stores in a transaction in which nobody else decides in the group, and the
+answer is stored in the same transaction. If the text of the insight has changed in between, ``apply`` raises
+InsightChanged and the decision is prepared again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from clearwell.errors import ClearwellError, Conflict, InvalidInput
+from clearwell.flow import limits
+from clearwell.flow.counters import Counters
+from clearwell.flow.idempotency import StoredAnswer, claim_key
+from clearwell.flow.review.insights import InsightChanged
+from clearwell.flow.review.merge import InsightMerge
+from clearwell.flow.review.promotion import InsightPromotion
+from clearwell.flow.review.rejection import InsightRejection
+from clearwell.flow.review.retraction import Retraction
+from clearwell.flow.review.snooze import InsightSnooze
+from clearwell.flow.review.undo import DecisionUndo
+from clearwell.ports import Claim, DecisionStore, DecisionTransaction, IdempotencyStore
+from clearwell.records import Action, DecisionRequest, DecisionResult, IdempotencyKey, Json, Principal, SourceSelector
+
+ATTEMPTS = 3
+"""How often a decision is prepared if the text of its insight changes in between."""
+
+
+class DecisionExecutor:
+    """Executes decisions of a caller who may decide: ``ReviewService`` has checked that."""
+
+    def __init__(
+        self,
+        *,
+        promotion: InsightPromotion,
+        rejection: InsightRejection,
+        merge: InsightMerge,
+        snooze: InsightSnooze,
+        undo: DecisionUndo,
+        retraction: Retraction,
+        decisions: DecisionStore,
+        idempotency: IdempotencyStore,
+        counters: Counters,
+    ) -> None:
+        self._promotion = promotion
+        self._rejection = rejection
+        self._merge = merge
+        self._snooze = snooze
+        self._undo = undo
+        self._retraction = retraction
+        self._decisions = decisions
+        self._idempotency = idempotency
+        self._counters = counters
+
+    async def decide(
+        self, group_id: str, decision: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
+    ) -> DecisionResult:
+        """Decide on one insight, or return the answer to an earlier request with the same key."""
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                return _replay(claim)
+            for _ in range(ATTEMPTS):
+                try:
+                    result = await self._attempt(group_id, decision, by, claim)
+                    break
+                except InsightChanged:
+                    continue
+            else:
+                raise Conflict("insight_moving", id=decision.id)
+        self._count(group_id, decision.action, result)
+        return result
+
+    async def _attempt(
+        self, group_id: str, decision: DecisionRequest, by: Principal, claim: Claim | None
+    ) -> DecisionResult:
+        """Prepare a decision without a transaction, then apply it and store the answer in one."""
+        match decision.action:
+            case Action.PROMOTE:
+                promotion = await self._promotion.prepare(group_id, decision)
+                async with self._decisions.transaction(group_id) as transaction:
+                    result = await self._promotion.apply(transaction, promotion, by)
+                    return await _store(transaction, claim, result)
+            case Action.REJECT:
+                rejection = await self._rejection.prepare(group_id, decision)
+                async with self._decisions.transaction(group_id) as transaction:
+                    result = await self._rejection.apply(transaction, rejection, by)
+                    return await _store(transaction, claim, result)
+            case Action.MERGE:
+                merge = self._merge.prepare(group_id, decision)
+                async with self._decisions.transaction(group_id) as transaction:
+                    result = await self._merge.apply(transaction, merge, by)
+                    return await _store(transaction, claim, result)
+            case Action.SNOOZE:
+                snooze = self._snooze.prepare(group_id, decision)
+                async with self._decisions.transaction(group_id) as transaction:
+                    result = await self._snooze.apply(transaction, snooze, by)
+                    return await _store(transaction, claim, result)
+            case Action.UNDO:
+                reason = limits.require_reason(decision.reason)
+                async with self._decisions.transaction(group_id) as transaction:
+                    result = await self._undo.apply_to_insight(
+                        transaction, group_id, decision.id, by=by, version=decision.version, reason=reason
+                    )
+                    return await _store(transaction, claim, result)
+            case _:
+                raise InvalidInput("action_unknown", field="action", limit="promote, reject, merge, snooze, undo")
+
+    async def decide_many(
+        self,
+        group_id: str,
+        decisions: Sequence[DecisionRequest],
+        *,
+        by: Principal,
+        request: IdempotencyKey | None = None,
+    ) -> list[DecisionResult | ClearwellError]:
+        """Decide on many insights, each by itself and in order: a result or an error for each."""
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                stored = claim.value if isinstance(claim.value, list) else []
+                return [_replay_one_of_many(one) for one in stored]
+            results = [await self._decide_or_refuse(group_id, one, by) for one in decisions]
+            if claim is not None:
+                await self._idempotency.complete(claim, [_store_one_of_many(one) for one in results])
+            return results
+
+    async def _decide_or_refuse(
+        self, group_id: str, decision: DecisionRequest, by: Principal
+    ) -> DecisionResult | ClearwellError:
+        try:
+            return await self.decide(group_id, decision, by=by)
+        except ClearwellError as problem:
+            return problem
+
+    async def undo(
+        self,
+        group_id: str,
+        decision_id: UUID,
+        *,
+        by: Principal,
+        reason: str | None,
+        only: Action | None = None,
+        request: IdempotencyKey | None = None,
+    ) -> DecisionResult:
+        """Undo any decision by its id. With ``only``, a decision of another kind is refused."""
+        reason = limits.require_reason(reason)
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                return _replay(claim)
+            async with self._decisions.transaction(group_id) as transaction:
+                result = await self._undo.apply(transaction, group_id, decision_id, by=by, reason=reason, only=only)
+                await _store(transaction, claim, result)
+        self._count(group_id, Action.UNDO, result)
+        return result
+
+    async def retract(
+        self,
+        group_id: str,
+        selector: SourceSelector,
+        *,
+        token: str,
+        by: Principal,
+        reason: str | None,
+        request: IdempotencyKey | None = None,
+    ) -> DecisionResult:
+        """Withdraw what was previewed, or nothing if that has changed since."""
+        reason = limits.require_reason(reason)
+        async with claim_key(self._idempotency, request) as claim:
+            if isinstance(claim, StoredAnswer):
+                return _replay(claim)
+            preview = await self._retraction.preview(group_id, selector)
+            async with self._decisions.transaction(group_id) as transaction:
+                result = await self._retraction.apply(transaction, group_id, preview, token=token, reason=reason, by=by)
+                await _store(transaction, claim, result)
+        self._count(group_id, Action.RETRACT, result)
+        return result
+
+    def _count(self, group_id: str, action: Action, result: DecisionResult) -> None:
+        if not result.already:
+            self._counters.count_decision(group_id, action)
+
+
+async def _store(transaction: DecisionTransaction, claim: Claim | None, result: DecisionResult) -> DecisionResult:
+    """Store the answer for a repeated request, in the transaction of the decision."""
+    if claim is not None:
+        await transaction.store_answer(claim, result.to_json())
+    return result
+
+
+def _replay(answer: StoredAnswer) -> DecisionResult:
+    return replace(DecisionResult.from_json(answer.value), replayed=True)
+
+
+def _store_one_of_many(result: DecisionResult | ClearwellError) -> Json:
+    """Store only the code of an error, because its text may quote what has changed since."""
+    return {"problem": result.code} if isinstance(result, ClearwellError) else result.to_json()
+
+
+def _replay_one_of_many(stored: Json) -> DecisionResult | Conflict:
+    if isinstance(stored, dict) and "problem" in stored:
+        return Conflict("decided_in_vain", problem=stored["problem"])
+    return DecisionResult.from_json(stored)
