@@ -14,6 +14,7 @@ from clearwell.records import (
     DigestStatus,
     GroupChange,
     Insight,
+    InsightSide,
     InsightSource,
     InsightState,
     Json,
@@ -74,6 +75,7 @@ def insight(number: int, of: Digest, *sources: int) -> Insight:
         embedding_model="m",
         sentences=(Sentence(text="output 1", sources=(UUID(int=1),)),),
         notes=(Note(code="insight_near_rejected", params={"at": "2026-01-01", "why": "wrong"}),),
+        sides=(InsightSide(statement="五", log_ids=(UUID(int=1),), support=Support(agents=1, rows=1)),),
     )
 
 
@@ -90,6 +92,9 @@ def source(number: int) -> InsightSource:
         content=f"output {number}",
         flags=("self_consistency_not_checked",),
         statement="says one" if number == 1 else None,
+        number=number,
+        span=(0, 6) if number == 1 else None,
+        side=0 if number == 1 else None,
     )
 
 

@@ -102,7 +102,8 @@ class MemoryLedger:
         for other in sorted(others):
             kept = self._pages.ranked[insight_id]
             have = {one.log_id for one in kept.whole().sources}
-            more = [one for one in self._pages.ranked[other].whole().sources if one.log_id not in have]
+            sources = self._pages.ranked[other].whole().sources
+            more = [replace(source, side=None) for source in sources if source.log_id not in have]
             self._pages.ranked[insight_id] = replace(kept, merged={**kept.merged, other: more})
 
     def separate_sources(self, insight_id: UUID, others: Sequence[UUID]) -> None:

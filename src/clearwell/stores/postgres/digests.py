@@ -186,6 +186,10 @@ def _make_insight_statements(insight: Insight, place: int) -> list[Statement]:
         "log_ids": ids,
         "positions": list(range(len(ids))),
         "statements": [source.statement for source in insight.sources],
+        "numbers": [source.number for source in insight.sources],
+        "starts": [None if source.span is None else source.span[0] for source in insight.sources],
+        "ends": [None if source.span is None else source.span[1] for source in insight.sources],
+        "sides": [source.side for source in insight.sources],
     }
     return [
         (query("add_insight"), new_insight_params(insight, place)),

@@ -14,6 +14,7 @@ from clearwell.records import (
     Contradiction,
     Insight,
     InsightBeforeMerge,
+    InsightSide,
     InsightSource,
     InsightState,
     Layer,
@@ -58,6 +59,7 @@ def _params(insight: Insight) -> dict[str, Any]:
         "flags": list(insight.flags),
         "contradictions": Jsonb([_contradiction_json(one) for one in insight.contradictions]),
         "support": Jsonb(asdict(insight.support)),
+        "sides": Jsonb([_side_json(one) for one in insight.sides]),
         "model": insight.embedding_model,
         "embedding": None if insight.embedding is None else to_column(insight.embedding),
     }
@@ -97,7 +99,7 @@ def _insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
         sources=tuple(sources),
         contradictions=tuple(_contradiction_of(one) for one in row["contradictions"]),
         flags=tuple(row["flags"]),
-        support=Support(**{one.name: int(row["support"].get(one.name, 0)) for one in fields(Support)}),
+        support=_support_of(row["support"]),
         score=row["score"],
         created_at=row["created_at"],
         changed_at=row["changed_at"],
@@ -110,6 +112,7 @@ def _insight_of(row: DictRow, sources: Sequence[InsightSource]) -> Insight:
             for one in row["sentences"]
         ),
         notes=tuple(Note(code=one["code"], params=one["params"]) for one in row["notes"]),
+        sides=tuple(_side_of(one) for one in row["sides"]),
     )
 
 
@@ -126,7 +129,30 @@ def _source_of(row: DictRow) -> InsightSource:
         content=row["content"],
         flags=tuple(row["flags"]),
         statement=row["statement"],
+        number=row["number"],
+        span=None if row["span_start"] is None else (row["span_start"], row["span_end"]),
+        side=row["side"],
         cut=row["cut"],
+    )
+
+
+def _support_of(stored: Mapping[str, Any]) -> Support:
+    return Support(**{one.name: int(stored.get(one.name, 0)) for one in fields(Support)})
+
+
+def _side_json(one: InsightSide) -> dict[str, Any]:
+    return {
+        "statement": one.statement,
+        "log_ids": [str(log_id) for log_id in one.log_ids],
+        "support": asdict(one.support),
+    }
+
+
+def _side_of(stored: Mapping[str, Any]) -> InsightSide:
+    return InsightSide(
+        statement=stored["statement"],
+        log_ids=tuple(UUID(log_id) for log_id in stored["log_ids"]),
+        support=_support_of(stored["support"]),
     )
 
 

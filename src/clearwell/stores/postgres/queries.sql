@@ -812,7 +812,8 @@ SELECT group_id FROM digests WHERE id = %(id)s
 
 -- part: insight_columns
 SELECT i.id, i.group_id, i.digest_id, i.version, i.state, i.summary, i.written_by, i.flags, i.contradictions, i.support,
-    i.score, i.model, i.embedding, i.snoozed_until, i.merged_into, i.created_at, i.changed_at, i.sentences, i.notes
+    i.score, i.model, i.embedding, i.snoozed_until, i.merged_into, i.created_at, i.changed_at, i.sentences, i.notes,
+    i.sides
 
 -- name: insights_of_digest
 -- include: insight_columns
@@ -869,13 +870,15 @@ WHERE group_id = %(group_id)s AND id = %(id)s AND status = 'running' AND attempt
 
 -- name: add_insight
 INSERT INTO insights (group_id, id, digest_id, position, summary, written_by, flags, contradictions, support, score,
-    model, embedding, created_at, changed_at, sentences, notes)
+    model, embedding, created_at, changed_at, sentences, notes, sides)
 VALUES (%(group_id)s, %(id)s, %(digest_id)s, %(position)s, %(summary)s, %(written_by)s, %(flags)s,
-    %(contradictions)s, %(support)s, %(score)s, %(model)s, %(embedding)s, %(at)s, %(at)s, %(sentences)s, %(notes)s)
+    %(contradictions)s, %(support)s, %(score)s, %(model)s, %(embedding)s, %(at)s, %(at)s, %(sentences)s, %(notes)s,
+    %(sides)s)
 
 -- name: add_insight_sources
-INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement)
-SELECT %(group_id)s, %(insight_id)s, * FROM unnest(%(log_ids)s::uuid[], %(positions)s::integer[], %(statements)s::text[])
+INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, number, span_start, span_end, side)
+SELECT %(group_id)s, %(insight_id)s, * FROM unnest(%(log_ids)s::uuid[], %(positions)s::integer[],
+    %(statements)s::text[], %(numbers)s::integer[], %(starts)s::integer[], %(ends)s::integer[], %(sides)s::smallint[])
 
 -- name: mark_considered
 INSERT INTO digest_marks (group_id, log_id, considered)
@@ -1147,7 +1150,8 @@ ORDER BY i.digest_id DESC, 'near_rejected' = ANY(i.flags), i.position, i.id LIMI
 
 -- name: insight_sources
 -- Their own first, then those of each insight that was merged into them. Without a number of characters all are given.
-SELECT s.insight_id, s.log_id, s.statement, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
+SELECT s.insight_id, s.log_id, s.statement, s.number, s.span_start, s.span_end, s.side,
+    q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     coalesce(left(q.content, %(chars)s::integer), q.content) AS content,
     coalesce(length(q.content) > %(chars)s::integer, false) AS cut,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
@@ -1161,15 +1165,15 @@ ORDER BY s.insight_id, s.merged_from NULLS FIRST, s.position, s.log_id
 -- name: update_insight
 UPDATE insights SET version = %(version)s, state = %(state)s, summary = %(summary)s, written_by = %(written_by)s,
     flags = %(flags)s, contradictions = %(contradictions)s, support = %(support)s, model = %(model)s, embedding = %(embedding)s,
-    snoozed_until = %(snoozed_until)s, merged_into = %(merged_into)s, changed_at = %(changed_at)s
+    snoozed_until = %(snoozed_until)s, merged_into = %(merged_into)s, changed_at = %(changed_at)s, sides = %(sides)s
 WHERE group_id = %(group_id)s AND id = %(id)s
 
 -- name: flagged_insights
 SELECT id FROM insights WHERE group_id = %(group_id)s AND %(flag)s = ANY(flags)
 
 -- name: merge_sources
-INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, merged_from)
-SELECT s.group_id, %(id)s, s.log_id, s.position, s.statement, s.insight_id
+INSERT INTO insight_sources (group_id, insight_id, log_id, position, statement, number, span_start, span_end, merged_from)
+SELECT s.group_id, %(id)s, s.log_id, s.position, s.statement, s.number, s.span_start, s.span_end, s.insight_id
 FROM insight_sources s WHERE s.group_id = %(group_id)s AND s.insight_id = ANY(%(others)s)
 ORDER BY s.insight_id, s.position
 ON CONFLICT DO NOTHING
