@@ -23,6 +23,8 @@ class DecisionFields(TypedDict, total=False):
     text: str | None
     agent_id: str | None
     supersedes: UUID | None
+    side: int | None
+    despite: list[str] | None
     reason: str | None
     others: list[UUID] | None
     until: str | None

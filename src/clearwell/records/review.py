@@ -62,6 +62,8 @@ class DecisionRequest:
     text: str | None = None
     agent_id: str | None = None
     supersedes: UUID | None = None
+    side: int | None = None
+    despite: tuple[str, ...] = ()
     reason: str | None = None
     others: tuple[UUID, ...] = ()
     until: datetime | None = None

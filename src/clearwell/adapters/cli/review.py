@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -14,7 +14,8 @@ from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.terminal import Terminal, shortened
-from clearwell.errors import ClearwellError, NotFound
+from clearwell.errors import ClearwellError, Conflict, NotFound
+from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import Action, InsightState, Origin
 
@@ -100,22 +101,35 @@ def promote(
     text: Annotated[str | None, typer.Option("--text", help="Promote these words instead.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Make it this agent's own experience.")] = None,
     supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it replaces.")] = None,
+    side: Annotated[
+        int | None,
+        typer.Option("--side", min=1, help="The side to promote where sources contradict each other, as numbered."),
+    ] = None,
+    despite_contradiction: Annotated[
+        bool, typer.Option("--despite-contradiction", help="Promote the summary although it has sides.")
+    ] = False,
     version: Version = None,
     as_json: AsJson = False,
 ) -> None:
     """Make insights knowledge, or outputs straight from quarantine or working memory."""
-    if len(insight_ids) > 1 and (text is not None or supersedes is not None or version is not None):
+    if len(insight_ids) > 1 and any(one is not None for one in (text, supersedes, side, version)):
         raise UsageProblem("cli_review_one_only", field="ID")
     old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
     if origin is not From.INSIGHT:
         if version is not None:
             raise UsageProblem("cli_review_no_version", field="--version")
+        if side is not None or despite_contradiction:
+            raise UsageProblem("cli_review_no_sides", field="--side")
         rows = [parse_id(row_id, "row_not_found", group=group) for row_id in insight_ids]
         _promote_outputs(
             group, rows, Origin(origin), {"text": text, "agent_id": agent, "supersedes": old}, as_json=as_json
         )
         return
     fields: DecisionFields = {"version": version, "text": text, "agent_id": agent, "supersedes": old}
+    if side is not None:
+        fields["side"] = side - 1
+    if despite_contradiction:
+        fields["despite"] = ["contradiction"]
     _decide(group, [Choice(Action.PROMOTE, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
 
@@ -197,6 +211,10 @@ async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionRes
     """A decision may be taken back by its own id too; an output is no insight."""
     try:
         return await client.review.decide(group, choice.action, choice.id, **choice.fields)
+    except Conflict as conflict:
+        if conflict.code == "insight_has_sides":
+            raise SideNeeded(choice.id, conflict) from None
+        raise
     except NotFound as missing:
         if missing.code != "insight_not_found":
             raise
@@ -205,6 +223,25 @@ async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionRes
         if choice.action is Action.PROMOTE:
             await _require_no_output(client, group, choice.id)
         raise
+
+
+class SideNeeded(ClearwellError):
+    """An insight with sides was to be promoted without naming one: shows the sides with their numbers."""
+
+    def __init__(self, insight_id: UUID, conflict: Conflict) -> None:
+        super().__init__("cli_review_choose_side", id=insight_id)
+        self._sides = conflict.current.get("sides")
+
+    def text(self, language: Language = "en") -> str:
+        sides = self._sides if isinstance(self._sides, list) else []
+        lines = [say("cli_review_side", language, **_number_side(side)) for side in sides]
+        return "\n".join([super().text(language), *(f"  {line}" for line in lines)])
+
+
+def _number_side(side: Mapping[str, object]) -> dict[str, object]:
+    """A side as the command line numbers it, from 1."""
+    number = int(str(side["side"])) + 1
+    return {**side, "side": number, "statement": escaped(str(side["statement"]))}
 
 
 async def _undo_decision(client: Client, group: str, choice: Choice) -> DecisionResultView:

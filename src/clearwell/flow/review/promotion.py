@@ -16,6 +16,7 @@ from clearwell.flow.review.insights import (
     read_insight,
     require_open,
 )
+from clearwell.flow.review.sides import choose_text, select_sources
 from clearwell.ports import Clock, DecisionTransaction, ReviewStore
 from clearwell.records import (
     DecisionRequest,
@@ -41,7 +42,7 @@ class PreparedPromotion:
 
 
 class InsightPromotion:
-    """Promotes an insight, in its own words or in a person's."""
+    """Promotes an insight: as it is, one of its sides, or in a person's words."""
 
     def __init__(
         self, review: ReviewStore, planner: PromotionPlanner, writer: PromotionWriter, clock: Clock, settings: Settings
@@ -55,9 +56,7 @@ class InsightPromotion:
     async def prepare(self, group_id: str, request: DecisionRequest) -> PreparedPromotion:
         """Read the insight, and chunk and embed the text that it is to have as a memory."""
         insight = await read_insight(self._review, group_id, request.id, now=self._clock.now())
-        text = insight.summary
-        if request.text is not None:
-            text = limits.require_readable(request.text, "text", max_bytes=self._settings.max_content_bytes)
+        text = choose_text(insight, request, self._settings)
         (plan,) = await self._planner.plan(group_id, [_build_memory(insight, text, request)])
         return PreparedPromotion(request=request, insight=insight, plan=plan)
 
@@ -89,13 +88,14 @@ class InsightPromotion:
 
 
 def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewMemory:
-    agents = {one.agent_id for one in insight.sources}
+    sources = select_sources(insight, request)
+    agents = {one.agent_id for one in sources}
     return NewMemory(
         content=text,
         author=next(iter(agents)) if len(agents) == 1 else None,
-        occurred_at=max((one.occurred_at for one in insight.sources), default=None),
+        occurred_at=max((one.occurred_at for one in sources), default=None),
         agent_id=limits.require_id(request.agent_id, "agent_id"),
-        metadata=said_by(one.node_type for one in insight.sources),
+        metadata=said_by(one.node_type for one in sources),
         origin=Origin.INSIGHT,
         origin_id=insight.id,
         supersedes=request.supersedes,

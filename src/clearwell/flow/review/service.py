@@ -113,11 +113,15 @@ class ReviewService:
         text: str | None = None,
         agent_id: str | None = None,
         supersedes: UUID | None = None,
+        side: int | None = None,
+        despite: Sequence[str] = (),
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Promote an insight: as it is or in other words, for the group or for one agent.
 
+        An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
+        it is with ``despite=["contradiction"]``. Without any of these it is refused.
         With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.
         """
         decision = DecisionRequest(
@@ -127,6 +131,8 @@ class ReviewService:
             text=text,
             agent_id=agent_id,
             supersedes=supersedes,
+            side=side,
+            despite=tuple(despite),
         )
         return await self.decide(group_id, decision, by=by, request=request)
 

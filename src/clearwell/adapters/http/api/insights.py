@@ -1,7 +1,7 @@
 """Review: what a digest offers, and what people decide on it."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Path, Query, Response
@@ -68,8 +68,20 @@ class PromoteOutputInput(GroupedBody):
         return NewMemory(content=self.text or "", agent_id=self.owner(), supersedes=self.supersedes)
 
 
+Side = Annotated[
+    int | None, Field(ge=0, description="the side to promote, by its place in sides, of an insight that has any")
+]
+Despite = Annotated[
+    list[Literal["contradiction"]],
+    Field(max_length=1, description="contradiction: promote an insight as it is although it has sides"),
+]
+
+
 class PromoteInput(PromoteOutputInput, ChoiceInput):
-    """Promote as it is, or with other words. Both texts are kept."""
+    """Promote as it is, one of its sides, or with other words. All texts are kept."""
+
+    side: Side = None
+    despite: Despite = Field(default_factory=list)
 
     def to_request(self, insight_id: UUID) -> DecisionRequest:
         return DecisionRequest(
@@ -79,6 +91,8 @@ class PromoteInput(PromoteOutputInput, ChoiceInput):
             text=self.text,
             agent_id=self.owner(),
             supersedes=self.supersedes,
+            side=self.side,
+            despite=tuple(self.despite),
         )
 
 
@@ -145,6 +159,8 @@ class DecisionInput(RequestBody):
     text: str | None = None
     agent_id: str | None = None
     supersedes: Id | None = None
+    side: Side = None
+    despite: Despite = Field(default_factory=list)
     reason: str | None = None
     others: list[Id] = Field(default_factory=list, alias="with")
     until: Moment | None = None
@@ -158,6 +174,8 @@ class DecisionInput(RequestBody):
             text=self.text,
             agent_id=self.agent_id,
             supersedes=self.supersedes,
+            side=self.side,
+            despite=tuple(self.despite),
             reason=self.reason,
             others=tuple(self.others),
             until=self.until,
@@ -184,7 +202,11 @@ class DecideInput(GroupedBody):
 
 
 PROMOTE_EXAMPLES = openapi.examples(
-    **{"as it is": {}, "in other words": {"version": 1, "text": "发布窗口定于每周二上午十点。"}}
+    **{
+        "as it is": {},
+        "in other words": {"version": 1, "text": "发布窗口定于每周二上午十点。"},
+        "one of its sides": {"side": 0},
+    }
 )
 REJECT_EXAMPLES = openapi.examples(one={"version": 1, "reason": "这只是一次测试。"})
 MERGE_EXAMPLES = openapi.examples(two={"with": ["01234567-89ab-7cde-8f01-23456789abcd"]})

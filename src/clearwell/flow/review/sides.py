@@ -1,0 +1,59 @@
+"""The text of a promoted insight. Where its sources contradict each other, the person names a side.
+
+A memory that states two sides of one question would be wrong whichever of them is true. So an insight with sides is
+promoted by naming one of them, in the words of a person, or as it is with ``despite``.
+"""
+
+from typing import Final
+
+from clearwell.errors import Conflict, InvalidInput
+from clearwell.flow import limits
+from clearwell.flow.review.insights import OPEN
+from clearwell.records import DecisionRequest, Insight, InsightSource, Writer
+from clearwell.settings import Settings
+
+CONTRADICTION: Final = "contradiction"
+OBSTACLES: Final = (CONTRADICTION,)
+"""What an insight can be promoted in spite of."""
+
+
+def choose_text(insight: Insight, request: DecisionRequest, settings: Settings) -> str:
+    """The text to promote. Raises Conflict with the sides where one has to be named."""
+    if unknown := [one for one in request.despite if one not in OBSTACLES]:
+        raise InvalidInput("promote_despite", field="despite", value=unknown[0], limit=", ".join(OBSTACLES))
+    if request.text is not None:
+        if request.side is not None:
+            raise InvalidInput("promote_side_and_text", field="side")
+        return limits.require_readable(request.text, "text", max_bytes=settings.max_content_bytes)
+    if request.side is not None:
+        return _read_side(insight, request.side)
+    if needs_side(insight) and CONTRADICTION not in request.despite:
+        raise Conflict("insight_has_sides", current={"sides": _describe_sides(insight)}, id=insight.id)
+    return insight.summary
+
+
+def needs_side(insight: Insight) -> bool:
+    """Whether a side has to be named to promote this insight. A summary that a person wrote is a choice already."""
+    return bool(insight.sides) and insight.state in OPEN and insight.written_by is not Writer.PERSON
+
+
+def select_sources(insight: Insight, request: DecisionRequest) -> tuple[InsightSource, ...]:
+    """The sources that the promoted text is based on: those of the side that was named, or all."""
+    if request.side is None:
+        return insight.sources
+    supporting = set(insight.sides[request.side].log_ids)
+    return tuple(source for source in insight.sources if source.log_id in supporting)
+
+
+def _read_side(insight: Insight, number: int) -> str:
+    if not 0 <= number < len(insight.sides):
+        code = "promote_side_unknown" if insight.sides else "promote_no_sides"
+        raise InvalidInput(code, field="side", id=insight.id, value=number, limit=len(insight.sides) - 1)
+    return insight.sides[number].statement
+
+
+def _describe_sides(insight: Insight) -> list[dict[str, object]]:
+    return [
+        {"side": number, "statement": side.statement, "agents": side.support.agents, "sources": len(side.log_ids)}
+        for number, side in enumerate(insight.sides)
+    ]

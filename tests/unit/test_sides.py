@@ -1,0 +1,94 @@
+"""An insight whose sources contradict each other is promoted by naming a side, by a text, or despite that."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from clearwell.errors import Conflict, InvalidInput
+from clearwell.records import Action, InsightSide, InsightState, Support, Writer
+from tests.path import Path, said
+from tests.unit.test_review import decide, insight, offered, verified
+
+MONDAY = "The data centre in Lyon is switched off on Monday the 4th of May, after the backup has finished."
+FRIDAY = "The data centre in Lyon is switched off on Friday the 8th of May, after the backup has finished."
+
+
+async def disputed(path: Path) -> UUID:
+    """An insight of two agents that disagree about a date."""
+    outputs = [replace(said(MONDAY), agent_id="ops"), replace(said(FRIDAY), agent_id="facilities")]
+    one = await offered(path, f"{MONDAY} {FRIDAY}", *outputs)
+    found = await insight(path, one)
+    voice = Support(agents=1, sessions=1, days=1, rows=1)
+    sides = tuple(
+        InsightSide(statement=source.content, log_ids=(source.log_id,), support=voice) for source in found.sources
+    )
+    path.ledger.put(replace(found, sides=sides, flags=("contradiction",)))
+    return one
+
+
+async def test_an_insight_with_sides_is_not_promoted_as_it_is() -> None:
+    path = Path()
+    one = await disputed(path)
+    with pytest.raises(Conflict) as refused:
+        await decide(path, Action.PROMOTE, one)
+    assert refused.value.code == "insight_has_sides"
+    assert refused.value.current["sides"] == [
+        {"side": 0, "statement": MONDAY, "agents": 1, "sources": 1},
+        {"side": 1, "statement": FRIDAY, "agents": 1, "sources": 1},
+    ]
+    assert (verified(path), (await insight(path, one)).state) == ([], InsightState.PENDING)
+
+
+async def test_a_side_that_is_named_becomes_the_memory_by_its_author() -> None:
+    path = Path()
+    one = await disputed(path)
+    done = await decide(path, Action.PROMOTE, one, side=1)
+    (memory,) = [chunk for chunk in path.longterm.chunks if chunk.valid_to is None]
+    assert (done.status, memory.content, memory.author) == ("promoted", FRIDAY, "facilities")
+    again = await decide(path, Action.PROMOTE, one, side=1)
+    assert (again.already, again.id) == (True, done.id)
+    with pytest.raises(Conflict, match="different text"):
+        await decide(path, Action.PROMOTE, one, side=0)
+
+
+async def test_a_text_of_the_person_or_despite_are_choices_too() -> None:
+    path = Path()
+    text = "The data centre in Lyon is switched off in the first week of May; the day is not decided yet."
+    await decide(path, Action.PROMOTE, await disputed(path), text=text)
+    assert verified(path) == [text]
+    other = Path()
+    await decide(other, Action.PROMOTE, await disputed(other), despite=("contradiction",))
+    assert verified(other) == [f"{MONDAY} {FRIDAY}"]
+
+
+async def test_a_summary_that_a_person_wrote_needs_no_side() -> None:
+    path = Path()
+    one = await disputed(path)
+    path.ledger.put(replace(await insight(path, one), summary=MONDAY, written_by=Writer.PERSON))
+    await decide(path, Action.PROMOTE, one)
+    assert verified(path) == [MONDAY]
+
+
+@pytest.mark.parametrize(
+    ("choice", "code"),
+    [
+        ({"side": 2}, "promote_side_unknown"),
+        ({"side": -1}, "promote_side_unknown"),
+        ({"side": 0, "text": MONDAY}, "promote_side_and_text"),
+        ({"despite": ("anything",)}, "promote_despite"),
+    ],
+)
+async def test_a_choice_that_does_not_exist_is_refused(choice: dict[str, object], code: str) -> None:
+    path = Path()
+    with pytest.raises(InvalidInput) as refused:
+        await decide(path, Action.PROMOTE, await disputed(path), **choice)
+    assert (refused.value.code, verified(path)) == (code, [])
+    assert "{" not in refused.value.text("en") + refused.value.text("zh")
+
+
+async def test_a_side_of_an_insight_without_sides_is_refused() -> None:
+    path = Path()
+    with pytest.raises(InvalidInput) as refused:
+        await decide(path, Action.PROMOTE, await offered(path, MONDAY, said(MONDAY)), side=0)
+    assert refused.value.code == "promote_no_sides"
