@@ -30,6 +30,15 @@ async def test_the_nearest_come_first_up_to_the_limit(stores: Stores) -> None:
     assert await stores.longterm.search(query(unit(0), limit=0)) == []
 
 
+async def test_the_nearest_of_several_vectors_are_found_at_once(stores: Stores) -> None:
+    await promote(stores, "g", [promotion(1), promotion(2), promotion(3, agent_id="a1")])
+    asked = [query(unit(1), limit=1), query(unit(2), limit=2), query(unit(3), limit=1, agent_id="a1")]
+    found = await stores.longterm.search_nearest(asked)
+    assert [[one.memory.id.int for one in each] for each in found] == [[1001], [1002, 1001], [1003]]
+    assert found[0][0].similarity == pytest.approx(1.0, abs=1e-3)
+    assert await stores.longterm.search_nearest([]) == []
+
+
 async def test_chunks_of_one_memory_count_as_one_result(stores: Stores) -> None:
     many = promotion(1, vectors=[unit(0, tilt=number / 1000) for number in range(30)])
     await promote(stores, "g", [many, promotion(2, vectors=[unit(0, tilt=0.5)])])

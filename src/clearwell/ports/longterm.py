@@ -81,6 +81,13 @@ class LongTermSearch(Protocol):
         """Return the best memories, best first, one chunk each. In a group with an index, the result is approximate."""
         ...
 
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+        """Return the nearest memories of each query, in one round trip.
+
+        All queries are of one group and one model, have a vector and neither terms nor conditions.
+        """
+        ...
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         """Return all chunks of these memories that the agent may see, in order."""
         ...

@@ -63,6 +63,9 @@ class MemoryLongTerm:
             if query.embedding is not None or one.words > 0
         ]
 
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+        return [await self.search(one) for one in queries]
+
     def _origin(self, chunk: Memory) -> UUID | None:
         return next((one.text.origin_id for one in self.promotions if one.id == chunk.promotion_id), None)
 

@@ -47,6 +47,25 @@ class PostgresLongTerm(LongTermSearch):
                 return [chunk for chunk in found if query.embedding is not None or chunk.words > 0]
             limit *= GROWTH
 
+    async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
+        if not queries:
+            return []
+        first, limits = queries[0], [one.limit + SPARE_CHUNKS for one in queries]
+        params = [vector_params(one, limit) for one, limit in zip(queries, limits, strict=True)]
+        statements: list[Statement] = [(query("last_reembedding_number"), {})]
+        if (indexed := self._find_index(first, max(limits))) is None:
+            statements += [(query("search"), each) for each in params]
+        else:
+            plans = [search_by_index("search_large", each, indexed) for each in params]
+            statements = [plans[0][0], *(statement for _, statement in plans)]
+        (planned,), *answers = await self._database.run_all(self._role, first.group_id, statements)
+        if first.reembedding not in (None, planned["reembedding"]):
+            raise ReembeddingStarted("models_moved")
+        return [
+            [found_of(row, one) for row in best_chunks(rows, one.limit)]
+            for one, rows in zip(queries, answers, strict=True)
+        ]
+
     async def _search_by_vector(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
         """Return the number of the last re-embedding and the nearest chunks."""
         params = vector_params(wanted, limit)
