@@ -13,6 +13,7 @@ import psycopg
 
 from bench.blocks import Step, interleaved, table
 from bench.ground import analyze, fill, ground
+from bench.paths import recorder
 from clearwell.app import Clearwell
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
@@ -99,7 +100,7 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
     settings, comparison = clearwell.settings, RuleComparison()
     shares: dict[str, list[float]] = {}
     for _ in range(40):
-        capture = clearwell.memory._recorder.accept(said(text()), by=PERSON)
+        capture = recorder(clearwell).accept(said(text()), by=PERSON)
         with _cpu(shares, "hidden text and fences"):
             flags = flags_of(capture.content, capture.metadata)
             candidate = Candidate(capture=capture, own=OwnText(remove_disguise(capture.content)), flags=flags)

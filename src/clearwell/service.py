@@ -5,11 +5,10 @@ Methods raise ClearwellError: NotAllowed, InvalidInput, NotFound and Unavailable
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, InvalidInput, NotFound
+from clearwell.errors import ClearwellError
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import (
     require_group_covered,
@@ -18,14 +17,14 @@ from clearwell.flow.access.permissions import (
     require_right,
     resolve_agent,
 )
-from clearwell.flow.capture.intake import CaptureRecorder, Intake
+from clearwell.flow.capture.intake import Intake
+from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
 from clearwell.flow.digest import DigestRequests
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import run_once
-from clearwell.flow.ingress.admission import Admitter, DryRun
-from clearwell.flow.ingress.redaction import redact_verdicts
+from clearwell.flow.ingress.admission import DryRun
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
@@ -34,17 +33,9 @@ from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.messages import Language
-from clearwell.ports import (
-    AdmissionStore,
-    IdempotencyStore,
-    QuarantineFilter,
-    QuarantineStore,
-    TokenCounter,
-    WorkingStore,
-)
+from clearwell.ports import IdempotencyStore, QuarantineFilter, TokenCounter, WorkingStore
 from clearwell.records import (
     NOTHING,
-    UNASSIGNED,
     Admission,
     Agent,
     BuiltContext,
@@ -77,12 +68,9 @@ class MemoryManager:
     def __init__(
         self,
         *,
-        recorder: CaptureRecorder,
         intake: Intake,
-        admitter: Admitter,
         requeuer: Requeuer,
-        admissions: AdmissionStore,
-        quarantine: QuarantineStore,
+        quarantine: QuarantineReader,
         working: WorkingStore,
         remover: EntryRemover,
         rebuilder: WorkingMemoryRebuilder,
@@ -97,11 +85,8 @@ class MemoryManager:
         history: HistoryRetriever,
         settings: Settings,
     ) -> None:
-        self._recorder = recorder
         self._intake = intake
-        self._admitter = admitter
         self._requeuer = requeuer
-        self._admissions = admissions
         self._quarantine = quarantine
         self._working = working
         self._remover = remover
@@ -158,8 +143,7 @@ class MemoryManager:
             occurred_at=occurred_at,
             metadata=metadata,
         )
-        (stored,) = await self._recorder.store([self._recorder.accept(new, by=by)])
-        return stored.id
+        return await self._intake.store(new, by=by)
 
     # between tier 1 and tier 2
 
@@ -185,21 +169,10 @@ class MemoryManager:
 
     async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
         """Run the ingress pipeline on an output without storing anything."""
-        require_right(by, Right.CAPTURE)
-        capture = self._recorder.accept(new, by=by)
-        if capture.group_id == UNASSIGNED:
-            raise InvalidInput("group_missing", field="group_id")
-        result = await self._admitter.dry_run(capture)
-        return replace(result, verdicts=redact_verdicts(result.verdicts, by))
+        return await self._intake.check(new, by=by)
 
     async def requeue(
-        self,
-        group_id: str,
-        log_id: UUID,
-        *,
-        by: Principal,
-        request: IdempotencyKey | None = None,
-        settle: bool = True,
+        self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None = None, settle: bool = True
     ) -> Admission:
         """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state.
 
@@ -221,8 +194,7 @@ class MemoryManager:
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
-        require_reviewer(by, group_id)
-        return await self._admissions.read_counts(group_id)
+        return await self._quarantine.counts(group_id, by=by)
 
     async def add_tombstone(
         self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
@@ -335,12 +307,7 @@ class MemoryManager:
 
         ``counter`` is the caller's own token counter, for callers that know the model.
         """
-        require_in_group(by, group_id, Right.READ)
-        limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
-        if request.query is not None:
-            limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
-        agent_id = resolve_agent(by, limits.require_id(request.options.agent_id, "agent_id"))
-        return await self._contexts.build(group_id, agent_id, request, counter=counter)
+        return await self._contexts.build(group_id, request, by=by, counter=counter)
 
     def retrieval_node(
         self,
@@ -355,11 +322,8 @@ class MemoryManager:
 
         Invalid options are refused here. Errors of retrieval never break the workflow.
         """
-        require_in_group(by, group_id, Right.READ)
         options = options or NodeOptions()
-        options = replace(options, agent_id=resolve_agent(by, limits.require_id(options.agent_id, "agent_id")))
-        self._history.make_options(options)
-        return MemoryRetrievalNode(self._history, group_id, options, language=language, on_event=on_event)
+        return self._history.make_node(group_id, options, by=by, language=language, on_event=on_event)
 
     # groups and agents
 
@@ -406,11 +370,7 @@ class MemoryManager:
 
     async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
         """One captured output with everything that happened to it."""
-        require_reviewer(by, group_id)
-        row = await self._quarantine.get(group_id, log_id)
-        if row is None:
-            raise NotFound("row_not_found", id=log_id, group=group_id)
-        return row
+        return await self._quarantine.row(group_id, log_id, by=by)
 
     async def quarantine_rows(
         self,
@@ -422,9 +382,7 @@ class MemoryManager:
         limit: int = 50,
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
-        require_reviewer(by, group_id)
-        where = _check_filter(where or QuarantineFilter())
-        return await self._quarantine.page(group_id, where=where, before=before, limit=limit)
+        return await self._quarantine.page(group_id, by=by, where=where, before=before, limit=limit)
 
     async def request_digest(
         self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
@@ -441,14 +399,3 @@ class MemoryManager:
     ) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
         return await self._digests.page(group_id, by=by, before=before, limit=limit)
-
-
-def _check_filter(where: QuarantineFilter) -> QuarantineFilter:
-    return replace(
-        where,
-        session_id=limits.require_id(where.session_id, "session_id"),
-        agent_id=limits.require_id(where.agent_id, "agent_id"),
-        node_type=limits.require_id(where.node_type, "node_type"),
-        since=limits.require_moment(where.since, "since"),
-        until=limits.require_moment(where.until, "until"),
-    )

@@ -11,6 +11,7 @@ from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.capture.intake import CaptureRecorder, Intake
+from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder
 from clearwell.flow.context.retrieval_node import HistoryRetriever
 from clearwell.flow.context.tokens import TokenEstimator
@@ -162,12 +163,9 @@ def build(
         EntryRemover(stores.working, stores.admissions, events),
     )
     memory = MemoryManager(
-        recorder=recorder,
-        intake=Intake(recorder, queue, stores.admissions, settings),
-        admitter=admitter,
+        intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
-        admissions=stores.admissions,
-        quarantine=stores.quarantine,
+        quarantine=QuarantineReader(stores.quarantine, stores.admissions),
         working=stores.working,
         remover=remover,
         rebuilder=rebuilder,

@@ -3,5 +3,6 @@
 In: a ``NewCapture`` from a caller. Out: a committed row of quarantine whose admission is pending, and a receipt.
 Next: ``flow.ingress`` decides whether the output enters working memory.
 
-``intake`` checks an output, stores it, and starts its admission or waits for it.
+``intake`` checks an output, stores it, and starts its admission or waits for it. ``quarantine`` is what
+reviewers read of it.
 """

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, NotFound, Unavailable
+from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
+from clearwell.flow.ingress.admission import Admitter, DryRun
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.redaction import redact_verdicts
 from clearwell.ports import AdmissionStore, CaptureStore, Clock, Ids, StoredCapture
@@ -74,9 +75,15 @@ class Intake:
     """Captures outputs: stores them, and starts their admission or waits for it."""
 
     def __init__(
-        self, recorder: CaptureRecorder, queue: AdmissionQueue, admissions: AdmissionStore, settings: Settings
+        self,
+        recorder: CaptureRecorder,
+        admitter: Admitter,
+        queue: AdmissionQueue,
+        admissions: AdmissionStore,
+        settings: Settings,
     ) -> None:
         self._recorder = recorder
+        self._admitter = admitter
         self._queue = queue
         self._admissions = admissions
         self._settings = settings
@@ -107,6 +114,19 @@ class Intake:
             receipts.update(zip((capture.id for capture in captures), results, strict=True))
         answers = [receipts[capture.id] if isinstance(capture, Capture) else capture for capture in accepted]
         return [_redact(answer, by) if isinstance(answer, CaptureReceipt) else answer for answer in answers]
+
+    async def store(self, new: NewCapture, *, by: Principal) -> UUID:
+        """Store one output in quarantine and leave its admission to the sweep or to ``admit``."""
+        (stored,) = await self._recorder.store([self._recorder.accept(new, by=by)])
+        return stored.id
+
+    async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
+        """Run the ingress pipeline on an output without storing anything."""
+        capture = self._recorder.accept(new, by=by)
+        if capture.group_id == UNASSIGNED:
+            raise InvalidInput("group_missing", field="group_id")
+        result = await self._admitter.dry_run(capture)
+        return replace(result, verdicts=redact_verdicts(result.verdicts, by))
 
     async def admit(self, group_id: str, log_id: UUID, *, by: Principal) -> CaptureReceipt:
         """Wait for the admission of a row that is stored already. Raises NotFound."""

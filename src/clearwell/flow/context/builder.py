@@ -13,6 +13,8 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import InvalidInput, Unavailable
+from clearwell.flow import limits
+from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.budget import MIN_TOKENS, ContextMaterial, TokenBudget
 from clearwell.flow.context.fencing import escape_fences
 from clearwell.flow.retrieval.options import RetrieveOptions
@@ -20,7 +22,7 @@ from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.offload import offload
 from clearwell.ports import GroupStore, TokenCounter
-from clearwell.records import BuiltContext, Fate, Prompts, Retrieval, Scope, Section, Source
+from clearwell.records import BuiltContext, Fate, Principal, Prompts, Retrieval, Right, Scope, Section, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -50,12 +52,17 @@ class ContextBuilder:
         self._settings = settings
 
     async def build(
-        self, group_id: str, agent_id: str | None, request: ContextRequest, *, counter: TokenCounter | None = None
+        self, group_id: str, request: ContextRequest, *, by: Principal, counter: TokenCounter | None = None
     ) -> BuiltContext:
-        """Build the context of an agent, or of a caller that named none. It never exceeds its budget.
+        """Build the context of the agent that the request or the key names, or of none. It never exceeds its budget.
 
-        For long texts ``counter`` is called from another thread.
+        For long texts ``counter`` is called from another thread. Raises NotAllowed or InvalidInput.
         """
+        require_in_group(by, group_id, Right.READ)
+        limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
+        if request.query is not None:
+            limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
+        agent_id = resolve_agent(by, limits.require_id(request.options.agent_id, "agent_id"))
         max_tokens = self._resolve_max_tokens(request)
         query = (request.query or request.proposal)[:MAX_QUERY_CHARS]
         options = request.options.for_agent(agent_id)

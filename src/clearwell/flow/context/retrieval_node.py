@@ -14,12 +14,13 @@ import structlog
 
 from clearwell.errors import ClearwellError, InvalidInput
 from clearwell.flow import limits
+from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.fencing import format_history
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock
-from clearwell.records import ContextItem, Json, NodeEvent, NodeEventType, NodeRun, Retrieval, Source
+from clearwell.records import ContextItem, Json, NodeEvent, NodeEventType, NodeRun, Principal, Retrieval, Right, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -56,6 +57,15 @@ class HistoryRetriever:
         self._clock = clock
         self._settings = settings
 
+    def make_node(
+        self, group_id: str, options: NodeOptions, *, by: Principal, language: Language, on_event: OnEvent | None
+    ) -> "MemoryRetrievalNode":
+        """Make the node of a group for this caller. Raises NotAllowed, or InvalidInput if the options are not valid."""
+        require_in_group(by, group_id, Right.READ)
+        options = replace(options, agent_id=resolve_agent(by, limits.require_id(options.agent_id, "agent_id")))
+        self._make_options(options)
+        return MemoryRetrievalNode(self, group_id, options, language=language, on_event=on_event)
+
     async def run(
         self,
         state: object,
@@ -88,7 +98,7 @@ class HistoryRetriever:
         await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
         return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
 
-    def make_options(self, options: NodeOptions) -> RetrieveOptions:
+    def _make_options(self, options: NodeOptions) -> RetrieveOptions:
         """Return the options of the node's query. Raises InvalidInput if they are not valid."""
         threshold = options.relevance_threshold
         retrieve_options = RetrieveOptions(
@@ -102,7 +112,7 @@ class HistoryRetriever:
 
     async def _retrieve(self, query: str, group_id: str, options: NodeOptions, session_id: str | None) -> Retrieval:
         """Retrieve the items of the history, and record as recalled those that the node returns."""
-        retrieve_options = self.make_options(options)
+        retrieve_options = self._make_options(options)
         found = self._retriever.retrieve(query, group_id, retrieve_options, record=False)
         if options.include_verdicts:
             usual, conclusions = await asyncio.gather(
