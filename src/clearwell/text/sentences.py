@@ -1,31 +1,56 @@
 """Sentences: a text in its sentences, and a text cut after one. The languages say which marks end them."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from clearwell.text.characters import are_joined
 from clearwell.text.languages import LANGUAGES
 
+_CLOSING: Final = r"[\"'”’」』）》)\]]{0,4}(?:[*_]{1,3}(?=\s|\Z))?"
 _BETWEEN: Final = re.compile(
-    "|".join(rf"(?<=[{re.escape(one.sentence_ends)}])\s{'+' if one.separates_words else '*'}" for one in LANGUAGES)
+    "|".join(rf"[{re.escape(one.sentence_ends)}]{_CLOSING}\s{'+' if one.separates_words else '*'}" for one in LANGUAGES)
 )
+"""The mark that ends a sentence, the quotation marks and emphasis that close with it, and the space behind."""
+_TAIL: Final = 40
+"""How much of a sentence is looked at to see whether it goes on: a shortened word is shorter."""
 _END: Final = re.compile(r"[。！？；…]+[”’」』）》]*|[.!?;]+[\"')\]”’]*(?=\s)|\n+")
 """Where a text may be cut: also after a semicolon, an ellipsis, and the quotation mark behind either."""
 _CUT_MARKS: Final = "".join(one.sentence_ends for one in LANGUAGES) + ";"
 _SPACE: Final = re.compile(r"\s+")
 
 
+def find_sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """Yield the place of each sentence within one line of a text, without the space around it.
+
+    A shortened word ends no sentence.
+    """
+    last = len(text) if end is None else end
+    begin = start
+    for mark in _BETWEEN.finditer(text, start, last):
+        stop = mark.end() - len(mark.group()) + len(mark.group().rstrip())
+        if mark.end() < last and _goes_on(text[max(begin, stop - _TAIL) : stop], text[mark.end() : mark.end() + _TAIL]):
+            continue
+        yield from strip_span(text, begin, stop)
+        begin = mark.end()
+    yield from strip_span(text, begin, last)
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences, each as one line, with nothing else changed. A shortened word ends no sentence."""
-    found: list[str] = []
-    for line in text.split("\n"):
-        parts = [part for part in (_SPACE.sub(" ", one).strip() for one in _BETWEEN.split(line)) if part]
-        for place, part in enumerate(parts):
-            if place and any(one.goes_on(found[-1], part) for one in LANGUAGES):
-                found[-1] = f"{found[-1]} {part}"
-            else:
-                found.append(part)
-    return found
+    return [_SPACE.sub(" ", line[start:end]) for line in text.split("\n") for start, end in find_sentences(line)]
+
+
+def strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the place without the white space around it, or nothing if it holds nothing else."""
+    stripped = text[start:end].strip()
+    if stripped:
+        begin = text.index(stripped[0], start)
+        yield begin, begin + len(stripped)
+
+
+def _goes_on(before: str, after: str) -> bool:
+    return any(language.goes_on(before.rstrip(), after) for language in LANGUAGES)
 
 
 def cut_at_sentence(text: str, most: int) -> str:

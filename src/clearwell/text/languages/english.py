@@ -9,6 +9,7 @@ import snowballstemmer
 from clearwell.text.languages.language import Language, read_signs
 from clearwell.text.words import words
 
+_STOP_WORDS: Final = frozenset(str(words("stop")["en"]).split())
 _SNOWBALL: Final = snowballstemmer.stemmer("english")
 _SHORTEST: Final = 3
 _BRITISH: Final = re.compile(r"(\w{4,})is(e|ed|ing|ation)")
@@ -19,7 +20,12 @@ _SHORTENED: Final = re.compile(r"(?:\b(?:e\.\s?g|i\.\s?e|vs|cf|approx|Mr|Mrs|Ms|
 """A full stop after which a sentence goes on whatever follows."""
 _MAYBE_SHORTENED: Final = re.compile(r"(?:\b(?:[^\W\d_]\.){2,}|\b(?:etc|al|ca|Inc|Ltd|Corp|Co|St|min|max|hrs?|sec)\.)$")
 """One after which it goes on where no capital letter follows, as in 7 a.m. to 9 p.m."""
-_BEFORE_NUMBER: Final = re.compile(r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?)\.$")
+_BEFORE_NUMBER: Final = re.compile(
+    r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.$"
+)
+_INITIAL: Final = re.compile(r"(?:\b[A-Z][\w-]+ |\b[A-Z]\. ?)[A-Z]\.$")
+"""As in George R. R. Martin, but not in Plan B. It failed: no name begins with a stop word."""
+_NUMBER_OF_ITEM: Final = re.compile(r"\(?\d{1,3}[.)]")
 
 
 @lru_cache(maxsize=16384)
@@ -57,8 +63,10 @@ def _irregular() -> dict[str, str]:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    if _SHORTENED.search(before):
+    if _SHORTENED.search(before) or _NUMBER_OF_ITEM.fullmatch(before):
         return True
+    if after[0].isupper() and _INITIAL.search(before):
+        return after.split()[0].casefold() not in _STOP_WORDS
     if _BEFORE_NUMBER.search(before):
         return after[0].isdigit()
     return _MAYBE_SHORTENED.search(before) is not None and not after[0].isupper()
@@ -68,7 +76,7 @@ ENGLISH: Final = Language(
     code="en",
     separates_words=True,
     sentence_ends=".!?",
-    stop_words=frozenset(str(words("stop")["en"]).split()),
+    stop_words=_STOP_WORDS,
     signs=read_signs("> more_than < less_than >= at_least <= at_most != not <> not -> to <- from + + - -"),
     segment=str.split,
     stem=stem,

@@ -1,0 +1,258 @@
+"""The kind of a segment: which of the lines and sentences that agents write are claims and decisions.
+
+The rules look at how a segment opens, at what is said in it, and at the heading and the lead-in above it. The word
+lists are in ``words/kinds_en.toml`` and ``words/kinds_zh.toml``.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from clearwell.text.marks import remove_marks
+from clearwell.text.words import words
+from clearwell.vocabulary import SegmentKind
+
+_CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
+_SPEAKER: Final = re.compile(r"\[[^\]\n]{1,80}\]\s*(?:[^:：\n]{1,40}[:：]\s*)?")
+"""The time and the speaker before a turn of a conversation."""
+_LABEL: Final = re.compile(r"(?P<label>[^:：\n]{1,60})[:：]\s+(?=\S)")
+_PROTOCOL_MARK: Final = re.compile(r"</?[A-Za-z][^>\n]{0,60}>.{0,40}|[A-Z_]{4,}[.!]?")
+_QUESTION: Final = re.compile(r"[?？][\"'”’)）」』]*$|吗[。”’」』]*$")
+_LOG_LINE: Final = re.compile(
+    r"Traceback \(|File \"[^\"]+\", line|\w*(?:Error|Exception|Warning): |\^+$|[~=\-_*]{4,}$|https?://\S+$"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\]?[:\s]|\$ \w|>>> |!\[[^\]]*\]\(\S+\)$"
+)
+_CODE_LINE: Final = re.compile(
+    r"(?:def|class|import|const|let|var|function|public|private|static|package|struct|fn|async) [\w.*{]+.*$"
+    r"|from \S+ import "
+    r"|return\b[^.]*$|(?:if|for|while|elif|with|try|else|except|switch)\b.*[:{]$|@\w+(?:\(.*\))?$|#include|#!/|</?\w+[^>]*>$"
+    r"|[{}\[\]();,]+$|(?:pip|npm|git|sudo|apt|apt-get|cd|curl|docker|python3?|conda|brew) [\w./-]+"
+    r"|SELECT |'''|\"\"\"|//|/\*|<!--"
+)
+_CODE_END: Final = re.compile(r"[;{]$|^[\w.\[\]\"']+ ?[-+*/]?=[^=]|^[\w.]+\(.*\)$|==|!=|&&|\|\||=>|->")
+_CODE_SPAN: Final = re.compile(r"`[^`\n]*`")
+_PROSE: Final = re.compile(r"[A-Za-z]{2,},? [a-z]{2,},? [a-z]{2,}")
+_FILE_NAME: Final = re.compile(r"[\w./\\-]+\.\w{1,5}")
+_NAME: Final = re.compile(r"(?<=[\w,;:'’)] )[\"'“‘]?[A-Z][\w’'-]+|(?<=\w )[A-Z]{2,}")
+_NUMBER: Final = re.compile(r"\d|[零一二两三四五六七八九十百千万亿半][天周月年个次点元块万千百％%]|百分之|[A-Za-z]{2,}")
+_ENDING: Final = re.compile(r"\w{2,}(?:ed|s|es|ing)$")
+_POINTING: Final = re.compile(
+    r"(?:this|these|those|it|its|they|their|he|she|such|both|that (?:is|was)|the (?:same|latter|former))\b"
+    r"|[这那该其它他她此]"
+)
+"""How a sentence opens that is about something named before it."""
+_SHORT_ENGLISH: Final = 4
+_SHORT_CHINESE: Final = 8
+_FEWEST_WORDS: Final = 3
+_FEWEST_CHARACTERS: Final = 5
+_FEWEST_IN_ROW: Final = 4
+_FINITE_WITHIN: Final = 6
+"""Behind a word that is a noun as well as a verb, a finite verb among this many words makes it a noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns of one language."""
+
+    chatter: re.Pattern[str]
+    longest_chatter: int
+    soft: re.Pattern[str]
+    findings: re.Pattern[str]
+    instructions: re.Pattern[str]
+    intentions: re.Pattern[str]
+    decisions: re.Pattern[str]
+    open_headings: re.Pattern[str]
+    instruction_headings: re.Pattern[str]
+    actions: re.Pattern[str]
+    tool_output: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence or line to be classified, with what stands above it."""
+
+    text: str
+    """As it is written, without its list marker."""
+    above: str = ""
+    """The nearest heading and the lead-in."""
+    in_list: bool = False
+    in_table: bool = False
+
+
+def classify(passage: Passage) -> SegmentKind:
+    """Return the kind of a sentence, a line or a row of a table."""
+    text = passage.text
+    if _PROTOCOL_MARK.fullmatch(text):
+        return SegmentKind.FRAGMENT
+    if _LOG_LINE.match(text):
+        return SegmentKind.PAGE
+    if is_code(text):
+        return SegmentKind.CODE
+    bare = remove_marks(_skip_speaker(text))
+    chinese = is_chinese(bare)
+    if passage.in_table:
+        return SegmentKind.CLAIM if _count_words(bare, chinese) >= _FEWEST_IN_ROW else SegmentKind.FRAGMENT
+    if bare.endswith((":", "：")):
+        return SegmentKind.STRUCTURE
+    if _QUESTION.search(bare):
+        return SegmentKind.QUESTION
+    return _classify_sentence(bare, passage, chinese)
+
+
+def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKind:
+    rules = _rules("zh" if chinese else "en")
+    lower = bare.lower()
+    length = _count_words(bare, chinese)
+    if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
+        return SegmentKind.CHATTER
+    if length < (_FEWEST_CHARACTERS if chinese else _FEWEST_WORDS):
+        return SegmentKind.FRAGMENT
+    if rules.actions.match(lower):
+        return SegmentKind.PAGE
+    if rules.instructions.search(lower) or (not chinese and _is_imperative(lower, passage)):
+        return SegmentKind.INSTRUCTION
+    decided = rules.decisions.search(lower) is not None
+    if rules.intentions.search(lower) and not decided:
+        return SegmentKind.INTENTION
+    if decided:
+        return SegmentKind.DECISION
+    if rules.soft.match(lower) and not _is_specific(bare, lower, rules):
+        return SegmentKind.CHATTER
+    return _classify_by_context(lower, passage, chinese)
+
+
+def _classify_by_context(lower: str, passage: Passage, chinese: bool) -> SegmentKind:
+    if passage.in_list:
+        above = remove_marks(passage.above).lower()
+        rules = _rules("zh" if is_chinese(above) else "en")
+        if rules.instruction_headings.search(above):
+            return SegmentKind.INSTRUCTION
+        if rules.open_headings.search(above):
+            return SegmentKind.INTENTION
+    if not chinese and not _has_verb(lower):
+        return SegmentKind.FRAGMENT
+    return SegmentKind.CLAIM
+
+
+def is_code(text: str) -> bool:
+    """Whether a line is code, a command or the name of a file alone."""
+    if _FILE_NAME.fullmatch(text):
+        return True
+    if not (_CODE_LINE.match(text) or _CODE_END.search(text)):
+        return False
+    outside = _CODE_SPAN.sub("", text)
+    return not (_PROSE.search(outside) or is_chinese(outside))
+
+
+def may_be_claim(text: str) -> bool:
+    """Whether a line may be a claim where it is all that an output says: a few words that are no small talk."""
+    bare = remove_marks(_skip_speaker(text))
+    chinese = is_chinese(bare)
+    if (
+        _PROTOCOL_MARK.fullmatch(text)
+        or _QUESTION.search(bare)
+        or _rules("zh" if chinese else "en").chatter.match(bare.lower())
+    ):
+        return False
+    return _count_words(bare, chinese) >= _FEWEST_WORDS
+
+
+def needs_context(bare: str) -> bool:
+    """Whether a statement says too little without what stands above it: a piece of a sentence, or one about "this"."""
+    if is_chinese(bare):
+        return len(bare) < _SHORT_CHINESE or _POINTING.match(bare) is not None
+    lower = bare.lower()
+    if _LABEL.match(bare):
+        return False
+    if len(lower.split()) < _SHORT_ENGLISH or bare[:1].islower() or not _has_verb(lower):
+        return True
+    return _POINTING.match(lower) is not None or _opens_with_verb(lower)
+
+
+def announces_tool_output(text: str) -> bool:
+    """Whether a line is what a tool prints before its output."""
+    lower = remove_marks(text).lower()
+    return any(_rules(language).tool_output.match(lower) for language in ("en", "zh"))
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text is Chinese rather than English, by the share of its characters."""
+    return not text.isascii() and len(_CHINESE.findall(text)) * 5 >= len(text)
+
+
+def _skip_speaker(text: str) -> str:
+    speaker = _SPEAKER.match(text)
+    return text[speaker.end() :] or text if speaker else text
+
+
+def _count_words(bare: str, chinese: bool) -> int:
+    return len(_CHINESE.findall(bare)) if chinese else len(bare.split())
+
+
+def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:
+    """Whether a sentence names a number, a name, a cause or a finding."""
+    return bool(re.search(r"\d", bare) or _NAME.search(bare) or rules.findings.search(lower))
+
+
+def _is_imperative(lower: str, passage: Passage) -> bool:
+    """Whether an English sentence opens with a verb: at once, or behind the label of a list item that tells to act."""
+    if _opens_with_verb(lower):
+        return True
+    label = _LABEL.match(lower) if passage.in_list else None
+    if label is None or not _opens_with_verb(lower[label.end() :]):
+        return False
+    rules = _rules("en")
+    above = passage.above.lower()
+    return bool(rules.instruction_headings.search(above) or rules.open_headings.search(above))
+
+
+def _opens_with_verb(lower: str) -> bool:
+    tokens = [token.strip(".,;:!'\"()“”‘’") for token in lower[:160].split()]
+    place = 0
+    while place < len(tokens) - 1 and tokens[place] in _words("adverbs"):
+        place += 1
+    if tokens[place : place + 2] in (["do", "not"], ["be", "sure"]) or tokens[place : place + 1] == ["don't"]:
+        return True
+    if not tokens or tokens[place] not in _words("imperatives"):
+        return False
+    rest = tokens[place + 1 :]
+    if tokens[place] not in _words("noun_like") or not rest or rest[0] in _words("before_object"):
+        return True
+    return not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
+
+
+def _has_verb(lower: str) -> bool:
+    tokens = (token.strip(".,;:!?'\"()“”‘’") for token in lower.split())
+    verbs = _words("verbs")
+    return any(token in verbs or _ENDING.match(token) or token.endswith("n't") for token in tokens)
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(words("kinds_en")[name].split())
+
+
+@cache
+def _rules(language: str) -> _Rules:
+    lists = words(f"kinds_{language}")
+    return _Rules(
+        chatter=_any_of(lists["chatter_openings"]),
+        longest_chatter=lists["longest_chatter"],
+        soft=_any_of(lists["soft_openings"]),
+        findings=_any_of(lists["findings"], inside=language == "en"),
+        instructions=_any_of(lists["instructions"], inside=language == "en"),
+        intentions=_any_of(lists["intentions"]),
+        decisions=_any_of(lists["decisions"], inside=language == "en"),
+        open_headings=_any_of(lists["open_headings"], inside=language == "en"),
+        instruction_headings=_any_of(lists["instruction_headings"], inside=language == "en"),
+        actions=_any_of(lists["actions"]),
+        tool_output=_any_of(lists["tool_output"]),
+    )
+
+
+def _any_of(patterns: Iterable[str], *, inside: bool = False) -> re.Pattern[str]:
+    """One pattern for all. Those that are searched inside English text begin at a word."""
+    found = "|".join(patterns)
+    return re.compile(rf"\b(?:{found})" if inside else f"(?:{found})")

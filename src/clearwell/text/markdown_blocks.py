@@ -1,0 +1,276 @@
+"""The blocks of a Markdown text: headings, lines of paragraphs, list items and quotes, code, and rows of tables.
+
+Every block has its place in the text, and the headings and the lead-in above it. Broken Markdown is read as lines. Only
+what is nested deeper than thirty lists and quotations is left out.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from clearwell.text.sentences import find_sentences, strip_span
+
+MOST_LINES: Final = 20_000
+"""Lines behind these are not read."""
+LONGEST_HEADING: Final = 200
+
+_PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table").disable(["html_block", "reference"])
+_PARSER.core.ruler.disable(["inline"])
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_MARKER: Final = re.compile(
+    r"\s*(?:(?:>|[-*+•◦·▪‣–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|[（(][一二三四五六七八九十\d]{1,3}[)）])\s+"
+    r"|[（(][一二三四五六七八九十\d]{1,3}[)）]|\(?\d{1,2}[、．]|[一二三四五六七八九十]{1,3}、|[①-⑳]\s*|>)*"
+)
+"""What stands before the text of a list item or a quotation."""
+_BOLD_TITLE: Final = re.compile(r"(?:\*\*|__)[^*_\n]{1,120}(?:\*\*|__)[:：]?")
+_CAPITALS_TITLE: Final = re.compile(r"(?:\d+[.)]\s*)?[A-Z][A-Z /&'-]{3,80}:?")
+_CHINESE_TITLE: Final = re.compile(r"\s*[一二三四五六七八九十]{1,3}、[^。！？；，,.!?;\n]{1,24}")
+_TITLE_MARKS: Final = "#=- \t*_:：\n\r"
+_SENTENCE_ENDS: Final = ".!?;,:。！？；，：…"
+_PROSE_FENCES: Final = frozenset({"markdown", "md", "text/markdown"})
+_DEEPEST_FENCE: Final = 2
+_LONGEST_TITLE: Final = 60
+_WRAPPED: Final = 50
+"""A line shorter than this was not broken to fit a page, so the next one does not continue it."""
+_TITLE_LEVEL: Final = 7
+"""A line in bold or in capitals is a heading below every Markdown heading."""
+
+
+class BlockType(StrEnum):
+    """What a block is in Markdown."""
+
+    LINE = "line"
+    HEADING = "heading"
+    CODE = "code"
+    TABLE_HEADER = "table_header"
+    TABLE_ROW = "table_row"
+    RULE = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block: ``text[start:end]``. A line is a logical one, without its list marker."""
+
+    start: int
+    end: int
+    type: BlockType
+    headings: tuple[str, ...] = ()
+    lead_in: str = ""
+    in_list: bool = False
+
+
+def read_blocks(text: str) -> list[Block]:
+    """Return the blocks of a text in order. Lines behind ``MOST_LINES`` are left out."""
+    return _BlockReader(text).read()
+
+
+class _BlockReader:
+    """Reads the tokens of one text, and keeps the headings and lead-ins that hold at this place."""
+
+    def __init__(self, text: str, *, offset: int = 0, headings: Sequence[tuple[int, str]] = (), depth: int = 0) -> None:
+        self._text = text
+        self._offset = offset
+        self._depth = depth
+        self._starts, self._ends = _find_lines(text)
+        self._headings = list(headings)
+        self._lead_in = ""
+        self._outer_lead_ins: list[str] = []
+        self._header = ""
+        self._in_header = False
+        self._in_heading = False
+        self._blocks: list[Block] = []
+
+    def read(self) -> list[Block]:
+        for token in _PARSER.parse(self._parsed_text()):
+            self._read_token(token)
+        return self._blocks
+
+    def _parsed_text(self) -> str:
+        """The text with the line ends that were counted: the parser takes other characters for them, too."""
+        lines = (self._text[start:end] for start, end in zip(self._starts, self._ends, strict=True))
+        return "\n".join(lines).replace("\0", " ")
+
+    def _read_token(self, token: Token) -> None:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._open_list()
+            case "bullet_list_close" | "ordered_list_close":
+                self._lead_in = self._outer_lead_ins.pop()
+                if not self._outer_lead_ins:
+                    self._lead_in = ""
+            case "list_item_open":
+                self._lead_in = self._outer_lead_ins[-1]
+            case "heading_open":
+                self._in_heading = True
+                self._read_heading(token)
+            case "heading_close":
+                self._in_heading = False
+            case "fence":
+                self._read_fence(token)
+            case "code_block":
+                self._read_indented(token)
+            case "hr":
+                self._add(BlockType.RULE, *self._place(token))
+            case "thead_open" | "thead_close":
+                self._in_header = token.type == "thead_open"
+            case "tr_open":
+                self._read_row(token)
+            case "paragraph_open":
+                self._read_paragraph(token)
+
+    def _open_list(self) -> None:
+        """A short line without an end before a list leads in to it, as one with a colon does."""
+        last = self._blocks[-1] if self._blocks else None
+        if last and last.type is BlockType.LINE and not self._outer_lead_ins and not last.in_list:
+            line = self._text[last.start - self._offset : last.end - self._offset]
+            if len(line) <= _LONGEST_TITLE and not any(mark in line for mark in _SENTENCE_ENDS):
+                self._blocks[-1] = replace(last, type=BlockType.HEADING)
+                self._lead_in = line
+        self._outer_lead_ins.append(self._lead_in)
+
+    def _read_heading(self, token: Token) -> None:
+        start, end = self._place(token)
+        title = self._text[start:end].strip(_TITLE_MARKS).split("\n")[0].strip()
+        self._add_heading(int(token.tag[1]), title, start, end)
+
+    def _add_heading(self, level: int, title: str, start: int, end: int) -> None:
+        self._headings = [heading for heading in self._headings if heading[0] < level]
+        self._lead_in = ""
+        self._add(BlockType.HEADING, start, end)
+        if title:
+            self._headings.append((level, title[:LONGEST_HEADING]))
+
+    def _read_fence(self, token: Token) -> None:
+        start, end = self._place(token)
+        language = token.info.strip().split(" ")[0].casefold()
+        if language not in _PROSE_FENCES or self._depth >= _DEEPEST_FENCE:
+            self._add(BlockType.CODE, start, end)
+            return
+        inner_start = self._starts[min(_lines(token)[0] + 1, len(self._starts) - 1)]
+        closing = self._text.rfind("\n", inner_start, end)
+        closed = self._text[closing + 1 : end].strip().startswith(token.markup)
+        self._read_inner(inner_start, max(inner_start, closing) if closed else end)
+
+    def _read_indented(self, token: Token) -> None:
+        """Indented text is code, unless it is the item of a list that was indented too far."""
+        start, end = self._place(token)
+        lines = self._text[start:end].split("\n")
+        if all(_MARKER.match(line).end() > _indent(line) for line in lines):  # type: ignore[union-attr]
+            for first, last in self._strip_lines(*_lines(token)):
+                self._add(BlockType.LINE, first, last, in_list=True)
+        else:
+            self._add(BlockType.CODE, start, end)
+
+    def _read_inner(self, start: int, end: int) -> None:
+        if start < end:
+            inner = self._text[start:end]
+            reader = _BlockReader(inner, offset=self._offset + start, headings=self._headings, depth=self._depth + 1)
+            self._blocks += reader.read()
+
+    def _read_row(self, token: Token) -> None:
+        start, end = self._place(token)
+        if self._in_header:
+            self._header = self._text[start:end]
+            self._add(BlockType.TABLE_HEADER, start, end)
+        else:
+            self._add(BlockType.TABLE_ROW, start, end, lead_in=self._header)
+
+    def _read_paragraph(self, token: Token) -> None:
+        if not self._outer_lead_ins:
+            self._lead_in = ""
+        for start, end in self._join_lines(self._strip_lines(*_lines(token))):
+            line = self._text[start:end]
+            if _CAPITALS_TITLE.fullmatch(line) or (not self._outer_lead_ins and self._is_title(start, end)):
+                self._add_heading(_TITLE_LEVEL, line.strip(_TITLE_MARKS), start, end)
+                continue
+            title_of_item = bool(self._outer_lead_ins) and _BOLD_TITLE.fullmatch(line) is not None
+            item = _is_item(self._text, start)
+            self._add(BlockType.HEADING if title_of_item else BlockType.LINE, start, end, in_list=item)
+            if title_of_item or line.rstrip("*_ ").endswith((":", "：")):
+                self._lead_in = self._last_sentence(start, end)
+            elif not self._outer_lead_ins and self._lead_in:
+                self._lead_in = self._lead_in if item else ""
+
+    def _is_title(self, start: int, end: int) -> bool:
+        """Whether a line outside of lists is a heading by its looks: in bold, or short behind a Chinese number."""
+        if _BOLD_TITLE.fullmatch(self._text, start, end):
+            return True
+        line_start = self._text.rfind("\n", 0, start) + 1
+        return _CHINESE_TITLE.fullmatch(self._text, line_start, end) is not None
+
+    def _last_sentence(self, start: int, end: int) -> str:
+        *_, (start, end) = find_sentences(self._text, max(start, end - LONGEST_HEADING), end)
+        return self._text[start:end]
+
+    def _strip_lines(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """The places of the lines without list markers, quotation marks and the white space around them."""
+        for number in range(first, min(last, len(self._starts))):
+            start, end = self._starts[number], self._ends[number]
+            marker = _MARKER.match(self._text, start, end)
+            yield from strip_span(self._text, marker.end() if marker else start, end)
+
+    def _join_lines(self, places: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The places of logical lines: a sentence that was broken to fit a page is joined again."""
+        joined: list[tuple[int, int]] = []
+        for start, end in places:
+            if joined and self._continues(joined[-1], start):
+                joined[-1] = (joined[-1][0], end)
+            else:
+                joined.append((start, end))
+        return joined
+
+    def _continues(self, before: tuple[int, int], start: int) -> bool:
+        line_start = self._text.rfind("\n", 0, before[1]) + 1
+        ended = self._text[before[1] - 1] in ".!?:;。！？：；…"
+        return not ended and before[1] - line_start > _WRAPPED and self._text[start].islower()
+
+    def _place(self, token: Token) -> tuple[int, int]:
+        first, last = _lines(token)
+        start, end = self._starts[first], self._ends[min(last, len(self._ends)) - 1]
+        return next(strip_span(self._text, start, end), (start, end))
+
+    def _add(
+        self, block: BlockType, start: int, end: int, *, lead_in: str | None = None, in_list: bool = False
+    ) -> None:
+        self._blocks.append(
+            Block(
+                self._offset + start,
+                self._offset + end,
+                block,
+                tuple(title for _, title in self._headings),
+                self._lead_in if lead_in is None else lead_in,
+                in_list or bool(self._outer_lead_ins),
+            )
+        )
+
+
+def _find_lines(text: str) -> tuple[list[int], list[int]]:
+    starts, ends = [0], []
+    for found in _LINE_END.finditer(text):
+        ends.append(found.start())
+        if len(ends) == MOST_LINES:
+            return starts, ends
+        starts.append(found.end())
+    ends.append(len(text))
+    return starts, ends
+
+
+def _lines(token: Token) -> tuple[int, int]:
+    if token.map is None:
+        raise ValueError(f"the Markdown token {token.type} has no place")
+    return token.map[0], token.map[1]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_item(text: str, start: int) -> bool:
+    """Whether a list marker stands before this place: of a list that Markdown does not know, such as （一）."""
+    line_start = text.rfind("\n", 0, start) + 1
+    return bool(text[line_start:start].strip())

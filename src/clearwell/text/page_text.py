@@ -1,0 +1,56 @@
+"""Text that a tool printed: web pages, search results, listings and logs that an agent copied into its output."""
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final
+
+from clearwell.text.kinds import announces_tool_output
+from clearwell.text.markdown_blocks import Block, BlockType
+
+_ADDRESS: Final = re.compile(r"https?://|www\.|›|\.(?:com|org|net|edu|gov)\b")
+_LONGEST_ADDRESS_LINE: Final = 120
+_LONGEST_ANNOUNCEMENT: Final = 200
+_ENDS: Final = '.!?:;,。！？：；，*`"”)）'
+_REACH: Final = 6
+_FEWEST: Final = 7
+_SHARE: Final = 0.6
+"""Of up to thirteen lines in a row, at least seven, this share must look like a page."""
+
+
+def find_page_lines(text: str, blocks: Sequence[Block]) -> frozenset[int]:
+    """Return the numbers of the blocks that a tool printed.
+
+    They are the ones behind a line with which a tool announces its output, and runs of lines that have no sentences.
+    """
+    announced = next((number for number, block in enumerate(blocks) if _announces(text, block)), len(blocks))
+    return frozenset(range(announced, len(blocks))) | _find_runs(text, blocks[:announced])
+
+
+def _announces(text: str, block: Block) -> bool:
+    announcing = block.type in {BlockType.LINE, BlockType.HEADING}
+    return announcing and announces_tool_output(text[block.start : min(block.end, block.start + _LONGEST_ANNOUNCEMENT)])
+
+
+def _find_runs(text: str, blocks: Sequence[Block]) -> frozenset[int]:
+    sums = [0.0, *accumulate(_measure_noise(text, block) for block in blocks)]
+    return frozenset(
+        number for number, block in enumerate(blocks) if block.type is BlockType.LINE and _is_noisy(sums, number)
+    )
+
+
+def _is_noisy(sums: Sequence[float], number: int) -> bool:
+    """Whether the lines around a line look like a page, and on both sides of it if it does not do so itself."""
+    first, last = max(0, number - _REACH), min(len(sums) - 1, number + _REACH + 1)
+    if last - first < _FEWEST or sums[last] - sums[first] < _SHARE * (last - first):
+        return False
+    return sums[number + 1] > sums[number] or sums[first] < sums[number] < sums[last]
+
+
+def _measure_noise(text: str, block: Block) -> float:
+    """1 for a line that only pages have, 0.8 for one that ends without a mark, 0 for what people write."""
+    if block.type is not BlockType.LINE or block.in_list:
+        return 0.0
+    if block.end - block.start < _LONGEST_ADDRESS_LINE and _ADDRESS.search(text, block.start, block.end):
+        return 1.0
+    return 0.0 if text[block.end - 1] in _ENDS else 0.8

@@ -1,0 +1,144 @@
+"""Segments of an output: the sentences, lines, rows and code in it, each with its place, its context and its kind."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Final
+
+from clearwell.records import Segment
+from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, needs_context
+from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
+from clearwell.text.marks import join_lines, remove_marks, split_row
+from clearwell.text.page_text import find_page_lines
+from clearwell.text.sentences import cut_at_sentence, find_sentences
+from clearwell.vocabulary import SegmentKind
+
+SEGMENTER_VERSION: Final = 1
+"""Raised whenever the same output would be cut or classified in another way."""
+MOST_SEGMENTS: Final = 2_000
+LONGEST_CONTEXT: Final = 300
+LONGEST_READ: Final = 2_000
+"""Of a longer sentence or row, only this many characters are looked at to find its kind."""
+LONGEST_HEADLINE: Final = 200
+LONGEST_CHINESE_HEADLINE: Final = 90
+
+_TYPE_KINDS: Final = {
+    BlockType.HEADING: SegmentKind.STRUCTURE,
+    BlockType.TABLE_HEADER: SegmentKind.STRUCTURE,
+    BlockType.RULE: SegmentKind.STRUCTURE,
+    BlockType.CODE: SegmentKind.CODE,
+}
+_MERGED: Final = frozenset({SegmentKind.PAGE, SegmentKind.CODE})
+_RECONSIDERED: Final = frozenset({SegmentKind.FRAGMENT, SegmentKind.CHATTER, SegmentKind.QUESTION})
+_FEW: Final = 3
+_QUOTES: Final = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』")})
+_CUT_MARKS: Final = " ,;:，；：、.。"
+
+
+def segment(content: str) -> tuple[Segment, ...]:
+    """Return the segments of an output in order; none overlaps another, and none is empty.
+
+    Page text and code in a row are one segment. At most ``MOST_SEGMENTS`` are returned: what stands behind them, or
+    behind ``markdown_blocks.MOST_LINES`` lines, is left out.
+    """
+    blocks = read_blocks(content)
+    page = find_page_lines(content, blocks)
+    segments: list[Segment] = []
+    for number, block in enumerate(blocks):
+        for found in _segment_block(content, block, in_page=number in page):
+            if len(segments) == MOST_SEGMENTS:
+                return tuple(segments)
+            _append(segments, found)
+    return tuple(_rescue(content, segments))
+
+
+def bare_text(content: str, segment: Segment) -> str:
+    """Return the text of a segment for embedding: one line without Markdown marks, and without its context."""
+    text = content[segment.start : segment.end]
+    if _is_row(segment, text):
+        return ", ".join(cell for cell in split_row(text) if cell)
+    return _strip_quotes(remove_marks(join_lines(text)))
+
+
+def self_contained(content: str, segment: Segment) -> str:
+    """Return a statement as a headline: its bare text, with its header, lead-in or heading where it needs one.
+
+    At most ``LONGEST_HEADLINE`` characters, or ``LONGEST_CHINESE_HEADLINE`` in Chinese. A longer sentence is cut, and
+    the cut shows; a context that does not fit is left out.
+    """
+    text = content[segment.start : segment.end]
+    bare = bare_text(content, segment)
+    most = LONGEST_CHINESE_HEADLINE if is_chinese(bare) else LONGEST_HEADLINE
+    if _is_row(segment, text):
+        named = _name_cells(segment.lead_in, text)
+        return _shorten(named if len(named) <= most else bare, most)
+    if needs_context(bare):
+        for context in filter(None, (segment.lead_in, *reversed(segment.headings))):
+            headline = _prefix(remove_marks(join_lines(context)), bare)
+            if len(headline) <= most:
+                return headline
+    return _shorten(bare, most)
+
+
+def _is_row(segment: Segment, text: str) -> bool:
+    return "|" in segment.lead_in and "|" in text
+
+
+def _name_cells(header: str, row: str) -> str:
+    """A row with the names of its columns: Round trip: design 1,035 kWh; measured 1,180 kWh."""
+    first, *cells = split_row(row)
+    names = split_row(header)[1:]
+    named = [f"{name} {cell}".strip() for name, cell in zip_longest(names, cells, fillvalue="") if cell]
+    stop, colon = ("；", "：") if is_chinese(row) else ("; ", ": ")
+    return colon.join(part for part in (first, stop.join(named)) if part)
+
+
+def _prefix(context: str, bare: str) -> str:
+    context = context.rstrip(":： ")
+    return f"{context}：{bare}" if is_chinese(bare) else f"{context}: {bare}"
+
+
+def _strip_quotes(text: str) -> str:
+    inner = text[1:-1]
+    quoted = len(text) > 2 and (text[0], text[-1]) in _QUOTES
+    return inner if quoted and not any(mark in inner for mark in text[0] + text[-1]) else text
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{cut_at_sentence(text, most - 1).rstrip(_CUT_MARKS)}…"
+
+
+def _rescue(content: str, segments: list[Segment]) -> list[Segment]:
+    """Read a short output leniently if nothing in it is a statement: a few plain words may be all that was said."""
+    if len(segments) > _FEW or any(found.kind not in _RECONSIDERED for found in segments):
+        return segments
+    return [
+        replace(found, kind=SegmentKind.CLAIM) if may_be_claim(content[found.start : found.end]) else found
+        for found in segments
+    ]
+
+
+def _append(segments: list[Segment], found: Segment) -> None:
+    if segments and found.kind in _MERGED and segments[-1].kind is found.kind:
+        segments[-1] = replace(segments[-1], end=found.end)
+    else:
+        segments.append(found)
+
+
+def _segment_block(content: str, block: Block, *, in_page: bool) -> Iterator[Segment]:
+    kind = SegmentKind.PAGE if in_page else _TYPE_KINDS.get(block.type)
+    if kind is not None:
+        yield _build(block, block.start, block.end, kind)
+    elif block.type is BlockType.TABLE_ROW:
+        row = ", ".join(split_row(content[block.start : min(block.end, block.start + LONGEST_READ)]))
+        yield _build(block, block.start, block.end, classify(Passage(row, in_table=True)))
+    else:
+        above = " ".join((*block.headings[-1:], block.lead_in))
+        for start, end in find_sentences(content, block.start, block.end):
+            text = content[start : min(end, start + LONGEST_READ)]
+            yield _build(block, start, end, classify(Passage(text, above=above, in_list=block.in_list)))
+
+
+def _build(block: Block, start: int, end: int, kind: SegmentKind) -> Segment:
+    lead_in = block.lead_in[:LONGEST_CONTEXT]
+    return Segment(start=start, end=end, kind=kind, headings=block.headings, lead_in=lead_in)

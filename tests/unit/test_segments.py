@@ -1,0 +1,203 @@
+"""Segments of an output: where they are, what stands above them, and which of them are statements."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearwell.text.segments import (
+    LONGEST_CHINESE_HEADLINE,
+    LONGEST_HEADLINE,
+    MOST_SEGMENTS,
+    bare_text,
+    segment,
+    self_contained,
+)
+
+REPORT = """# Cold store audit
+
+Thanks for the invitation. We found two faults:
+
+- compressor 3 loses oil because its shaft seal is worn
+- **Owner:** Petra Lindqvist looks after the glycol loop.
+
+| Room | Target | Measured |
+|---|---|---|
+| Dairy | 4 °C | **7 °C** |
+
+```python
+print("not a statement")
+```
+
+FACTS TO LOOK UP
+- the service history of the doors
+
+Could somebody send the invoices? Please check the door seals. I will call the vendor tomorrow.
+We decided to replace compressor 3 in week 12.
+"""
+
+
+def _kinds(content: str) -> list[tuple[str, str]]:
+    return [(found.kind.value, content[found.start : found.end]) for found in segment(content)]
+
+
+def _statements(content: str) -> list[str]:
+    return [self_contained(content, found) for found in segment(content) if found.is_statement]
+
+
+def test_a_report_is_cut_into_its_kinds() -> None:
+    assert _kinds(REPORT) == [
+        ("structure", "# Cold store audit"),
+        ("chatter", "Thanks for the invitation."),
+        ("structure", "We found two faults:"),
+        ("claim", "compressor 3 loses oil because its shaft seal is worn"),
+        ("claim", "**Owner:** Petra Lindqvist looks after the glycol loop."),
+        ("structure", "| Room | Target | Measured |"),
+        ("claim", "| Dairy | 4 °C | **7 °C** |"),
+        ("code", '```python\nprint("not a statement")\n```'),
+        ("structure", "FACTS TO LOOK UP"),
+        ("intention", "the service history of the doors"),
+        ("question", "Could somebody send the invoices?"),
+        ("instruction", "Please check the door seals."),
+        ("intention", "I will call the vendor tomorrow."),
+        ("decision", "We decided to replace compressor 3 in week 12."),
+    ]
+
+
+def test_a_statement_carries_what_stands_above_it() -> None:
+    leak, owner, row, decision = (found for found in segment(REPORT) if found.is_statement)
+    assert (leak.headings, leak.lead_in) == (("Cold store audit",), "We found two faults:")
+    assert row.lead_in == "| Room | Target | Measured |"
+    assert self_contained(REPORT, leak).startswith("We found two faults: compressor 3")
+    assert self_contained(REPORT, owner) == "Owner: Petra Lindqvist looks after the glycol loop."
+    assert self_contained(REPORT, row) == "Dairy: Target 4 °C; Measured 7 °C"
+    assert bare_text(REPORT, row) == "Dairy, 4 °C, 7 °C"
+    assert self_contained(REPORT, decision) == "We decided to replace compressor 3 in week 12."
+
+
+def test_a_chinese_report_is_cut_into_its_kinds() -> None:
+    content = """各位好，谢谢邀请。
+
+一、冷库
+（一）三号压缩机漏油，原因是轴封磨损。
+（二）请大家检查门封。
+
+我们决定第12周更换三号压缩机。门封是谁负责的？我会在周五之前把报价整理好。"""
+    assert [kind for kind, _ in _kinds(content)] == [
+        "chatter",
+        "structure",
+        "claim",
+        "instruction",
+        "decision",
+        "question",
+        "intention",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Alice prefers tea.",
+        "I moved to Berlin in May.",
+        "Backups run at 02:00 UTC",
+        "[9:14 am on 3 June, 2024] Ravi: My sister started at the bakery on Monday.",
+        "I think the outage was caused by a full disk.",
+        "I looked into the logs, and the gateway drops every tenth request.",
+        "Release 4.2 needs PostgreSQL 16.",
+        "Test results show that the cache halves the latency.",
+        "我昨天买了一台新打印机。",
+        "我在深圳上班。",
+        "我来自青岛，今年三十岁。",
+        "[2024年05月02日 周四 09:10] 用户: 我的表姐在银行工作呢。",
+        "我看了日志，发现网关每十个请求丢一个。",
+        "我觉得宕机是磁盘写满造成的。",
+    ],
+)
+def test_a_plain_sentence_is_a_claim(content: str) -> None:
+    assert _statements(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Thanks, finance.",
+        "I agree with your assessment.",
+        "What is the capital of France?",
+        "Please open the video and read the title.",
+        "<INFO> Finished",
+        "Python",
+        "I will search for the paper next.",
+        "I clicked 'Accept all'.\n\nThe following text is visible in the viewport:\n\nThe tower is 324 metres high.",
+        "谢谢大家！",
+        "请核对附件中的报价单。",
+        "接下来我会整理会议纪要。",
+        "```\nThe tower is 324 metres high.\n```",
+    ],
+)
+def test_what_says_nothing_of_the_matter_is_no_statement(content: str) -> None:
+    assert _statements(content) == []
+
+
+def test_everything_behind_an_announced_tool_output_is_page_text() -> None:
+    content = "The script ran, then exited with code 0\nIts output was:\n\nThe mean is 4.\n\n- The pump is broken."
+    assert [kind for kind, _ in _kinds(content)] == ["page"]
+
+
+def test_lines_of_a_page_are_one_segment() -> None:
+    links = "\n".join(f"Shop\nhttps://shop.example › item{number}\nItem {number} in stock" for number in range(4))
+    content = f"{links}\n\nThe shop has four items in stock."
+    assert _kinds(content)[0] == ("page", links)
+
+
+def test_a_headline_is_short_and_shows_where_it_was_cut() -> None:
+    english = "The cooling loop of hall B " + "and the valve behind it " * 20 + "leaks."
+    chinese = "二号车间的冷却回路" + "以及后面的阀门" * 20 + "在漏水。"
+    for content, most in ((english, LONGEST_HEADLINE), (chinese, LONGEST_CHINESE_HEADLINE)):
+        (headline,) = _statements(content)
+        assert len(headline) <= most
+        assert headline.endswith("…")
+
+
+def test_quotation_marks_around_a_statement_are_removed() -> None:
+    assert _statements("“The bridge closes on 4 May.”") == ["The bridge closes on 4 May."]
+
+
+def test_what_stands_behind_the_most_segments_is_left_out() -> None:
+    assert len(segment("The valve leaks. " * (MOST_SEGMENTS + 50))) == MOST_SEGMENTS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a" * (1 << 20),
+        "." * (1 << 20),
+        "*" * (1 << 20),
+        "[" * (1 << 20),
+        "[a](b " * 150_000,
+        "> " * 50_000 + "x",
+        "\n".join("  " * depth + "- x" for depth in range(500)),
+        "a\n" * 500_000,
+        "|a|b|\n|-|-|\n" + "|c|d|\n" * 50_000,
+        "```md\n" * 5_000,
+        "_a" * 500_000,
+    ],
+    ids=["word", "dots", "stars", "brackets", "links", "quotes", "lists", "lines", "table", "fences", "underscores"],
+)
+def test_hostile_markdown_is_cut_in_bounded_time(content: str) -> None:
+    _assert_whole(content)
+
+
+@given(st.text(alphabet=st.sampled_from("ab .。！?:：\n\r\0\t#>-*|`1)、“”<>[]（ )_~\\=\u3000\ud800é"), max_size=300))
+def test_any_text_is_cut_into_places_in_order(content: str) -> None:
+    _assert_whole(content)
+
+
+def _assert_whole(content: str) -> None:
+    segments = segment(content)
+    assert segments == segment(content)
+    end = 0
+    for found in segments:
+        assert end <= found.start < found.end <= len(content)
+        assert content[found.start : found.end].strip()
+        bare_text(content, found)
+        assert len(self_contained(content, found)) <= LONGEST_HEADLINE
+        end = found.end
