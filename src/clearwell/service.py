@@ -25,6 +25,7 @@ from clearwell.flow.digest import DigestRequests
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.admission import DryRun
+from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
@@ -70,6 +71,7 @@ class MemoryManager:
         *,
         intake: Intake,
         requeuer: Requeuer,
+        override: RefusalOverride,
         quarantine: QuarantineReader,
         working: WorkingStore,
         remover: EntryRemover,
@@ -87,6 +89,7 @@ class MemoryManager:
     ) -> None:
         self._intake = intake
         self._requeuer = requeuer
+        self._override = override
         self._quarantine = quarantine
         self._working = working
         self._remover = remover
@@ -191,6 +194,18 @@ class MemoryManager:
     ) -> Requeued:
         """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
         return await self._requeuer.requeue_refused(group_id, refused_by, by=by, request=request, settle=settle)
+
+    async def admit_refused(
+        self,
+        group_id: str,
+        log_id: UUID,
+        *,
+        by: Principal,
+        reason: str | None = None,
+        request: IdempotencyKey | None = None,
+    ) -> CaptureReceipt:
+        """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
+        return await self._override.admit(group_id, log_id, by=by, reason=reason, request=request)
 
     async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""

@@ -115,6 +115,28 @@ async def test_a_postponed_row_is_tried_later_each_time(stores: Stores, clock: M
     assert waits == [1, 2, 4, 8, 16, 30, 30]
 
 
+async def test_a_refused_row_is_admitted_once_with_its_event(stores: Stores) -> None:
+    await stores.captures.add([capture(1), capture(2)])
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([settled(1, Admission.REFUSED)])
+    later = START + timedelta(hours=2)
+    person = Verdict(check="admission", outcome=Outcome.PASS, reason="verdict_overridden", params={"by": "ann"})
+    verdicts = [replace(one, at=later) for one in (*settled(1).verdicts, person)]
+    admitted = replace(settled(1, vector=unit(1)), at=later, verdicts=verdicts)
+    async with stores.admissions.open("g", []) as batch:
+        assert await batch.override(admitted, event=event(1))
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert (row.admission, row.settled_at, list(row.verdicts)) == (Admission.ADMITTED, later, verdicts)
+    for number in (1, 2, 3):
+        async with stores.admissions.open("g", []) as batch:
+            assert not await batch.override(replace(admitted, log_id=UUID(int=number)), event=event(2))
+    counts = {(one.check, one.count) for one in await stores.admissions.read_counts("g")}
+    assert counts == {("length", 1), ("admission", 1)}
+    (entry,) = await stores.admissions.read_admitted("g", since=START, limit=5)
+    assert entry.id == UUID(int=1)
+
+
 async def test_failures_of_a_row_are_counted_apart_from_outages(stores: Stores, clock: ManualClock) -> None:
     async def fail() -> int:
         await stores.admissions.claim("g", [UUID(int=1)], LEASE)

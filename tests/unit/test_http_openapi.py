@@ -19,6 +19,7 @@ ROUTES = {
     ("post", "/api/v1/memory/query"),
     ("get", "/api/v1/quarantine"),
     ("get", "/api/v1/quarantine/{id}"),
+    ("post", "/api/v1/quarantine/{id}/admit"),
     ("post", "/api/v1/quarantine/{id}/requeue"),
     ("post", "/api/v1/quarantine/requeue"),
     ("get", "/api/v1/working/{group_id}"),

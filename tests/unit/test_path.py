@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
@@ -385,6 +386,39 @@ async def test_a_fenced_quotation_of_a_refused_output_is_an_echo_of_it() -> None
     assert receipt.admission is Admission.REFUSED
     (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
     assert (failed.check, failed.params["memories"]) == ("echo", [str(refused.id)])
+
+
+async def test_a_person_admits_what_was_refused() -> None:
+    path = Path()
+    refused = await path.memory.capture(said(confidence=0.1), by=AGENT, wait=True)
+    receipt = await path.memory.admit_refused("g", refused.id, by=PERSON, reason="measured twice")
+    assert receipt.admission is Admission.ADMITTED
+    assert receipt.verdicts[0].outcome is Outcome.FAIL
+    assert receipt.verdicts[-1].explanation("en").endswith(f"and {PERSON.name} admitted it: measured twice")
+    (entry,) = await path.memory.working_memory("g", by=AGENT)
+    assert (entry.id, entry.content) == (refused.id, LONG)
+    with pytest.raises(Conflict, match="already admitted"):
+        await path.memory.admit_refused("g", refused.id, by=PERSON)
+    with pytest.raises(NotFound):
+        await path.memory.admit_refused("g", UUID(int=404), by=PERSON)
+
+
+async def test_a_person_admits_no_value_that_was_rejected() -> None:
+    path = Path()
+    tombstone = await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)
+    refused = await path.memory.capture(said(), by=AGENT, wait=True)
+    with pytest.raises(Conflict, match=str(tombstone)):
+        await path.memory.admit_refused("g", refused.id, by=PERSON)
+    await path.memory.lift_tombstone("g", tombstone, by=PERSON)
+    await path.memory.admit_refused("g", refused.id, by=PERSON)
+    assert [entry.id for entry in await path.memory.working_memory("g", by=AGENT)] == [refused.id]
+
+
+async def test_an_output_that_is_still_checked_is_not_admitted_by_a_person() -> None:
+    path = Path()
+    log_id = await path.memory.log_quarantine("s", "n", LONG, by=PERSON, group_id="g")
+    with pytest.raises(Conflict, match="still being checked"):
+        await path.memory.admit_refused("g", log_id, by=PERSON)
 
 
 async def test_a_thousand_rounds_of_recall_and_repeat_leave_one_entry() -> None:

@@ -20,6 +20,7 @@ from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler,
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.completion import PromotionCompleter
@@ -166,6 +167,14 @@ def build(
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
+        override=RefusalOverride(
+            gate=gate,
+            quarantine=stores.quarantine,
+            admissions=stores.admissions,
+            admitter=admitter,
+            idempotency=stores.idempotency,
+            audit_events=events,
+        ),
         working=stores.working,
         remover=remover,
         rebuilder=rebuilder,

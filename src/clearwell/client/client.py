@@ -128,6 +128,12 @@ class Client:
         """Put a refused output through the pipeline again."""
         return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id})
 
+    async def admit_refused(self, group_id: str, row_id: UUID, *, reason: str | None = None) -> CaptureView:
+        """Put a refused output into working memory, as a person."""
+        return await self._api.post(
+            CaptureView, f"/quarantine/{row_id}/admit", {"group_id": group_id, "reason": reason}
+        )
+
     async def requeue_refused(self, group_id: str, refused_by: str) -> RequeuedView:
         """Do so with what one check refused, some rows at a time."""
         return await self._api.post(

@@ -138,6 +138,13 @@ class AdmissionBatch(TombstoneLookup, Protocol):
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None: ...
 
+    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+        """Admit a refused row and record the event. Returns False if it is not refused.
+
+        Of its verdicts only the last one is counted: the others were counted when the row was refused.
+        """
+        ...
+
 
 class AdmissionStore(Protocol):
     """Quarantine for the worker: find, read and settle pending rows."""

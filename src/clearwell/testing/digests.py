@@ -273,7 +273,8 @@ class MemoryDigests:
 
     def _is_candidate(self, row: Row, where: CandidateFilter) -> bool:
         mark = self._ledger.mark(where.group_id, row.capture.id)
-        echo = any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
+        refused = row.state is Admission.REFUSED
+        echo = refused and any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
         return (
             row.capture.node_type not in where.without_types
             and not echo

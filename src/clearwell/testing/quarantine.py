@@ -185,10 +185,20 @@ class MemoryQuarantine:
     async def _open(self, group_id: str, log_ids: Sequence[UUID]) -> AsyncIterator[AdmissionBatch]:
         async with self._locks[group_id]:
             pending = frozenset(row.capture.id for row in self._pending_among(group_id, log_ids))
-            batch = _Batch(pending, self._tombstones)
+            batch = _Batch(pending, self._tombstones, self._rows[group_id])
             yield batch
             for one in batch.settled:
                 self._settle(group_id, one)
+            for one, event in batch.overridden:
+                self._override(group_id, one, event)
+
+    def _override(self, group_id: str, one: AdmissionResult, event: AuditEvent) -> None:
+        row, counted = self._rows[group_id][one.log_id], self._counts.copy()
+        row.state = Admission.PENDING
+        self._settle(group_id, one)
+        self._counts = counted
+        self._counts[group_id, one.agent_id or "", one.verdicts[-1].check, one.verdicts[-1].outcome] += 1
+        self.events.append(event)
 
     def _settle(self, group_id: str, one: AdmissionResult) -> None:
         row = self._rows[group_id][one.log_id]
@@ -297,9 +307,11 @@ class MemoryQuarantine:
 
 
 class _Batch:
-    def __init__(self, pending: frozenset[UUID], tombstones: MemoryTombstones) -> None:
+    def __init__(self, pending: frozenset[UUID], tombstones: MemoryTombstones, rows: Mapping[UUID, Row]) -> None:
         self.pending = pending
         self.settled: list[AdmissionResult] = []
+        self.overridden: list[tuple[AdmissionResult, AuditEvent]] = []
+        self._rows = rows
         self._tombstones = tombstones
 
     async def look_up(
@@ -309,6 +321,13 @@ class _Batch:
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         self.settled.extend(settled)
+
+    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+        row = self._rows.get(admitted.log_id)
+        if row is None or row.state is not Admission.REFUSED:
+            return False
+        self.overridden.append((admitted, event))
+        return True
 
 
 def quarantine_row_of(row: Row) -> QuarantineRow:

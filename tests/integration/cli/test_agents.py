@@ -36,6 +36,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("index",): (),
     ("ingest",): (OTHER, "-g", "g"),
     ("retract",): ("--agent", "a1", "--token", "x", "-g", "g"),
+    ("admit",): (ID, "-g", "g"),
     ("working", "remove"): (ID, "-g", "g"),
     ("working", "rebuild"): (),
     ("review", "list"): ("-g", "g"),

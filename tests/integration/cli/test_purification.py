@@ -112,6 +112,16 @@ async def test_a_refused_output_is_put_through_the_filter_again(program: Program
     assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused}")
 
 
+async def test_a_refused_output_is_admitted_by_a_person(program: Program, clearwell: Clearwell) -> None:
+    refused = str((await clearwell.memory.capture(said(confidence=0.1), by=PERSON, wait=True)).id)
+    told = program.good("admit", refused, "-g", "g", "--reason", "the agent is too modest").out
+    assert f"{refused} is now in the working memory of the group g" in told
+    assert [str(entry.id) for entry in await clearwell.memory.working_memory("g", by=PERSON)] == [refused]
+    explained = program.good("explain", refused, "-g", "g").out
+    assert "admitted it: the agent is too modest" in " ".join(explained.split())
+    assert "already admitted" in program.run("admit", refused, "-g", "g").err
+
+
 async def test_a_command_with_other_settings_than_the_server_leaves_the_decision_to_it(
     program: Program, clearwell: Clearwell, judging: ChatApi
 ) -> None:

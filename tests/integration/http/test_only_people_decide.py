@@ -36,6 +36,7 @@ class Try:
     clearwell: Clearwell
     insight: UUID
     row: UUID
+    refused: UUID
     by: Principal
 
 
@@ -54,6 +55,7 @@ SERVICE: dict[str, Way] = {
     ),
     "many": lambda t: t.clearwell.review.decide_many("g", [DecisionRequest(action=Action.UNDO, id=t.insight)], by=t.by),
     "row": lambda t: t.clearwell.review.promote_row("g", t.row, NewMemory(content=""), by=t.by),
+    "admit": lambda t: t.clearwell.memory.admit_refused("g", t.refused, by=t.by),
     "entry": lambda t: t.clearwell.review.promote_entry("g", t.row, NewMemory(content=""), by=t.by),
 }
 
@@ -64,17 +66,18 @@ async def refusals(clearwell: Clearwell) -> int:
 
 async def test_the_service_lets_only_people_decide(clearwell: Clearwell) -> None:
     row = (await clearwell.memory.capture(said(LONG, confidence=0.9), by=Principal.local(), wait=True)).id
+    refused = (await clearwell.memory.capture(said(OTHER, confidence=0.1), by=Principal.local(), wait=True)).id
     insight = await put_insight(clearwell, "g", LONG, [row])
     for name, way in SERVICE.items():
         for agent in AGENTS.values():
             before = await refusals(clearwell)
             with pytest.raises(NotAllowed):
-                await way(Try(clearwell, insight, row, agent))
+                await way(Try(clearwell, insight, row, refused, agent))
             assert await refusals(clearwell) == before + 1, (name, agent)
     assert await rows(clearwell, "SELECT id FROM promotions") == []
     assert await rows(clearwell, "SELECT id FROM decisions") == []
     for way in SERVICE.values():
-        await way(Try(clearwell, insight, row, REVIEWER))
+        await way(Try(clearwell, insight, row, refused, REVIEWER))
     listed = await clearwell.review.preview_retraction("g", SourceSelector(agent_id="a1"), by=REVIEWER)
     with pytest.raises(NotAllowed):
         await clearwell.review.retract("g", SourceSelector(agent_id="a1"), token=listed.token, by=AGENTS["lowered"])

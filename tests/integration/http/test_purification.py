@@ -110,6 +110,23 @@ async def test_a_refused_row_is_put_back(http: httpx.AsyncClient) -> None:
     require_problem(missing, 404, "row_not_refused")
 
 
+async def test_a_person_admits_a_refused_row_in_one_step(http: httpx.AsyncClient) -> None:
+    group = new_group()
+    row_id = await capture(http, group, "Short, but true.")
+    headers = {"Idempotency-Key": str(uuid4())}
+    body = {"group_id": group, "reason": "It is short and right."}
+    for _ in range(2):
+        answer = await http.post(f"{QUARANTINE}/{row_id}/admit", json=body, headers=headers)
+        assert (answer.status_code, answer.json()["admission"]) == (200, "admitted")
+    assert [one["id"] for one in (await http.get(f"{WORKING}/{group}")).json()["entries"]] == [row_id]
+    row = (await http.get(f"{QUARANTINE}/{row_id}")).json()
+    outcomes = {one["check"]: one["outcome"] for one in row["verdicts"]}
+    assert (outcomes["length"], outcomes["admission"]) == ("fail", "pass")
+    assert "It is short and right." in row["verdicts"][-1]["reason"]
+    require_problem(await http.post(f"{QUARANTINE}/{row_id}/admit", json=body), 409, "row_admitted")
+    require_problem(await http.post(f"{QUARANTINE}/{uuid4()}/admit", json=body), 404, "row_not_found")
+
+
 async def test_counts_are_told_by_agent(http: httpx.AsyncClient) -> None:
     group = new_group()
     await capture(http, group, "short", agent_id="a1")
@@ -138,6 +155,7 @@ async def test_metrics_name_no_group_unless_the_operator_allows_it(settings: Set
         ("DELETE", f"{WORKING}/g/{UUID(int=7)}", {Right.REVIEW, Right.ADMIN}),
         ("POST", f"{QUARANTINE}/{UUID(int=7)}/requeue", {Right.ADMIN}),
         ("POST", f"{QUARANTINE}/requeue", {Right.ADMIN}),
+        ("POST", f"{QUARANTINE}/{UUID(int=7)}/admit", {Right.REVIEW}),
         ("GET", "/metrics", {Right.ADMIN}),
     ],
 )

@@ -59,6 +59,7 @@ for command in (
     quarantine.explain,
     retract,
     ingress.check,
+    ingress.admit,
     ingress.requeue,
     ingress.counts,
     operations.status,

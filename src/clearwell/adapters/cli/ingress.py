@@ -1,4 +1,4 @@
-"""``check``, ``counts`` and ``requeue``: the ingress pipeline by itself."""
+"""``check``, ``counts``, ``admit`` and ``requeue``: the ingress pipeline by itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clearwell.adapters.cli.arguments import (
     Extra,
     MaybeRowId,
     NodeType,
+    RowId,
     Words,
     parse_id,
     parse_metadata,
@@ -99,6 +100,22 @@ def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None
         ended = [str(numbers.get((agent, of, outcome), 0)) for outcome in outcomes]
         rows.append([name, name_check(of, terminal), *ended])
     terminal.table(["cli_head_agent", "cli_head_check", *(f"outcome_{outcome}" for outcome in outcomes)], rows)
+
+
+def admit(
+    row_id: RowId,
+    group: Group,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why it should not have been refused.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a refused output into working memory, as a person."""
+    settings, terminal = start()
+    log_id = parse_id(row_id, "row_not_found", group=group)
+    receipt = ask(settings, terminal, lambda client: client.admit_refused(group, log_id, reason=reason))
+    if as_json:
+        terminal.answer(receipt)
+    else:
+        terminal.tell("cli_admitted_by_person", id=receipt.id, group=group, style="green")
 
 
 def requeue(

@@ -7,6 +7,6 @@ Next: ``flow.retrieval`` can return the entry; ``flow.digest`` considers the row
 ``policies`` says what each node type may become. ``checks`` holds the checks, ``echo`` recognises repeated memories,
 ``knowledge`` reads what the group already knows, and ``pipeline`` runs the checks in their order. ``admission`` runs
 the pipeline for rows and records the result, ``queue`` does so off the caller's path, and ``requeue`` starts it again.
-``redaction`` removes from verdicts what a caller may not read; ``fingerprint`` tells whether two processes would
-decide alike.
+``override`` lets a person admit what was refused. ``redaction`` removes from verdicts what a caller may not read;
+``fingerprint`` tells whether two processes would decide alike.
 """

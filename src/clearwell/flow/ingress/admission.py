@@ -10,10 +10,11 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, JudgeUnavailable, Unavailable
+from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.ports import (
@@ -26,7 +27,16 @@ from clearwell.ports import (
     StatementComparison,
     WorkingStore,
 )
-from clearwell.records import Admission, Capture, Judgement, Outcome, Verdict, WorkingEntry
+from clearwell.records import (
+    Admission,
+    AuditEvent,
+    Capture,
+    Judgement,
+    Outcome,
+    QuarantineRow,
+    Verdict,
+    WorkingEntry,
+)
 from clearwell.settings import Settings
 
 ABOUT_ONE_TEXT = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
@@ -114,6 +124,28 @@ class Admitter:
         return DryRun(
             admission=Admission.REFUSED if refused else Admission.ADMITTED, verdicts=verdicts, flags=candidate.flags
         )
+
+    async def admit_refused(self, row: QuarantineRow, verdict: Verdict, event: AuditEvent) -> bool:
+        """Admit a refused row at a person's request, and record the event. Returns False if it is no longer refused.
+
+        The row keeps its verdicts and flags. Raises Conflict if a tombstone rejects its text.
+        """
+        capture = row.capture
+        candidate = Candidate(capture=capture, own=OwnText(capture.content), verdicts=row.verdicts, flags=row.flags)
+        (candidate,) = await self._pipeline.embed([candidate])
+        hashes = await self._knowledge.hash_values(capture.group_id, capture.content, candidate.own.text)
+        candidate = replace(candidate, verdicts=[*row.verdicts, verdict], flags=tuple(dict.fromkeys(candidate.flags)))
+        settled = replace(self._make_settled(candidate), state=Admission.ADMITTED)
+        async with self._admissions.open(capture.group_id, []) as batch:
+            standing, _ = await batch.look_up(capture.group_id, hashes)
+            if standing is not None:
+                raise Conflict("row_tombstoned", id=capture.id, tombstone=standing.id)
+            admitted = await batch.override(settled, event=event)
+            if admitted:
+                await self._working.push(self._make_entry(candidate, settled))
+        if admitted:
+            self._counters.count_admission(capture.group_id, capture.agent_id, settled.state, [verdict])
+        return admitted
 
     async def judge(self, capture: Capture) -> JudgeAnswer | None:
         """Ask the judge. None where it did not answer and the row stays pending.

@@ -32,7 +32,7 @@ from clearwell.text.characters import measure_width
 CONFIDENCE, LENGTH, TOMBSTONE, ECHO = "confidence", "length", "tombstone", "echo"
 NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
 ADMISSION = "admission"
-"""Not a check: the verdict of a row whose checks could not be run."""
+"""Not a check: the verdict of a row whose checks could not be run, or that a person admitted."""
 NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
 CITES_FLAG = "cites_memory"
 LONGEST_SHOWN = 10**15

@@ -9,6 +9,7 @@ from clearwell.records import Principal, Right, Verdict
 OTHERS_WORDS: Final = frozenset({"why", "differs_code", "differs_params"})
 BRIEF: Final = {
     "verdict_tombstone_rejected": "verdict_tombstone_rejected_brief",
+    "verdict_overridden_why": "verdict_overridden",
     "verdict_near_rejected": "verdict_near_rejected_brief",
     "verdict_conflict_working": "verdict_conflict_working_brief",
     "verdict_conflict_longterm": "verdict_conflict_longterm_brief",

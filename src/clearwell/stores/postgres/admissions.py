@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
@@ -215,6 +216,18 @@ class PostgresAdmissionBatch:
         if segmented:
             statements += put_statements(self._group_id, segmented)
         await self._transaction.run([*statements, *self._count_verdicts(settled), *self._note_group(settled)])
+
+    async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
+        keys = {"group_id": self._group_id, "log_id": admitted.log_id}
+        (changed,) = await self._transaction.run([(query("requeue"), {**keys, "now": admitted.at})])
+        if not changed[0]["rowcount"]:
+            return False
+        statements = [*self._settle_row(admitted), (query("add_event"), event_params(event))]
+        if admitted.segmented is not None:
+            statements += put_statements(self._group_id, [admitted.segmented])
+        counted = replace(admitted, verdicts=admitted.verdicts[-1:])
+        await self._transaction.run([*statements, *self._count_verdicts([counted]), *self._note_group([admitted])])
+        return True
 
     def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
         """One statement for each way that checks ended, in one order, so that two processes never deadlock."""

@@ -918,7 +918,7 @@ SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan'
     set_config('enable_sort', 'off', true)
 
 -- name: digest_candidates
--- Settled rows that are no echo, that no digest has shown or reviewer judged, and that few digests have considered.
+-- Settled rows that are no echo or that a person admitted, that no digest has shown or reviewer judged, and that few digests have considered.
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
     a.state, a.flags, coalesce(d.considered, 0) AS considered, v.embedding
@@ -930,8 +930,8 @@ LEFT JOIN LATERAL (SELECT embedding FROM quarantine_vectors
 WHERE a.group_id = %(group_id)s AND a.log_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000') AND a.state <> 'pending' AND
 -- include: undigested
     AND q.node_type <> ALL(%(without_types)s)
-    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s AND e.log_id = a.log_id
-        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0)
+    AND (a.state = 'admitted' OR NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s
+        AND e.log_id = a.log_id AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0))
 ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: add_quarantine_vectors

@@ -12,7 +12,7 @@ from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Moment,
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.ports import QuarantineFilter
 from clearwell.records import Admission
-from clearwell.views.captures import QuarantinePageView, QuarantineRowView, RequeuedRowView, RequeuedView
+from clearwell.views.captures import CaptureView, QuarantinePageView, QuarantineRowView, RequeuedRowView, RequeuedView
 from clearwell.views.groups import IdView
 from clearwell.views.memories import WorkingMemoryView
 
@@ -49,6 +49,13 @@ class RequeueInput(GroupedBody):
     refused_by: str = Field(description="a check, judge_gave_up or admission_failed")
 
 
+class AdmitInput(RowInput):
+    """Why a refused output is admitted."""
+
+    reason: str | None = Field(None, description="why it should not have been refused")
+
+
+ADMIT_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "reason": "It quotes the policy."})
 REQUEUE_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "refused_by": "judge_gave_up"})
 
 
@@ -111,6 +118,26 @@ async def requeue(
     was = await request.memory.requeue(group_id, row_id, by=request.caller, request=request.idempotency_key)
     response.status_code = 202 if was is Admission.REFUSED else 200
     return RequeuedRowView(id=row_id, was=was)
+
+
+@router.post(
+    "/api/v1/quarantine/{id}/admit",
+    tags=[QUARANTINE],
+    summary="Admit an output that was refused",
+    description="A person puts it into working memory in one step. It keeps its verdicts and flags, and gets a verdict "
+    "that names the person and the reason. 409 if it is not refused, or if its text was rejected or forgotten: lift "
+    "the tombstone first. The scope review is needed. group_id may be left out.",
+    response_description="It is in working memory.",
+    responses=openapi.problems(*openapi.WRITES, 404),
+)
+async def admit(
+    request: ApiRequest, row_id: EntryId, named: Annotated[AdmitInput, Body(openapi_examples=ADMIT_EXAMPLES)]
+) -> CaptureView:
+    group_id = await request.group_of("row", row_id, named)
+    receipt = await request.memory.admit_refused(
+        group_id, row_id, by=request.caller, reason=named.reason, request=request.idempotency_key
+    )
+    return CaptureView.from_record(receipt, request.language)
 
 
 @router.post(
