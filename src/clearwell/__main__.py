@@ -1,3 +1,4 @@
 from clearwell.adapters.cli import main
 
-main()
+if __name__ == "__main__":  # the processes of ``serve --workers`` import this module under another name
+    main()

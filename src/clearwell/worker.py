@@ -43,12 +43,15 @@ class Worker:
         self._clearwell = clearwell
         self._missing_rights_logged = False
 
-    def duties(self) -> Sequence[Duty]:
-        """All duties, with their intervals."""
+    def duties(self, *, sweeps: bool = True) -> Sequence[Duty]:
+        """All duties, with their intervals. Without ``sweeps`` those that every process has to do for itself."""
         sweep = self._clearwell.settings.sweep_seconds
+        own = Duty("embedding models", sweep, self._clearwell.models.refresh)
+        if not sweeps:
+            return (own,)
         return (
+            own,
             Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
-            Duty("embedding models", sweep, self._clearwell.models.refresh),
             Duty("admissions", sweep, self._sweep_admissions),
             Duty("waiting promotions", sweep, self._complete_promotions),
             Duty("rebuild of working memory", sweep, self._rebuild_working_memory),
@@ -136,11 +139,12 @@ async def rebuild_lexical_index(clearwell: Clearwell) -> int:
 
 
 @asynccontextmanager
-async def worker(clearwell: Clearwell) -> AsyncIterator[None]:
-    """All duties, as long as this lasts."""
+async def worker(clearwell: Clearwell, *, sweeps: bool = True) -> AsyncIterator[None]:
+    """All duties, as long as this lasts. Without ``sweeps`` another process does what can be shared."""
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(_stop_heartbeat, clearwell)
-        for duty in Worker(clearwell).duties():
+        if sweeps:
+            stack.push_async_callback(_stop_heartbeat, clearwell)
+        for duty in Worker(clearwell).duties(sweeps=sweeps):
             await stack.enter_async_context(_performed(duty))
         yield
 

@@ -60,6 +60,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["tombstone", "add", "-g", "g", "text"], "缺少 --reason"),
         (["check", "-g", "g", "--metadata", "[]", "text"], "--metadata 必须是 JSON 对象"),
         (["serve", "--port", "70000"], "--port"),
+        (["serve", "--workers", "0"], "--workers 无效：不能小于 1"),
+        (["serve", "--workers", "-2"], "--workers 无效：不能小于 1"),
+        (["serve", "--workers", "17"], "--workers 无效：不能大于 16"),
         (["nonsense"], "nonsense"),
     ],
 )

@@ -3,13 +3,14 @@
 The rest of Clearwell sees two URLs and cannot tell them from servers elsewhere.
 """
 
-from clearwell.embedded.postgres import EmbeddedPostgres
+from clearwell.embedded.postgres import MAX_CONNECTIONS, EmbeddedPostgres
 from clearwell.embedded.server import EmbeddedServer, RunningServer
 from clearwell.embedded.size import DataSize, data_size
 from clearwell.embedded.superuser import RootMode
 from clearwell.embedded.valkey import EmbeddedValkey
 
 __all__ = [
+    "MAX_CONNECTIONS",
     "DataSize",
     "EmbeddedPostgres",
     "EmbeddedServer",

@@ -25,6 +25,9 @@ DATABASE = "clearwell"
 LOGIN = "clearwell"
 PORT = 5432  # only a part of the socket's name; given in the URL, or a client's PGPORT would count
 
+MAX_CONNECTIONS = 200
+"""Enough for sixteen processes of ``serve --workers``, each with a pool of ten, and for commands beside them."""
+
 INITDB_OPTIONS = (
     "--locale-provider=builtin",
     "--locale=C.UTF-8",
@@ -39,7 +42,7 @@ SETTINGS = {
     "unix_socket_permissions": "0700",
     "dynamic_shared_memory_type": "mmap",  # /dev/shm of a container has 64 MB
     "shared_buffers": "128MB",
-    "max_connections": "60",
+    "max_connections": str(MAX_CONNECTIONS),
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",

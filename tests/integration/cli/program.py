@@ -81,22 +81,23 @@ class Program:
         """``serve`` on a free port, as soon as its process is there."""
         output = self.folder / f"serve-{time.monotonic_ns()}"
         errors = output.with_suffix(".err")
-        with output.open("wb") as out, errors.open("wb") as err:
-            process = subprocess.Popen(
-                self.command("serve", "--port", str(free_port()), *words),
-                env=self._environment(),
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                preexec_fn=_ignore_sigint if ignoring_sigint else None,
-            )
-        try:
-            yield Serving(process, output, errors)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait(60)
+        with reserved_port() as port:
+            with output.open("wb") as out, errors.open("wb") as err:
+                process = subprocess.Popen(
+                    self.command("serve", "--port", str(port), *words),
+                    env=self._environment(),
+                    cwd=self.folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    preexec_fn=_ignore_sigint if ignoring_sigint else None,
+                )
+            try:
+                yield Serving(process, output, errors)
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait(60)
 
     @contextmanager
     def serving(self, *words: str, ignoring_sigint: bool = False) -> Iterator["Serving"]:
@@ -194,6 +195,15 @@ def until(condition: Callable[[], object], *, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port that the system gives to nobody else meanwhile. It is bound, and who reuses addresses can listen on it."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield int(reserved.getsockname()[1])
 
 
 def free_port() -> int:

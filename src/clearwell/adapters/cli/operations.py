@@ -12,6 +12,9 @@ from clearwell.adapters.cli.command import AsJson, run, start
 def serve(
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", "-w", min=1, max=16, help="Processes that answer requests; one of them sweeps.")
+    ] = 1,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
 ) -> None:
     """Run Clearwell: the API, the worker, and the bundled servers as needed."""
@@ -20,7 +23,7 @@ def serve(
 
     chosen: dict[str, Any] = {"host": host, "port": port}
     settings = Settings(**{name: value for name, value in chosen.items() if value is not None})
-    run_server(settings, access_log=access_log)
+    run_server(settings, workers=workers, access_log=access_log)
 
 
 def worker() -> None:

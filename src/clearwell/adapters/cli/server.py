@@ -6,20 +6,26 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
 from typing import Any
 
+import typer
 import uvicorn
 from uvicorn.importer import import_from_string
 
 from clearwell.adapters.cli.addresses import address, is_loopback, listen, take_port
 from clearwell.adapters.cli.command import on_stop_signal
 from clearwell.adapters.cli.connection import CREATE_APP, local_person
-from clearwell.adapters.cli.terminal import Terminal
+from clearwell.adapters.cli.problems import report
+from clearwell.adapters.cli.terminal import Terminal, prepare_streams
 from clearwell.adapters.cli.welcome import Served, welcome
-from clearwell.app import Clearwell, open_clearwell
+from clearwell.adapters.cli.workers import Assignment, WorkerPool, on_supervisor_end, report_ready
+from clearwell.app import open_clearwell
 from clearwell.client.discovery import ServerInfo, publish
+from clearwell.embedded import MAX_CONNECTIONS
+from clearwell.errors import ClearwellError
 from clearwell.logs import configure_logs
-from clearwell.servers import Servers, running_servers
+from clearwell.servers import running_servers
 from clearwell.settings import Settings
 from clearwell.worker import worker
 
@@ -42,30 +48,33 @@ class ApiServer(uvicorn.Server):
         self._on_stop()
         await super().shutdown(sockets)
 
+    def stop(self, again: bool) -> None:
+        """Finish open requests and end; asked again, do not wait for them."""
+        self.should_exit = True
+        self.force_exit = again
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
 class StopRequest:
-    """Whether the program was asked to stop. Asked twice, it no longer waits for open connections."""
+    """Whether the program was asked to stop. ``watch`` says what to do then; it is told whether it was asked before."""
 
     def __init__(self) -> None:
         self.asked = False
-        self._api: ApiServer | None = None
+        self._act: Callable[[bool], None] | None = None
 
     def ask(self) -> None:
-        if self._api is not None:
-            self._api.should_exit = True
-            self._api.force_exit = self.asked
-        self.asked = True
+        again, self.asked = self.asked, True
+        if self._act is not None:
+            self._act(again)
 
-    def watch(self, api: ApiServer) -> None:
-        self._api = api
-        api.should_exit = self.asked
+    def watch(self, act: Callable[[bool], None]) -> None:
+        self._act = act
 
 
-def run_server(settings: Settings, *, access_log: bool) -> None:
+def run_server(settings: Settings, *, workers: int, access_log: bool) -> None:
     """Serve until a signal asks to stop."""
     terminal = Terminal(settings.display_language)
     _configure_logs(settings, terminal)
@@ -74,11 +83,13 @@ def run_server(settings: Settings, *, access_log: bool) -> None:
     with on_stop_signal(stop.ask, even_if_ignored=True):
         sockets = take_port(settings)
         try:
-            with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-                runner.run(_serve(settings, sockets, stop, terminal, access_log=access_log))
+            if workers == 1:
+                with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+                    runner.run(_serve(settings, sockets, stop, terminal, access_log=access_log))
+            else:
+                asyncio.run(_supervise(settings, sockets, stop, terminal, workers=workers, access_log=access_log))
         finally:
-            for listening in sockets:
-                listening.close()
+            _close(sockets)
         terminal.tell("cli_serve_stopped")
 
 
@@ -115,6 +126,15 @@ def _warn_of_misspelt(terminal: Terminal) -> None:
             terminal.warn("cli_variable_unknown", name=name)
 
 
+def _warn_of_connections(settings: Settings, terminal: Terminal, *, workers: int) -> None:
+    """Say when the pools of all processes can open more connections than the bundled PostgreSQL accepts."""
+    size = settings.postgres_pool_max
+    if settings.database_url is None and workers * size > MAX_CONNECTIONS:
+        terminal.warn(
+            "cli_serve_connections", workers=workers, size=size, wanted=workers * size, accepted=MAX_CONNECTIONS
+        )
+
+
 def _new_event_loop() -> asyncio.AbstractEventLoop:
     """Return uvloop's event loop, which spends less CPU time on each request. It does not exist for Windows."""
     if sys.platform == "win32":
@@ -127,40 +147,131 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 async def _serve(
     settings: Settings, sockets: list[socket.socket], stop: StopRequest, terminal: Terminal, *, access_log: bool
 ) -> None:
+    """Serve from this process."""
     async with running_servers(settings) as servers:
         if stop.asked:
             return
         listen(sockets, settings)
-        app = import_from_string(CREATE_APP)(settings, servers=servers)
-        # We run the lifespan: uvicorn would turn an error in it into a traceback.
-        async with app.router.lifespan_context(app):
-            served = await _describe(settings, servers, app.state.clearwell)
-            with ExitStack() as published:
-                api = ApiServer(
-                    _configure(app, access_log=access_log),
-                    on_ready=lambda: _announce(served, app.state.clearwell, published, terminal),
-                    on_stop=lambda: _leave(published, terminal),
-                )
-                stop.watch(api)
-                if not stop.asked:
-                    await api.serve(sockets)
+        info = ServerInfo.describe(settings, address(settings))
+        with ExitStack() as published:
+
+            def announce(needs_key: bool) -> None:
+                _announce(Served(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal)
+
+            assignment = Assignment(
+                settings=settings, servers=servers, sockets=sockets, token=info.token, access_log=access_log
+            )
+            await _serve_api(
+                assignment, stop, sweeps=True, on_ready=announce, on_stop=lambda: _leave(published, terminal)
+            )
 
 
-async def _describe(settings: Settings, servers: Servers, clearwell: Clearwell) -> Served:
-    needs_key = not is_loopback(settings.host) or await clearwell.keys.any_key_ever()
-    return Served(settings=settings, servers=servers, needs_key=needs_key)
+async def _supervise(
+    settings: Settings,
+    sockets: list[socket.socket],
+    stop: StopRequest,
+    terminal: Terminal,
+    *,
+    workers: int,
+    access_log: bool,
+) -> None:
+    """Serve from several processes, which this one starts, watches and stops."""
+    loop = asyncio.get_running_loop()
+    async with running_servers(settings) as servers:
+        info = ServerInfo.describe(settings, address(settings))
+        assignment = Assignment(
+            settings=settings, servers=servers, sockets=sockets, token=info.token, access_log=access_log
+        )
+        pool = WorkerPool(serve_assignment, assignment, workers)
+        with ExitStack() as published:
+
+            def leave(again: bool) -> None:
+                if not again:
+                    _leave(published, terminal)
+                    _close(sockets)  # or new connections would wait for an answer until the others have ended
+                pool.stop()
+
+            def ask_pool(again: bool) -> None:
+                loop.call_soon_threadsafe(leave, again)
+
+            stop.watch(ask_pool)
+            if stop.asked:
+                return
+            listen(sockets, settings)
+            _warn_of_connections(settings, terminal, workers=workers)
+            needs_key = await pool.start()
+            if not stop.asked:
+                if needs_key is None:
+                    raise typer.Exit(1)
+                _announce(Served(settings=settings, servers=servers, needs_key=needs_key), info, published, terminal)
+            await pool.wait()
 
 
-def _announce(served: Served, clearwell: Clearwell, published: ExitStack, terminal: Terminal) -> None:
-    """Let commands of this user find the server, as the person at the machine, and say that it is ready."""
-    info = ServerInfo.describe(served.settings, address(served.settings))
+def serve_assignment(assignment: Assignment, number: int, sender: Connection) -> None:
+    """What a process of several does: serve until the supervisor asks it to stop, or ends."""
+    prepare_streams()
+    terminal = Terminal(assignment.settings.display_language)
+    _configure_logs(assignment.settings, terminal)
+    stop = StopRequest()
+
+    async def serve() -> None:
+        on_supervisor_end(stop.ask)
+        await _serve_api(
+            assignment,
+            stop,
+            sweeps=number == 0,
+            on_ready=lambda needs_key: report_ready(sender, needs_key=needs_key),
+            on_stop=lambda: None,
+        )
+
+    try:
+        with (
+            on_stop_signal(stop.ask, even_if_ignored=True),
+            asyncio.Runner(loop_factory=_new_event_loop) as runner,
+        ):
+            runner.run(serve())
+    except (ClearwellError, OSError) as error:
+        sys.exit(report(error))
+
+
+async def _serve_api(
+    assignment: Assignment,
+    stop: StopRequest,
+    *,
+    sweeps: bool,
+    on_ready: Callable[[bool], None],
+    on_stop: Callable[[], None],
+) -> None:
+    """Open the program and answer requests until ``stop`` is asked. ``on_ready`` is told whether a key is needed."""
+    settings = assignment.settings
+    app = import_from_string(CREATE_APP)(settings, servers=assignment.servers, sweeps=sweeps)
+    # We run the lifespan: uvicorn would turn an error in it into a traceback.
+    async with app.router.lifespan_context(app):
+        keys = app.state.clearwell.keys
+        keys.trust(assignment.token, local_person())
+        needs_key = not is_loopback(settings.host) or await keys.any_key_ever()
+        api = ApiServer(
+            _configure(app, access_log=assignment.access_log),
+            on_ready=lambda: on_ready(needs_key),
+            on_stop=on_stop,
+        )
+        stop.watch(api.stop)
+        if not stop.asked:
+            await api.serve(assignment.sockets)
+
+
+def _announce(served: Served, info: ServerInfo, published: ExitStack, terminal: Terminal) -> None:
+    """Let commands of this user find the server, and say that it is ready."""
     try:
         published.enter_context(publish(served.settings, info))
     except OSError as error:
         terminal.warn("cli_serve_unpublished", path=served.settings.data_dir, reason=error.strerror or error)
-    else:
-        clearwell.keys.trust(info.token, local_person())
     welcome(served, terminal)
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    for listening in sockets:
+        listening.close()
 
 
 def _leave(published: ExitStack, terminal: Terminal) -> None:

@@ -41,10 +41,15 @@ once, marked as unverified. Nothing becomes knowledge until a person promotes it
 
 
 def create_app(
-    settings: Settings | None = None, servers: Servers | None = None, embedder: Embedder | None = None
+    settings: Settings | None = None,
+    servers: Servers | None = None,
+    embedder: Embedder | None = None,
+    *,
+    sweeps: bool = True,
 ) -> FastAPI:
     """The API on these servers. Without arguments: by the environment, starting bundled servers where none is named.
 
+    Without ``sweeps`` another process does the duties of the worker that processes share.
     Refuses to start (``ConfigurationError``) where it would listen beyond this machine and no key was ever made.
     """
     app = FastAPI(
@@ -52,7 +57,7 @@ def create_app(
         summary="Three-tier memory for agents",
         description=DESCRIPTION,
         version=__version__,
-        lifespan=_lifespan(settings or Settings(), servers, embedder),
+        lifespan=_lifespan(settings or Settings(), servers, embedder, sweeps=sweeps),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -71,7 +76,7 @@ def create_app(
 
 
 def _lifespan(
-    settings: Settings, servers: Servers | None, embedder: Embedder | None
+    settings: Settings, servers: Servers | None, embedder: Embedder | None, *, sweeps: bool
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -81,7 +86,7 @@ def _lifespan(
                 used = await stack.enter_async_context(running_servers(settings))
             clearwell = await stack.enter_async_context(open_clearwell(settings, used, embedder=embedder))
             await require_closed_or_local(clearwell)
-            await stack.enter_async_context(worker(clearwell))
+            await stack.enter_async_context(worker(clearwell, sweeps=sweeps))
             app.state.clearwell = clearwell
             yield
 
