@@ -31,6 +31,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0)]
 Weight = Annotated[float, Field(ge=0, le=100)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _invalid(reason: str, **more: object) -> PydanticCustomError:
@@ -191,6 +192,8 @@ class Settings(BaseSettings):
         12000, description="most characters of sources in one request to that API"
     )
     digest_llm_max_tokens: Count = Field(2000, description="most tokens of an answer of that API, including reasoning")
+    digest_llm_input_price: Price | None = Field(None, description="price of a million input tokens at that API")
+    digest_llm_output_price: Price | None = Field(None, description="price of a million output tokens at that API")
     digest_min_insights: Count = Field(5, description="fewest insights in a digest, if there is enough material")
     digest_max_insights: Count = Field(10, description="most insights in a digest")
 
@@ -217,6 +220,7 @@ class Settings(BaseSettings):
     embedding_retries: Annotated[int, Field(ge=0)] = Field(3, description="retries at the embedding API")
     embedding_batch: Count = Field(64, description="most texts in one request to the embedding API")
 
+    embedding_price: Price | None = Field(None, description="price of a million tokens at the embedding API")
     other_embedding_api_key: SecretStr | None = Field(
         None, description="key of the other embedding API while the model is being changed"
     )
@@ -232,6 +236,9 @@ class Settings(BaseSettings):
         8000, description="most characters of a text for the judge; of longer texts it gets the start and the end"
     )
     judge_max_tokens: Count = Field(1000, description="most tokens of an answer of the chat API, including reasoning")
+    judge_input_price: Price | None = Field(None, description="price of a million input tokens at the chat API")
+    judge_output_price: Price | None = Field(None, description="price of a million output tokens at the chat API")
+    price_currency: str = Field("USD", description="currency of all prices")
     judge_attempts: Count = Field(24, description="attempts at the judge before an output is refused")
     judge_retry_seconds: Seconds = Field(
         5.0, description="pause after the first failed attempt at the judge; doubled each time"

@@ -180,3 +180,42 @@ class Action(StrEnum):
     SNOOZE = "snooze"
     RETRACT = "retract"
     UNDO = "undo"
+
+
+class ModelRole(StrEnum):
+    """What Clearwell uses a model for: vectors, self-consistency, the text of insights."""
+
+    EMBEDDER = "embedder"
+    JUDGE = "judge"
+    WRITER = "writer"
+
+
+class EvaluationStatus(StrEnum):
+    """The result of evaluating a model. ``incomplete`` means that the time was not enough for all cases."""
+
+    GOOD_ENOUGH = "good_enough"
+    NOT_GOOD_ENOUGH = "not_good_enough"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+    NOT_CONFIGURED = "not_configured"
+
+
+class Measure(StrEnum):
+    """What is measured when a model is evaluated. Each is a share of the cases, from 0 to 1."""
+
+    ABOVE_UNRELATED = "above_unrelated"
+    ABOVE_NEAR = "above_near"
+    QUESTIONS_ANSWERED = "questions_answered"
+    PARAPHRASES_SIMILAR = "paraphrases_similar"
+    UNRELATED_SIMILAR = "unrelated_similar"
+    FALSE_DUPLICATES = "false_duplicates"
+    DUPLICATES_FOUND = "duplicates_found"
+    ANSWERS_RELEVANT = "answers_relevant"
+    OTHERS_RELEVANT = "others_relevant"
+    SOUND_PASSED = "sound_passed"
+    CONTRADICTIONS_FOUND = "contradictions_found"
+    INVENTIONS_FOUND = "inventions_found"
+    FACTS_KEPT = "facts_kept"
+    NOTHING_INVENTED = "nothing_invented"
+    DISPUTES_SHOWN = "disputes_shown"
+    USABLE_ANSWERS = "usable_answers"

@@ -1,10 +1,11 @@
 """Puts the program together. The only package that names concrete stores and models.
 
 ``stores`` opens the stores, ``models`` makes the models, ``wiring`` builds the program from them, and ``program`` opens
-all of it as the settings say.
+all of it as the settings say. ``evaluation`` evaluates the models alone.
 """
 
 from clearwell.app.clock import SystemClock, TimeOrderedIds
+from clearwell.app.evaluation import evaluate_models
 from clearwell.app.models import configured_model, make_chat, make_embedder, make_model
 from clearwell.app.program import open_clearwell, open_indexes, open_keys, open_memory, open_reembedding, require_model
 from clearwell.app.stores import make_stores, open_postgres, open_stores
@@ -17,6 +18,7 @@ __all__ = [
     "TimeOrderedIds",
     "build",
     "configured_model",
+    "evaluate_models",
     "make_chat",
     "make_embedder",
     "make_model",

@@ -1,8 +1,10 @@
 """The models that the settings name."""
 
+from contextlib import AsyncExitStack
+
 from clearwell.errors import ConfigurationError
-from clearwell.models import OFFLINE_MODEL, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
-from clearwell.ports import Embedder
+from clearwell.models import OFFLINE_MODEL, LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
+from clearwell.ports import Embedder, InsightWriter, Judge, TokenMeter
 from clearwell.records import ModelChoice
 from clearwell.settings import Settings
 
@@ -18,11 +20,11 @@ def configured_model(settings: Settings) -> ModelChoice:
     )
 
 
-def make_embedder(settings: Settings) -> Embedder:
-    return make_model(configured_model(settings), settings)
+def make_embedder(settings: Settings, *, meter: TokenMeter | None = None) -> Embedder:
+    return make_model(configured_model(settings), settings, meter=meter)
 
 
-def make_model(choice: ModelChoice, settings: Settings) -> Embedder:
+def make_model(choice: ModelChoice, settings: Settings, *, meter: TokenMeter | None = None) -> Embedder:
     """The configured model, or the other model of a re-embedding, which has its own key if its address differs."""
     if choice.embedder == "offline":
         return OfflineEmbedder()
@@ -38,10 +40,11 @@ def make_model(choice: ModelChoice, settings: Settings) -> Embedder:
         timeout_seconds=settings.embedding_timeout_seconds,
         retries=settings.embedding_retries,
         batch=settings.embedding_batch,
+        meter=meter,
     )
 
 
-def make_chat(settings: Settings) -> OpenAIChat | None:
+def make_chat(settings: Settings, *, meter: TokenMeter | None = None) -> OpenAIChat | None:
     """The language model that judges, where one is configured."""
     if settings.judge_base_url is None:
         return None
@@ -54,6 +57,7 @@ def make_chat(settings: Settings) -> OpenAIChat | None:
         budget_per_hour=settings.judge_budget_per_hour,
         max_tokens=settings.judge_max_tokens,
         longest_wait_seconds=settings.judge_longest_wait_seconds,
+        meter=meter,
     )
 
 
@@ -64,7 +68,7 @@ WRITER_CODES = {
 }
 
 
-def make_writing_chat(settings: Settings) -> OpenAIChat | None:
+def make_writing_chat(settings: Settings, *, meter: TokenMeter | None = None) -> OpenAIChat | None:
     """The language model that writes insights, where one is configured."""
     if settings.digest_llm_base_url is None:
         return None
@@ -76,6 +80,25 @@ def make_writing_chat(settings: Settings) -> OpenAIChat | None:
             api_key=key.get_secret_value() if key else None,
             timeout_seconds=settings.digest_llm_timeout_seconds,
             max_tokens=settings.digest_llm_max_tokens,
+            meter=meter,
         )
     except ConfigurationError as error:
         raise ConfigurationError(WRITER_CODES[error.code]) from error
+
+
+def open_judge(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> Judge | None:
+    """The judge, where one is configured. Its connections are closed with the stack."""
+    chat = make_chat(settings, meter=meter)
+    if chat is None:
+        return None
+    stack.push_async_callback(chat.close)
+    return LLMJudge(chat, max_chars=settings.judge_max_chars)
+
+
+def open_writer(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> InsightWriter | None:
+    """The writer of insights, where one is configured. Its connections are closed with the stack."""
+    chat = make_writing_chat(settings, meter=meter)
+    if chat is None:
+        return None
+    stack.push_async_callback(chat.close)
+    return LLMWriter(chat, max_chars=settings.digest_llm_max_chars)

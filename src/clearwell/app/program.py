@@ -8,7 +8,7 @@ import structlog
 
 from clearwell import comparison
 from clearwell.app.clock import SystemClock, TimeOrderedIds
-from clearwell.app.models import configured_model, make_chat, make_embedder, make_model, make_writing_chat
+from clearwell.app.models import configured_model, make_embedder, make_model, open_judge, open_writer
 from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.errors import ModelMismatch, Unavailable
@@ -16,8 +16,7 @@ from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.logs import ensure_logs_configured
-from clearwell.models import LLMJudge, LLMWriter
-from clearwell.ports import Embedder, InsightWriter, Judge, ReembeddingStore
+from clearwell.ports import Embedder, ReembeddingStore
 from clearwell.records import ModelChoice
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
@@ -44,7 +43,7 @@ async def open_clearwell(
         if embedder is None:
             embedder = make_embedder(settings)
             stack.push_async_callback(embedder.close)
-        judge, writer = _open_judge(settings, stack), _open_writer(settings, stack)
+        judge, writer = open_judge(settings, stack), open_writer(settings, stack)
         stores = await stack.enter_async_context(open_stores(settings, database, servers.redis_url, clock, ids))
         clearwell = build(
             settings,
@@ -65,22 +64,6 @@ async def open_clearwell(
         await clearwell.models.refresh()
         await clearwell.models.wait_until_loaded()
         yield clearwell
-
-
-def _open_judge(settings: Settings, stack: AsyncExitStack) -> Judge | None:
-    chat = make_chat(settings)
-    if chat is None:
-        return None
-    stack.push_async_callback(chat.close)
-    return LLMJudge(chat, max_chars=settings.judge_max_chars)
-
-
-def _open_writer(settings: Settings, stack: AsyncExitStack) -> InsightWriter | None:
-    chat = make_writing_chat(settings)
-    if chat is None:
-        return None
-    stack.push_async_callback(chat.close)
-    return LLMWriter(chat, max_chars=settings.digest_llm_max_chars)
 
 
 @asynccontextmanager

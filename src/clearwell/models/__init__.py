@@ -2,9 +2,9 @@
 
 Embedders: ``offline`` is the bundled model and ``openai`` any compatible API; ``calibration`` maps their cosines to
 0..1, and ``vectors`` prepares their input and output. Chat: ``chat`` asks a compatible API within a budget,
-``dialect`` adapts requests to what a server accepts, and ``json_api`` sends them. On top of a chat model, ``judge``
-checks an output and ``writer`` writes an insight; ``quotation`` shows text to a model as data, ``answers`` reads what
-the model answered, and ``prompts`` holds the prompt files.
+``dialect`` adapts requests to what a server accepts, ``json_api`` sends them, and ``usage`` reads the tokens that it
+reports. On top of a chat model, ``judge`` checks an output and ``writer`` writes an insight; ``quotation`` shows text
+to a model as data, ``answers`` reads what the model answered, and ``prompts`` holds the prompt files.
 """
 
 from clearwell.models.calibration import Calibration

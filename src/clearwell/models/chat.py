@@ -13,7 +13,8 @@ import structlog
 from clearwell.errors import ConfigurationError, JudgeUnavailable
 from clearwell.models.dialect import AnswerFormat, Dialect
 from clearwell.models.json_api import ApiFailure, Fault, JsonApi, build_url, extract_message, validate_key
-from clearwell.ports import AnswerForm, ChatMessage
+from clearwell.models.usage import report_usage
+from clearwell.ports import AnswerForm, ChatMessage, TokenMeter
 
 log = structlog.get_logger(__name__)
 SAID_CHARS: Final = 200
@@ -87,6 +88,7 @@ class OpenAIChat:
         max_tokens: int = 1000,
         longest_wait_seconds: float = 900.0,
         monotonic: Callable[[], float] = time.monotonic,
+        meter: TokenMeter | None = None,
     ) -> None:
         if not model.strip():
             raise ConfigurationError("judge_model_missing")
@@ -104,6 +106,7 @@ class OpenAIChat:
         self._slots = asyncio.Semaphore(concurrency)
         self._budget = CallBudget(budget_per_hour, monotonic=monotonic)
         self._monotonic = monotonic
+        self._meter = meter
         self._dialect = Dialect()
         self._forms_in_words: set[str] = set()
         self._proven_at: float | None = None
@@ -192,6 +195,7 @@ class OpenAIChat:
             answer = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise self._make_error("judge_answer_unreadable") from error
+        report_usage(answer, self._meter)
         match answer:
             case {"choices": [{"message": dict(message)} as choice, *_]}:
                 return self._read_message(message, choice.get("finish_reason"))

@@ -10,7 +10,9 @@ from typing import Final
 from clearwell.errors import EmbedderUnavailable
 from clearwell.models.calibration import Calibration, load_calibration
 from clearwell.models.json_api import ApiFailure, Fault, JsonApi, build_url, validate_key
+from clearwell.models.usage import report_usage
 from clearwell.models.vectors import normalise_rows, truncate
+from clearwell.ports import TokenMeter
 from clearwell.records import Json, Vector
 
 BLANK: Final = "-"
@@ -55,6 +57,7 @@ class OpenAIEmbedder:
         calibration: Calibration | None = None,
         sleep: Sleep = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
+        meter: TokenMeter | None = None,
     ) -> None:
         self._api = JsonApi(
             build_url(base_url, "/embeddings", otherwise="embedder_address_invalid"),
@@ -72,6 +75,7 @@ class OpenAIEmbedder:
         self._calibration = calibration or load_calibration(self.model)
         self._sleep = sleep
         self._jitter = jitter
+        self._meter = meter
         self._single_texts = TextBatcher(
             self._embed_batch, batch=batch, closed=self._translate_failure(ApiFailure(Fault.CLOSED))
         )
@@ -158,7 +162,9 @@ class OpenAIEmbedder:
     def _parse_rows(self, content: bytes) -> list[list[float]]:
         """The embeddings of an answer in the order of their indexes."""
         try:
-            return _read_rows(json.loads(content))
+            answer = json.loads(content)
+            report_usage(answer, self._meter)
+            return _read_rows(answer)
         except (ValueError, RecursionError) as error:
             raise EmbedderUnavailable("embedder_answer_unreadable", where=self._where) from error
 

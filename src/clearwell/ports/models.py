@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from clearwell.records import Json, Judgement, Vector
+from clearwell.records import Json, Judgement, TokenUsage, Vector
 
 
 class Embedder(Protocol):
@@ -38,6 +38,12 @@ class TokenCounter(Protocol):
     """Counts the tokens of a text."""
 
     def count(self, text: str) -> int: ...
+
+
+class TokenMeter(Protocol):
+    """Receives the tokens that an API reports for each request."""
+
+    def record(self, usage: TokenUsage) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ back with ``model_validate_json``. A new field of an answer is a new field of it
 ``decisions``       decisions on record, and what a decision led to
 ``provenance``      where a memory comes from, what rests on an output, and the figures of review
 ``groups``          groups, agents and tombstones
+``evaluation``      how good the configured models are
 ``health``          whether the process is alive and ready
 ``problems``        errors (RFC 9457)
 ==================  ================================================================================================

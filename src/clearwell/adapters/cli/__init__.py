@@ -13,6 +13,7 @@ from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
+from clearwell.adapters.cli.models import models
 from clearwell.adapters.cli.review import retract, review
 from clearwell.adapters.cli.terminal import prepare_streams
 from clearwell.adapters.cli.tombstones import tombstones
@@ -75,6 +76,7 @@ app.add_typer(digests, name="digest")
 app.add_typer(groups, name="group")
 app.add_typer(agents, name="agent")
 app.add_typer(keys, name="keys")
+app.add_typer(models, name="models")
 
 
 def main() -> None:

@@ -1,0 +1,166 @@
+"""A writer of insights: whether it keeps the facts of its sources, invents nothing, and hides no dispute."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Final
+from uuid import UUID
+
+from clearwell.comparison.values import agree, values_in
+from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
+from clearwell.evaluation.cases import LANGUAGES, WriterCase, load_writer_cases
+from clearwell.evaluation.requirements import measure_share
+from clearwell.evaluation.results import conclude, summarise_calls
+from clearwell.evaluation.tokens import TokenTally
+from clearwell.flow.digest.summaries import joined
+from clearwell.ports import InsightWriter
+from clearwell.records import (
+    Admission,
+    DigestCandidate,
+    LanguageEvaluation,
+    Measure,
+    Measurement,
+    Mistake,
+    ModelEvaluation,
+    ModelRole,
+    Written,
+)
+
+DAY: Final = datetime(2026, 1, 5, tzinfo=UTC)
+SPACE: Final = re.compile(r"\s+")
+NAME: Final = re.compile(r"(?<=[\w,;)%])\s*\b([A-Z](?=\w*[a-z0-9])[-\w]*)", re.ASCII)
+"""A word with a capital letter that does not begin a sentence. Abbreviations such as API are often terms, not names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Asks the writer as a digest does."""
+
+    writer: InsightWriter
+
+    async def ask(self, case: WriterCase) -> Written:
+        return await self.writer.write([_make_candidate(number, text) for number, text in enumerate(case.sources, 1)])
+
+
+async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: EvaluationOptions) -> ModelEvaluation:
+    """Have the text of each group of sources written once."""
+    cases = load_writer_cases()
+    series = CallSeries(options, total=len(cases))
+    languages: list[LanguageEvaluation] = []
+    for language in LANGUAGES:
+        own = [case for case in cases if case.language == language]
+        calls = await series.ask(_Question(writer).ask, own)
+        results = [_read_result(call.case, call.answer) for call in calls if call.answer is not None]
+        languages.append(
+            summarise_calls(
+                language,
+                calls,
+                cases=len(own),
+                usage=tally.take(),
+                prices=options.prices,
+                measurements=_measure(calls, results),
+                mistakes=(*_find_failures(calls), *chain.from_iterable(map(_find_mistakes, results))),
+            )
+        )
+    return conclude(ModelRole.WRITER, writer.model, languages, series)
+
+
+def find_invented(text: str, sources: Sequence[str]) -> list[str]:
+    """Return the values and names in a text that none of its sources has.
+
+    Values are compared by what they mean, so "11" is the "eleven" of a source. A small number may count the sources.
+    """
+    comparable = [_make_comparable(source) for source in sources]
+    known = [value for source in comparable for _, _, value in values_in(source)]
+    plain = _make_comparable(text)
+    found = [
+        plain[start:end]
+        for start, end, value in values_in(plain)
+        if not value.weak
+        and not (value.dimension == "count" and value.number <= len(sources))
+        and not any(agree(value, other) for other in known)
+    ]
+    known_words = (*comparable, *found)
+    names = [name for name in NAME.findall(text) if not any(name.lower() in words for words in known_words)]
+    return [*found, *names]
+
+
+def _make_comparable(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def _make_candidate(number: int, text: str) -> DigestCandidate:
+    return DigestCandidate(
+        log_id=UUID(int=number),
+        content=text,
+        agent_id=f"agent-{number}",
+        session_id=f"session-{number}",
+        node_id=None,
+        node_type="agent",
+        occurred_at=DAY,
+        confidence=None,
+        admission=Admission.ADMITTED,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What a writer made of a case."""
+
+    case: WriterCase
+    text: str
+    facts: tuple[bool, ...]
+    """For each fact, whether one of its wordings is in the text."""
+    invented: tuple[str, ...]
+    hides_dispute: bool
+
+
+def _read_result(case: WriterCase, written: Written) -> _Result:
+    text = joined(written.sentences)
+    bare = _remove_spaces(text)
+    said = [_remove_spaces(value) in bare for value in case.disputed]
+    return _Result(
+        case=case,
+        text=text,
+        facts=tuple(any(_remove_spaces(wording) in bare for wording in fact) for fact in case.facts),
+        invented=(
+            *find_invented(text, case.sources),
+            *(words for words in case.absent if _remove_spaces(words) in bare),
+        ),
+        hides_dispute=any(said) and not all(said) and not written.contradictions,
+    )
+
+
+def _remove_spaces(text: str) -> str:
+    """Spaces between Chinese characters and digits are a matter of style."""
+    return SPACE.sub("", text)
+
+
+def _measure(calls: Sequence[Call[WriterCase, Written]], results: Sequence[_Result]) -> tuple[Measurement, ...]:
+    disputes = [not result.hides_dispute for result in results if result.case.disputed]
+    return (
+        *measure_share(Measure.FACTS_KEPT, [kept for result in results for kept in result.facts]),
+        *measure_share(Measure.NOTHING_INVENTED, [not result.invented for result in results]),
+        *measure_share(Measure.DISPUTES_SHOWN, disputes),
+        *measure_share(Measure.USABLE_ANSWERS, [call.answer is not None for call in calls]),
+    )
+
+
+def _find_failures(calls: Sequence[Call[WriterCase, Written]]) -> Iterator[Mistake]:
+    for call in calls:
+        if call.failure is not None:
+            text = " / ".join(call.case.sources)
+            yield Mistake(case=call.case.id, measure=Measure.USABLE_ANSWERS, text=text, failure=call.failure)
+
+
+def _find_mistakes(result: _Result) -> Iterator[Mistake]:
+    wrong = {
+        Measure.FACTS_KEPT: not all(result.facts),
+        Measure.NOTHING_INVENTED: bool(result.invented),
+        Measure.DISPUTES_SHOWN: result.hides_dispute,
+    }
+    for measure in (measure for measure, is_wrong in wrong.items() if is_wrong):
+        yield Mistake(case=result.case.id, measure=measure, text=" / ".join(result.case.sources), answer=result.text)
