@@ -1,6 +1,8 @@
 """Search by words and vectors: the real statement gives what the twin computes plainly."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
 
 import pytest
 
@@ -106,3 +108,27 @@ async def test_what_follows_a_question_is_lifted_by_it(stores: Stores) -> None:
     assert best.memory.id.int - 1001 == 2
     assert best.parts is not None
     assert best.parts.answer > 0
+
+
+async def test_memories_that_contradict_each_other_say_so_while_both_are_valid(stores: Stores) -> None:
+    await promote(stores, "g", [said(0), said(1), said(2, "a1")])
+    one, two, own = (UUID(int=1001 + number) for number in range(3))
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+
+    async def conflicts(agent_id: str | None = None) -> dict[UUID, tuple[UUID, ...]]:
+        return {
+            one.memory.id: one.conflicts_with for one in await stores.longterm.search(query("Kafka", agent_id=agent_id))
+        }
+
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_conflicts([(one, two), (own, one)], at=at)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_conflicts([(two, one)], at=at)
+    assert await conflicts() == {one: (two,), two: (one,)}
+    assert await conflicts("a1") == {one: (two, own), two: (one,), own: (one,)}
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.withdraw_memories([two], at=at)
+    assert await conflicts() == {one: ()}
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.restore_memories([two], at=at)
+    assert (await conflicts())[one] == (two,)

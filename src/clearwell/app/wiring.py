@@ -24,6 +24,7 @@ from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.completion import PromotionCompleter
+from clearwell.flow.promotion.conflicts import ConflictFinder
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.promotion.planning import Chunker, PromotionPlanner
 from clearwell.flow.promotion.texts import TextPromoter
@@ -148,9 +149,11 @@ def build(
     longterm = MultiModelSearch(stores.longterm, models)
     retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
     history = HistoryRetriever(retriever, clock, settings)
+    conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
+    planner = PromotionPlanner(chunker, knowledge, conflicts)
     texts = TextPromoter(
         gate=gate,
-        planner=PromotionPlanner(chunker, knowledge),
+        planner=planner,
         writer=PromotionWriter(clock, ids),
         decisions=stores.decisions,
         idempotency=stores.idempotency,
@@ -158,7 +161,7 @@ def build(
         settings=settings,
     )
     digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
-    review = _build_review(settings, stores, gate, models, knowledge, comparison, chunker, texts, counters, clock, ids)
+    review = _build_review(settings, stores, gate, models, knowledge, comparison, planner, texts, counters, clock, ids)
     recorder, remover = (
         CaptureRecorder(stores.captures, clock, ids, settings),
         EntryRemover(stores.working, stores.admissions, events),
@@ -211,7 +214,15 @@ def build(
         recalls=recalls,
         digests=digests,
         review=review,
-        promotion_completer=PromotionCompleter(stores.decisions, stores.tombstones, knowledge, chunker, clock, ids),
+        promotion_completer=PromotionCompleter(
+            stores.decisions,
+            stores.tombstones,
+            knowledge,
+            chunker,
+            ConflictFinder(known, comparison, embedder),
+            clock,
+            ids,
+        ),
         retriever=retriever,
         history=history,
         uses=UsageRecorder(recalls, stores.statistics, clock),
@@ -230,14 +241,14 @@ def _build_review(
     models: EmbeddingModels,
     knowledge: Knowledge,
     comparison: RuleComparison,
-    chunker: Chunker,
+    planner: PromotionPlanner,
     texts: TextPromoter,
     counters: Counters,
     clock: Clock,
     ids: Ids,
 ) -> ReviewService:
     longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
-    planner, writer = PromotionPlanner(chunker, knowledge), PromotionWriter(clock, ids)
+    writer = PromotionWriter(clock, ids)
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
     retraction = Retraction(stores.provenance, clock, ids)
     return ReviewService(

@@ -9,7 +9,7 @@ from clearwell.views.digests import DigestPageView, DigestRequestView, DigestVie
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionResultView
-from clearwell.views.provenance import RetractionPreviewView
+from clearwell.views.provenance import ProvenanceView, RetractionPreviewView
 from clearwell.vocabulary import Action, InsightState, Origin
 
 DECISION_NAMES = {"others": "with"}
@@ -111,6 +111,10 @@ class ReviewClient:
         """What rests on a source, session or agent, and the token to withdraw it."""
         body = {"group_id": group_id, "source": source, "session_id": session_id, "agent_id": agent_id}
         return await self._api.post(RetractionPreviewView, "/memories/retract", body)
+
+    async def origin(self, group_id: str, memory_id: UUID) -> ProvenanceView:
+        """Read where a memory comes from, and what it contradicts."""
+        return await self._api.get(ProvenanceView, f"/memories/{memory_id}/origin", group_id=group_id)
 
     async def retract(
         self,

@@ -145,6 +145,10 @@ class DecisionTransaction(Protocol):
         """Store promotions with their chunks. A promotion without chunks (None) waits for them."""
         ...
 
+    async def insert_conflicts(self, pairs: Sequence[tuple[UUID, UUID]], *, at: datetime) -> None:
+        """Record that the memories of each pair contradict each other. A pair that is recorded stays as it is."""
+        ...
+
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         """End the validity of memories, and of promotions that still wait. History is kept."""
         ...
@@ -203,7 +207,13 @@ class DecisionStore(Protocol):
         ...
 
     async def complete_waiting(
-        self, waiting: WaitingPromotion, chunks: Sequence[Memory], *, value_hashes: Sequence[bytes], event: AuditEvent
+        self,
+        waiting: WaitingPromotion,
+        chunks: Sequence[Memory],
+        *,
+        value_hashes: Sequence[bytes],
+        conflicts_with: Sequence[UUID] = (),
+        event: AuditEvent,
     ) -> bool:
         """Store the chunks of a waiting promotion, and withdraw in the same transaction what it replaces.
 

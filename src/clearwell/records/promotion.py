@@ -28,7 +28,8 @@ class PromotionResult:
     """The answer to a promotion: the memory that the text became.
 
     ``already``: it was promoted before. ``waiting``: decided; the chunks follow when the embedding model responds.
-    ``recorded``: a decision was recorded, which is not the case for a repetition.
+    ``recorded``: a decision was recorded, which is not the case for a repetition. ``conflicts_with``: the verified
+    memories that it contradicts.
     """
 
     id: UUID
@@ -39,6 +40,7 @@ class PromotionResult:
     decision_id: UUID | None = None
     recorded: bool = False
     replayed: bool = False
+    conflicts_with: tuple[UUID, ...] = ()
 
     def to_json(self) -> Json:
         return {
@@ -48,6 +50,7 @@ class PromotionResult:
             "already": self.already,
             "waiting": self.waiting,
             "decision_id": None if self.decision_id is None else str(self.decision_id),
+            "conflicts_with": [str(one) for one in self.conflicts_with],
         }
 
     @classmethod
@@ -55,6 +58,7 @@ class PromotionResult:
         """Return the stored answer to a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
+        conflicting = stored.get("conflicts_with")
         return cls(
             id=UUID(str(stored["id"])),
             promotion_id=UUID(str(stored["promotion_id"])),
@@ -63,4 +67,5 @@ class PromotionResult:
             waiting=bool(stored.get("waiting")),
             decision_id=UUID(str(stored["decision_id"])) if stored.get("decision_id") else None,
             replayed=True,
+            conflicts_with=tuple(UUID(str(one)) for one in conflicting) if isinstance(conflicting, list) else (),
         )

@@ -27,7 +27,8 @@ class Found:
 
     ``similarity`` is the raw cosine, None without a query vector; ``words`` is the share of the query's words that
     it and its neighbours have, the rare ones counting more. ``rank`` orders, where words counted too.
-    ``origin_id`` is what it was promoted from.
+    ``origin_id`` is what it was promoted from. ``conflicts_with`` are the valid memories that it contradicts, where
+    words were searched.
     """
 
     memory: Memory
@@ -36,6 +37,7 @@ class Found:
     rank: float | None = None
     parts: Parts | None = None
     origin_id: UUID | None = None
+    conflicts_with: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class ContextItem:
     cut: bool = False
     explanation: Explanation | None = None
     node_type: str | None = None
+    conflicts_with: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,7 +128,8 @@ class DecisionResult:
     """The answer to a decision. It has ids and states but no text, so that it can be stored for repeated requests.
 
     ``id`` is the memory of a promotion, or else the insight. ``memories`` are the retracted or restored memories;
-    ``withdrawn`` is the memory that an undo withdrew.
+    ``withdrawn`` is the memory that an undo withdrew. ``conflicts_with`` are the verified memories that a promoted text
+    contradicts.
     """
 
     status: str
@@ -143,6 +144,7 @@ class DecisionResult:
     memories: tuple[UUID, ...] = ()
     withdrawn: UUID | None = None
     insight: InsightStatus | None = None
+    conflicts_with: tuple[UUID, ...] = ()
     replayed: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -161,6 +163,8 @@ class DecisionResult:
             found["undone"] = self.undone.value
         if self.memories:
             found["memories"] = [str(one) for one in self.memories]
+        if self.conflicts_with:
+            found["conflicts_with"] = [str(one) for one in self.conflicts_with]
         if self.insight is not None:
             found["insight"] = self.insight.to_json()
         return found
@@ -171,6 +175,7 @@ class DecisionResult:
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
         chunks, memories, insight = stored.get("chunks"), stored.get("memories"), stored.get("insight")
+        conflicting = stored.get("conflicts_with")
         return cls(
             status=str(stored["status"]),
             id=UUID(str(stored["id"])),
@@ -182,6 +187,7 @@ class DecisionResult:
             already=bool(stored.get("already")),
             undone=Action(str(stored["undone"])) if stored.get("undone") else None,
             memories=tuple(UUID(str(one)) for one in memories) if isinstance(memories, list) else (),
+            conflicts_with=tuple(UUID(str(one)) for one in conflicting) if isinstance(conflicting, list) else (),
             withdrawn=_optional_id(stored.get("withdrawn")),
             insight=InsightStatus.from_json(insight) if isinstance(insight, dict) else None,
         )
@@ -287,6 +293,8 @@ class Provenance:
     insights: tuple[Insight, ...] = ()
     rows: tuple[QuarantineRow, ...] = ()
     sightings_of: tuple[tuple[UUID, Layer], ...] = ()
+    conflicts_with: tuple[UUID, ...] = ()
+    """The valid memories that the memory contradicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

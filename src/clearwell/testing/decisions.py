@@ -89,7 +89,13 @@ class MemoryDecisions:
         return next(one for one in self._longterm.promotions if one.id == waiting.promotion_id)
 
     async def complete_waiting(
-        self, waiting: WaitingPromotion, chunks: Sequence[Memory], *, value_hashes: Sequence[bytes], event: AuditEvent
+        self,
+        waiting: WaitingPromotion,
+        chunks: Sequence[Memory],
+        *,
+        value_hashes: Sequence[bytes],
+        conflicts_with: Sequence[UUID] = (),
+        event: AuditEvent,
     ) -> bool:
         if self._tombstones.find_in_force(waiting.group_id, value_hashes):
             return False
@@ -105,6 +111,7 @@ class MemoryDecisions:
             if promotion.group_id == waiting.group_id and promotion.memory_id in replaced:
                 self._ledger.delays.pop(promotion.id, None)
         self._longterm.extend(chunks)
+        self._longterm.contradict(waiting.group_id, [(chunks[0].id, other) for other in conflicts_with])
         self.events.append(event)
         return True
 
@@ -235,6 +242,9 @@ class MemoryDecisionTransaction:
                 self._ledger.delays[promotion.id] = Delay(self._group_id, promotion.decided_at)
             else:
                 self._longterm.extend(chunks)
+
+    async def insert_conflicts(self, pairs: Sequence[tuple[UUID, UUID]], *, at: datetime) -> None:  # noqa: ARG002
+        self._longterm.contradict(self._group_id, pairs)
 
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         self._longterm.withdraw(self._group_id, memory_ids, at)

@@ -16,7 +16,7 @@ from clearwell.testing.ranking import Ranking
 
 _Gap: TypeAlias = tuple[str, UUID, datetime, datetime]
 """A memory of a group, and from when to when it did not hold."""
-_Held: TypeAlias = tuple[list[Memory], list[Promotion], list[_Gap]]
+_Held: TypeAlias = tuple[list[Memory], list[Promotion], list[_Gap], list[tuple[str, UUID, UUID]]]
 _Kept: TypeAlias = tuple[Tombstone, bytes, Vector | None, str | None]
 
 
@@ -28,6 +28,7 @@ class MemoryLongTerm:
         self._chunks: list[Memory] = []
         self._gaps: list[_Gap] = []
         self.promotions: list[Promotion] = []
+        self.conflicts: list[tuple[str, UUID, UUID]] = []
         self.last_reembedding = 0
 
     @property
@@ -58,13 +59,26 @@ class MemoryLongTerm:
             best.setdefault(one.memory.id, one)
         nearest = list(best.values())[: query.limit]
         return [
-            replace(one, memory=replace(one.memory, embedding=None))
+            replace(one, memory=replace(one.memory, embedding=None), conflicts_with=self._find_conflicts(one, query))
             for one in nearest
             if query.embedding is not None or one.words > 0
         ]
 
     async def search_nearest(self, queries: Sequence[SearchQuery]) -> list[list[Found]]:
         return [await self.search(one) for one in queries]
+
+    def _find_conflicts(self, found: Found, query: SearchQuery) -> tuple[UUID, ...]:
+        """The memories that a memory contradicts, among those that the agent may see."""
+        if query.terms is None:
+            return ()
+        seen = {one.id for one in self._chunks if one.valid_to is None and one.agent_id in (None, query.agent_id)}
+        return tuple(
+            sorted(
+                other
+                for group_id, one, other in self.conflicts
+                if (group_id, one) == (query.group_id, found.memory.id) and other in seen
+            )
+        )
 
     def _origin(self, chunk: Memory) -> UUID | None:
         return next((one.text.origin_id for one in self.promotions if one.id == chunk.promotion_id), None)
@@ -92,6 +106,11 @@ class MemoryLongTerm:
     def extend(self, chunks: Sequence[Memory]) -> None:
         self._chunks.extend(chunks)
 
+    def contradict(self, group_id: str, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+        """Memories of which each contradicts the other."""
+        both = [(group_id, *pair) for one, other in pairs for pair in ((one, other), (other, one))]
+        self.conflicts += [one for one in dict.fromkeys(both) if one not in self.conflicts]
+
     def withdraw(self, group_id: str, ids: Sequence[UUID], at: datetime) -> None:
         """End the validity of memories."""
         self._set(group_id, ids, lambda chunk: chunk.valid_to or at)
@@ -118,10 +137,10 @@ class MemoryLongTerm:
         return len(chunks), max((one.valid_to for one in chunks if one.valid_to is not None), default=None)
 
     def state(self) -> _Held:
-        return list(self._chunks), list(self.promotions), list(self._gaps)
+        return list(self._chunks), list(self.promotions), list(self._gaps), list(self.conflicts)
 
     def reset(self, state: _Held) -> None:
-        self._chunks, self.promotions, self._gaps = state
+        self._chunks, self.promotions, self._gaps, self.conflicts = state
 
     async def models(self) -> dict[str, int]:
         return {one.embedding_model: len(one.embedding) for one in self._chunks if one.embedding is not None}

@@ -97,12 +97,20 @@ class DecisionResultView(View):
     memories: tuple[UUID, ...] | None = Field(
         None, exclude_if=is_absent, description="what was retracted, or what an undo brought back"
     )
+    conflicts_with: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="the verified memories that the promoted text contradicts"
+    )
     insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
 
     @classmethod
     def from_record(cls, result: DecisionResult) -> Self:
         insight = None if result.insight is None else InsightStatusView.read(result.insight)
-        return cls.read(result, memories=result.memories or None, insight=insight)
+        return cls.read(
+            result,
+            memories=result.memories or None,
+            conflicts_with=result.conflicts_with or None,
+            insight=insight,
+        )
 
 
 class DecisionBatchView(View):

@@ -30,6 +30,9 @@ class PromotionResultView(View):
     decision_id: UUID | None
     chunks: int
     already: bool = Field(description="it was knowledge before, and is still one memory")
+    conflicts_with: tuple[UUID, ...] = Field(
+        (), description="the verified memories that it contradicts; name one in supersedes to replace it"
+    )
 
     @classmethod
     def from_record(cls, result: PromotionResult) -> Self:
@@ -62,6 +65,9 @@ class IngestedView(View):
     decision_id: UUID | None
     chunks: int
     already: bool = Field(description="it was knowledge before, and is still one memory")
+    conflicts_with: tuple[UUID, ...] = Field(
+        (), description="the verified memories that it contradicts; name one in supersedes to replace it"
+    )
 
     @classmethod
     def from_record(cls, result: PromotionResult) -> Self:
@@ -146,6 +152,7 @@ class RetrievedMemoryView(View):
     metadata: dict[str, Any]
     flags: tuple[str, ...]
     cut: bool = Field(description="the text goes on: it was longer than max_chars, or than working memory holds")
+    conflicts_with: tuple[UUID, ...] = Field((), description="the verified memories that it contradicts")
     explanation: ExplanationView | None = Field(description="with explain=true")
 
     @classmethod

@@ -110,6 +110,7 @@ class ProvenanceView(View):
     insights: tuple[InsightView, ...]
     rows: tuple[QuarantineRowView, ...]
     sightings_of: tuple[SightingOfView, ...]
+    conflicts_with: tuple[UUID, ...] = Field((), description="the valid memories that the memory contradicts")
 
     @classmethod
     def from_record(
@@ -123,6 +124,7 @@ class ProvenanceView(View):
             insights=tuple(InsightView.from_record(insight, language) for insight in provenance.insights),
             rows=tuple(QuarantineRowView.from_record(row, language) for row in provenance.rows),
             sightings_of=tuple(SightingOfView(id=entry, layer=layer) for entry, layer in provenance.sightings_of),
+            conflicts_with=provenance.conflicts_with,
         )
 
 

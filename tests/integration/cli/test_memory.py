@@ -3,6 +3,7 @@
 import psycopg
 
 from tests.integration.cli.program import Program
+from tests.path import LONG
 
 SAID = "The tram line to the airport is closed on Sundays in June because the rails are replaced."
 KNOWN = "Invoices above ten thousand euros are signed by two members of the board."
@@ -74,3 +75,15 @@ def test_a_query_takes_every_option_and_explains(served: Program) -> None:
     assert "Showing what was verified at that time, without working memory." in then.out
     wrong = served.run("query", "-g", "board", "--filters", "{", "x")
     assert (wrong.code, "--filters is not valid JSON" in wrong.err) == (2, True)
+
+
+def test_a_text_that_contradicts_a_memory_names_it_and_the_way_out(served: Program) -> None:
+    one = served.good("ingest", "-g", "conflicts", LONG, "--json").json["id"]
+    other = served.good("ingest", "-g", "conflicts", LONG.replace("Monday", "Tuesday"))
+    assert f"It contradicts the verified memory {one}: {LONG[:40]}" in other.err
+    assert f"--supersedes {one}" in other.err
+    shown = served.good("query", "-g", "conflicts", LONG).out
+    assert f"! contradicts other verified memories: {one}" in shown
+    served.good("ingest", "-g", "conflicts", LONG.replace("Monday", "Tuesday"), "--supersedes", one)
+    assert "contradicts" not in served.good("query", "-g", "conflicts", LONG).out
+    assert "与已验证记忆" in served.chinese().good("ingest", "-g", "conflicts", LONG.replace("Monday", "Friday")).err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,7 @@ from clearwell.adapters.cli.arguments import (
     read_text,
 )
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
+from clearwell.adapters.cli.conflicts import settle_conflicts
 from clearwell.adapters.cli.verdicts import show_refusal, show_verdicts
 from clearwell.errors import InvalidInput
 from clearwell.vocabulary import Admission, Fate
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from clearwell.adapters.cli.terminal import Terminal
-    from clearwell.client.client import CaptureFields, Client, ContextFields
+    from clearwell.client.client import CaptureFields, Client, ContextFields, MemoryFields
     from clearwell.settings import Settings
     from clearwell.views.captures import CaptureView, VerdictView
     from clearwell.views.context import ContextItemView, ContextSectionView, ContextView
-    from clearwell.views.memories import ExplanationView, RetrievalView
+    from clearwell.views.memories import ExplanationView, IngestedView, RetrievalView
 
 
 def capture(
@@ -115,23 +117,39 @@ def ingest(
     content = read_text(text, settings) if file is None else read_file(file, settings)
     occurred, details = check_time(occurred_at), parse_metadata(metadata)
     old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
-    made = ask(
-        settings,
-        terminal,
-        lambda client: client.ingest(
-            group,
-            content,
-            session_id=session,
-            author=author,
-            occurred_at=occurred,
-            agent_id=agent,
-            metadata=details,
-            supersedes=old,
-        ),
-    )
+    fields: MemoryFields = {
+        "session_id": session,
+        "author": author,
+        "occurred_at": occurred,
+        "agent_id": agent,
+        "metadata": details,
+        "supersedes": old,
+    }
+    ask(settings, terminal, lambda client: _ingest(client, group, content, fields, terminal, as_json=as_json))
+
+
+async def _ingest(
+    client: Client, group: str, content: str, fields: MemoryFields, terminal: Terminal, *, as_json: bool
+) -> None:
+    made = await client.ingest(group, content, **fields)
     if as_json:
         terminal.answer(made)
-    elif made.status == "promoting":
+        return
+    show_ingested(made, group, terminal)
+    replace = partial(_ingest_instead, client, group, content, fields)
+    await settle_conflicts(client, group, made.conflicts_with, replace, terminal)
+
+
+async def _ingest_instead(
+    client: Client, group: str, content: str, fields: MemoryFields, memory_id: UUID
+) -> IngestedView:
+    """Ingest the same text again, in place of a memory."""
+    replacing: MemoryFields = {**fields, "supersedes": memory_id}
+    return await client.ingest(group, content, **replacing)
+
+
+def show_ingested(made: IngestedView, group: str, terminal: Terminal) -> None:
+    if made.status == "promoting":
         terminal.tell("cli_ingest_waiting", group=group, id=made.id, style="yellow")
     elif made.already:
         terminal.tell("cli_ingested_already", group=group, id=made.id)
@@ -214,6 +232,9 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
         )
         terminal.line(f"{number:>2}. {item.label_text}  {facts}", "bold")
         terminal.block(item.content, indent=4)
+        if item.conflicts_with:
+            others = terminal.listed(map(str, item.conflicts_with))
+            terminal.block(terminal.words("cli_item_conflicts", others=others), indent=4)
         if item.cut:
             terminal.block(terminal.words("cli_item_cut"), indent=4)
         if item.explanation is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeVar
 from uuid import UUID
 
@@ -12,6 +13,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
+from clearwell.adapters.cli.conflicts import settle_conflicts
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.errors import ClearwellError, Conflict, NotFound
@@ -198,13 +200,29 @@ def _parse_ids(insight_ids: Sequence[str], group: str) -> list[UUID]:
 
 def _decide(group: str, choices: Sequence[Choice], as_json: bool) -> None:
     settings, terminal = start()
-    results = ask(settings, terminal, lambda client: _each(choices, lambda choice: _decide_one(client, group, choice)))
+    results = ask(settings, terminal, lambda client: _decide_all(client, group, choices, terminal, as_json))
     if as_json:
         terminal.json({"results": [_result_json(result, terminal) for result in results]})
-    else:
-        for choice, result in zip(choices, results, strict=True):
-            _show_result(choice, result, terminal)
     _fail_with(results)
+
+
+async def _decide_all(
+    client: Client, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
+) -> list[DecisionResultView | ClearwellError]:
+    """Carry out the decisions and show each, with what the promoted text contradicts."""
+    results = await _each(choices, lambda choice: _decide_one(client, group, choice))
+    for choice, result in zip(choices, results, strict=True) if not as_json else ():
+        _show_result(choice, result, terminal)
+        if not isinstance(result, ClearwellError) and result.conflicts_with:
+            replace = partial(_promote_instead, client, group, choice)
+            await settle_conflicts(client, group, result.conflicts_with, replace, terminal)
+    return results
+
+
+async def _promote_instead(client: Client, group: str, choice: Choice, memory_id: UUID) -> DecisionResultView:
+    """Promote the same insight again, in place of a memory."""
+    fields: DecisionFields = {**choice.fields, "version": None, "supersedes": memory_id}
+    return await client.review.decide(group, choice.action, choice.id, **fields)
 
 
 async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionResultView:

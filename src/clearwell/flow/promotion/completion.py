@@ -5,7 +5,8 @@ import structlog
 from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.promotion.planning import Chunker, build_chunks
+from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
+from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single_vector
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
 
 log = structlog.get_logger(__name__)
@@ -20,6 +21,7 @@ class PromotionCompleter:
         tombstones: TombstoneStore,
         knowledge: Knowledge,
         chunker: Chunker,
+        conflicts: ConflictFinder,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -27,6 +29,7 @@ class PromotionCompleter:
         self._tombstones = tombstones
         self._knowledge = knowledge
         self._chunker = chunker
+        self._conflicts = conflicts
         self._audit_events = AuditEvents(clock, ids)
 
     async def complete_due(self, *, limit: int = 100) -> int:
@@ -63,4 +66,12 @@ class PromotionCompleter:
             decided_by=promotion.decided_by,
         )
         memories = build_chunks(promotion, chunks, embeddings, at=event.at)
-        return await self._decisions.complete_waiting(waiting, memories, value_hashes=value_hashes, event=event)
+        vector = find_single_vector(embeddings, self._conflicts.model)
+        (conflicting,) = await self._conflicts.find(waiting.group_id, [PlannedText(promotion.text, vector)])
+        return await self._decisions.complete_waiting(
+            waiting,
+            memories,
+            value_hashes=value_hashes,
+            conflicts_with=[one for one in conflicting if one != promotion.supersedes],
+            event=event,
+        )

@@ -4,11 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
 from clearwell.flow.reembedding.models import EmbeddingModels
 from clearwell.offload import offload
 from clearwell.ports import PromotionKey
@@ -34,6 +36,7 @@ class PromotionPlan:
 
     ``embeddings`` is None where the model did not answer: the promotion then waits for its chunks. ``value_hashes``
     stand for everything the text says, and the fingerprint for what makes another text the same as this one.
+    ``conflicts_with`` are the verified memories that it contradicts.
     """
 
     text: NewMemory
@@ -41,6 +44,7 @@ class PromotionPlan:
     embeddings: Embeddings | None
     value_hashes: tuple[bytes, ...]
     fingerprint: bytes
+    conflicts_with: tuple[UUID, ...] = ()
 
     @property
     def key(self) -> PromotionKey:
@@ -84,14 +88,16 @@ class Chunker:
 class PromotionPlanner:
     """Makes a plan of each text. Everything that takes time happens here."""
 
-    def __init__(self, chunker: Chunker, knowledge: Knowledge) -> None:
+    def __init__(self, chunker: Chunker, knowledge: Knowledge, conflicts: ConflictFinder) -> None:
         self._chunker = chunker
         self._knowledge = knowledge
+        self._conflicts = conflicts
 
     async def plan(self, group_id: str, texts: Sequence[NewMemory]) -> list[PromotionPlan]:
         """One plan for each text, in order. All texts are embedded in one call."""
         chunks = [await self._chunker.split(text.content) for text in texts]
         embeddings = await self._chunker.embed_texts(chunks)
+        conflicts = await self._find_conflicts(group_id, texts, embeddings)
         return [
             PromotionPlan(
                 text=text,
@@ -99,9 +105,24 @@ class PromotionPlanner:
                 embeddings=embedded,
                 value_hashes=tuple(await self._knowledge.hash_promotable_values(group_id, text.content)),
                 fingerprint=await self._fingerprint(group_id, text),
+                conflicts_with=conflicting,
             )
-            for text, of_text, embedded in zip(texts, chunks, embeddings, strict=True)
+            for text, of_text, embedded, conflicting in zip(texts, chunks, embeddings, conflicts, strict=True)
         ]
+
+    async def _find_conflicts(
+        self, group_id: str, texts: Sequence[NewMemory], embeddings: Sequence[Embeddings | None]
+    ) -> list[tuple[UUID, ...]]:
+        """The memories that each text contradicts. Without the model they are found when the promotion is completed."""
+        if any(embedded is None for embedded in embeddings):
+            return [() for _ in texts]
+        return await self._conflicts.find(
+            group_id,
+            [
+                PlannedText(text, find_single_vector(embedded, self._conflicts.model))
+                for text, embedded in zip(texts, embeddings, strict=True)
+            ],
+        )
 
     async def _fingerprint(self, group_id: str, text: NewMemory) -> bytes:
         """Hash what makes a text the same as another one.
@@ -112,6 +133,13 @@ class PromotionPlanner:
         value = await offload(len(text.content), normalise, text.content)
         parts = (value, text.agent_id or "", *_statement_context(text))
         return await self._knowledge.hash_value(group_id, "\x1f".join(parts))
+
+
+def find_single_vector(embeddings: Embeddings | None, model: str) -> Vector | None:
+    """The vector of a text with one chunk, if it is of this model."""
+    if embeddings is None or embeddings.model != model or len(embeddings.vectors) != 1:
+        return None
+    return embeddings.vectors[0]
 
 
 def build_chunks(

@@ -68,6 +68,12 @@ class PromotionWriter:
             await transaction.withdraw_memories(superseded, at=now)
         if batch.created:
             await transaction.insert_promotions(list(batch.created.values()))
+        pairs = [(plan, _name_conflicts(plan, result)) for plan, result in pairs]
+        conflicts = [
+            (one.id, other) for _, one in pairs if isinstance(one, PromotionResult) for other in one.conflicts_with
+        ]
+        if conflicts:
+            await transaction.insert_conflicts(conflicts, at=now)
         return await self._record(transaction, pairs, known, by=by, at=now, insight=insight)
 
     async def _record(
@@ -344,6 +350,14 @@ class _Batch:
         chunks = None if plan.embeddings is None else build_chunks(promotion, plan.chunks, plan.embeddings)
         self.created[plan.fingerprint] = promotion, chunks
         return _describe_created(promotion, chunks)
+
+
+def _name_conflicts(plan: PromotionPlan, result: PromotionResult | ClearwellError) -> PromotionResult | ClearwellError:
+    """The result with the memories that it contradicts, without the one that it replaces."""
+    if isinstance(result, ClearwellError):
+        return result
+    conflicting = [one for one in plan.conflicts_with if one not in (result.id, plan.text.supersedes)]
+    return replace(result, conflicts_with=tuple(conflicting))
 
 
 def _list_superseded(pairs: Sequence[tuple[PromotionPlan, PromotionResult | ClearwellError]]) -> list[UUID]:

@@ -144,6 +144,7 @@ def _describe_promotion(result: PromotionResult, insight: Insight, plan: Promoti
         superseded=None if superseded == result.id else superseded,
         chunks=result.chunks,
         already=result.already,
+        conflicts_with=result.conflicts_with,
         insight=_describe_promoted(insight, waiting=result.waiting),
     )
 

@@ -87,7 +87,13 @@ class PostgresDecisions(DecisionStore):
         return promotion_state_of(rows[0]).promotion if rows else None
 
     async def complete_waiting(
-        self, waiting: WaitingPromotion, chunks: Sequence[Memory], *, value_hashes: Sequence[bytes], event: AuditEvent
+        self,
+        waiting: WaitingPromotion,
+        chunks: Sequence[Memory],
+        *,
+        value_hashes: Sequence[bytes],
+        conflicts_with: Sequence[UUID] = (),
+        event: AuditEvent,
     ) -> bool:
         params = _waiting_params(waiting)
         async with self._database.transaction(Role.WORKER, waiting.group_id) as runner:
@@ -109,11 +115,13 @@ class PostgresDecisions(DecisionStore):
             await reindex_sessions(runner, self._encoder, waiting.group_id, replaced, by=-1)
             indexer = NewChunkIndexer(self._encoder, waiting.group_id, chunks)
             ends = await runner.run(indexer.make_reads())
+            pairs = [(chunks[0].id, other) for other in conflicts_with]
             await runner.run(
                 [
                     *await _build_chunk_inserts(indexer, chunks, waiting.group_id, ends),
                     (query("add_event"), event_params(event)),
                     (query("delete_promotion_work"), params),
+                    (query("add_conflicts"), _conflict_params(waiting.group_id, pairs, event.at)),
                 ]
             )
             return True
@@ -257,6 +265,9 @@ class PostgresDecisionTransaction(DecisionTransaction):
             ends = await self._read(*indexer.make_reads())
             self._writes += await _build_chunk_inserts(indexer, stored, self._group_id, ends)
 
+    async def insert_conflicts(self, pairs: Sequence[tuple[UUID, UUID]], *, at: datetime) -> None:
+        self._writes.append((query("add_conflicts"), _conflict_params(self._group_id, pairs, at)))
+
     async def withdraw_memories(self, memory_ids: Sequence[UUID], *, at: datetime) -> None:
         params = {"ids": list(memory_ids), "at": at}
         chunks, _ = await self._read(
@@ -321,3 +332,9 @@ class PostgresDecisionTransaction(DecisionTransaction):
 
 def _key_params(keys: Sequence[PromotionKey]) -> dict[str, object]:
     return {"fingerprints": [key.fingerprint for key in keys], "origin_ids": [key.origin_id for key in keys]}
+
+
+def _conflict_params(group_id: str, pairs: Sequence[tuple[UUID, UUID]], at: datetime) -> dict[str, Any]:
+    """Each pair in both directions, so that either memory finds the other by the key."""
+    both = [*pairs, *((other, one) for one, other in pairs)]
+    return {"group_id": group_id, "ids": [one for one, _ in both], "others": [other for _, other in both], "at": at}

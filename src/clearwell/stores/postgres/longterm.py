@@ -164,6 +164,7 @@ def found_of(row: DictRow, wanted: SearchQuery) -> Found:
         rank=row["rank"],
         parts=parts,
         origin_id=row["origin_id"],
+        conflicts_with=tuple(row["conflicts_with"] or ()),
     )
 
 

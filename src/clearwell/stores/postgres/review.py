@@ -98,8 +98,13 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         ]
         found_made = [one.origin_id for one in decisions if one.memory_id == memory_id and one.origin_id]
         rows = await self._rows(group_id, list(dict.fromkeys([*direct, *found_made, *raw])))
+        conflicts = await self._run(group_id, "conflicts_of_memory", id=memory_id)
         return Provenance(
-            promotions=tuple(promotions), decisions=tuple(decisions), insights=tuple(insights), rows=tuple(rows)
+            promotions=tuple(promotions),
+            decisions=tuple(decisions),
+            insights=tuple(insights),
+            rows=tuple(rows),
+            conflicts_with=tuple(row["other_id"] for row in conflicts),
         )
 
     async def _with_merged(self, group_id: str, ids: Sequence[UUID]) -> list[Insight]:

@@ -389,6 +389,14 @@ CREATE TABLE public.insights (
     CONSTRAINT insights_written_by_check CHECK ((written_by = ANY (ARRAY['extractive'::text, 'model'::text, 'person'::text])))
 );
 ALTER TABLE ONLY public.insights FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.memory_conflicts (
+    group_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    other_id uuid NOT NULL,
+    found_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_conflicts_check CHECK ((other_id <> memory_id))
+);
+ALTER TABLE ONLY public.memory_conflicts FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.memory_gaps (
     group_id text NOT NULL,
     memory_id uuid NOT NULL,
@@ -557,6 +565,8 @@ ALTER TABLE ONLY public.insights
     ADD CONSTRAINT insights_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (group_id, id, chunk_no);
+ALTER TABLE ONLY public.memory_conflicts
+    ADD CONSTRAINT memory_conflicts_pkey PRIMARY KEY (group_id, memory_id, other_id);
 ALTER TABLE ONLY public.memory_gaps
     ADD CONSTRAINT memory_gaps_pkey PRIMARY KEY (group_id, memory_id, withdrawn_at);
 ALTER TABLE ONLY public.memory_uses
@@ -664,6 +674,7 @@ ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_conflicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_gaps ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_uses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY operator_events ON public.audit_events FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
@@ -689,6 +700,7 @@ CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(cur
 CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insights USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memories USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.memory_conflicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memory_gaps USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.memory_uses USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.promotion_work USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -871,6 +883,9 @@ GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(sides) ON TABLE public.insights TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.memory_conflicts TO clearwell_agent;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;

@@ -1,0 +1,52 @@
+"""What to do when a promoted text contradicts verified memories: ask the person, or say which command replaces them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from clearwell.adapters.cli.terminal import Terminal, shortened, visible
+from clearwell.errors import ClearwellError
+from clearwell.text.hidden_text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from uuid import UUID
+
+    from clearwell.client.client import Client
+
+SHOWN_WIDTH = 200
+
+
+async def settle_conflicts(
+    client: Client,
+    group: str,
+    conflicts: Sequence[UUID],
+    replace: Callable[[UUID], Awaitable[object]],
+    terminal: Terminal,
+) -> None:
+    """Show each memory that a new one contradicts, and ask at a terminal whether to replace it.
+
+    Elsewhere, such as in a script, nothing is asked: both stay, and the option that replaces one is named.
+    """
+    for memory_id in conflicts:
+        content = await _read_content(client, group, memory_id)
+        terminal.warn("cli_conflict", id=memory_id, content=content)
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            terminal.warn("cli_conflict_replace", id=memory_id)
+        elif typer.confirm(visible(terminal.words("cli_conflict_ask")), default=False):
+            await replace(memory_id)
+            terminal.tell("cli_conflict_replaced", id=memory_id, style="green")
+        else:
+            terminal.tell("cli_conflict_kept", id=memory_id)
+
+
+async def _read_content(client: Client, group: str, memory_id: UUID) -> str:
+    try:
+        origin = await client.review.origin(group, memory_id)
+    except ClearwellError:
+        # Who may promote need not be allowed to read where memories come from.
+        return "–"
+    return shortened(escaped(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
