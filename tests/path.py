@@ -37,7 +37,7 @@ class Path:
         self.ids = CountedIds()
         twins = MemoryStores(self.settings, self.clock, self.ids, Bm25())
         self.quarantine, self.longterm, self.ledger = twins.quarantine, twins.longterm, twins.ledger
-        self.digest_store, self.groups = twins.digests, twins.groups
+        self.digest_store, self.groups, self.statements = twins.digests, twins.groups, twins.statements
         self.decisions, self.audit, self.idempotency, self.review_store = (
             twins.decisions,
             twins.audit,
@@ -69,7 +69,7 @@ class Path:
         self.memory, self.review, self.queue = self.program.memory, self.program.review, self.program.queue
         self.admitter, self.retriever = self.program.admitter, self.program.retriever
         self.promotion_completer, self.recalls = self.program.promotion_completer, self.program.recalls
-        self.counters = self.program.counters
+        self.counters, self.statement_updater = self.program.counters, self.program.statement_updater
         self.runner, self.scheduler = self.program.digests.runner, self.program.digests.scheduler
 
     def _make_model(self, choice: ModelChoice) -> Embedder:

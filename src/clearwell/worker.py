@@ -53,6 +53,7 @@ class Worker:
             own,
             Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
             Duty("admissions", sweep, self._sweep_admissions),
+            Duty("statements", sweep, self._update_statements),
             Duty("waiting promotions", sweep, self._complete_promotions),
             Duty("rebuild of working memory", sweep, self._rebuild_working_memory),
             Duty("use of memories", 6 * sweep, self._record_use),
@@ -81,6 +82,14 @@ class Worker:
     async def _complete_promotions(self) -> None:
         if memories := await self._clearwell.promotion_completer.complete_due():
             log.info("waiting promotions completed", memories=memories)
+
+    async def _update_statements(self) -> None:
+        """Make missing and outdated statements. A process with another model than the current one leaves them alone."""
+        clearwell = self._clearwell
+        if (await clearwell.models.fetch_current()).model != clearwell.embedder.model:
+            return
+        if outputs := await clearwell.statement_updater.update_outdated():
+            log.info("statements updated", outputs=outputs)
 
     async def _rebuild_working_memory(self) -> None:
         if rebuilt := await self._clearwell.rebuilder.rebuild_after_loss():

@@ -80,6 +80,15 @@ async def test_outputs_of_any_group_are_found_by_an_older_version_or_another_mod
     assert await find(stores, version=2) == [("h", 2)]
 
 
+async def test_an_output_that_is_pending_again_is_left_to_its_admission(stores: Stores) -> None:
+    await stores.captures.add([capture(1)])
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([settled(1, Admission.REFUSED)])
+    assert await find(stores) == [("g", 1)]
+    await stores.admissions.requeue("g", UUID(int=1), event=event(1))
+    assert await find(stores) == []
+
+
 async def test_an_output_keeps_its_statements_when_it_is_settled_again(stores: Stores) -> None:
     refused = replace(settled(1, Admission.REFUSED), segmented=segmented(1, statement(1, 0)))
     await stores.captures.add([capture(1)])

@@ -49,3 +49,16 @@ async def test_the_sweep_runs_while_a_row_waits_for_the_judge(
         row = await clearwell.memory.quarantine_row("g", waiting.id, by=PERSON)
         assert row.admission is Admission.PENDING
         assert len(hanging_judge.requests) == 1
+
+
+async def test_the_worker_makes_the_vectors_of_refused_outputs(
+    settings: Settings, offline_embedder: OfflineEmbedder
+) -> None:
+    async with opened(settings, offline_embedder) as clearwell, worker(clearwell):
+        refused = (await clearwell.memory.capture(said(confidence=0.1), by=AGENT, wait=True)).id
+
+        async def embedded() -> bool:
+            statements = (await clearwell.stores.statements.read("g", [refused]))[refused]
+            return [one.embedding_model for one in statements] == [offline_embedder.model]
+
+        await until(embedded)

@@ -23,6 +23,7 @@ from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.ingress.segmentation import StatementUpdater
 from clearwell.flow.promotion.completion import PromotionCompleter
 from clearwell.flow.promotion.conflicts import ConflictFinder
 from clearwell.flow.promotion.outputs import OutputPromoter
@@ -81,6 +82,7 @@ class Clearwell:
     recalls: RecallLog
     digests: Digests
     review: ReviewService
+    statement_updater: StatementUpdater
     promotion_completer: PromotionCompleter
     retriever: Retriever
     history: HistoryRetriever
@@ -145,7 +147,7 @@ def build(
         stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings, lease
     )
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
-    rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.working, knowledge, clock, settings)
+    rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
     retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
     history = HistoryRetriever(retriever, clock, settings)
@@ -214,6 +216,7 @@ def build(
         recalls=recalls,
         digests=digests,
         review=review,
+        statement_updater=StatementUpdater(stores.statements, knowledge, embedder, settings),
         promotion_completer=PromotionCompleter(
             stores.decisions,
             stores.tombstones,

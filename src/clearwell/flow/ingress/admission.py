@@ -17,6 +17,8 @@ from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
+from clearwell.flow.ingress.segmentation import PROBE, make_statements, place_statements, segment_output
+from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionResult,
     AdmissionStore,
@@ -24,6 +26,7 @@ from clearwell.ports import (
     Embedder,
     Judge,
     Lease,
+    SegmentedOutput,
     StatementComparison,
     WorkingStore,
 )
@@ -38,10 +41,7 @@ from clearwell.records import (
     WorkingEntry,
 )
 from clearwell.settings import Settings
-
-ABOUT_ONE_TEXT = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
-"""Errors of the embedder that may be about one text of a batch, while it embeds the others."""
-PROBE = "Is the embedder available?"
+from clearwell.text.segments import SEGMENTER_VERSION
 
 JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
@@ -131,7 +131,13 @@ class Admitter:
         The row keeps its verdicts and flags. Raises Conflict if a tombstone rejects its text.
         """
         capture = row.capture
-        candidate = Candidate(capture=capture, own=OwnText(capture.content), verdicts=row.verdicts, flags=row.flags)
+        candidate = Candidate(
+            capture=capture,
+            own=OwnText(capture.content),
+            segments=await offload(len(capture.content), segment_output, capture.content),
+            verdicts=row.verdicts,
+            flags=row.flags,
+        )
         (candidate,) = await self._pipeline.embed([candidate])
         hashes = await self._knowledge.hash_values(capture.group_id, capture.content, candidate.own.text)
         candidate = replace(candidate, verdicts=[*row.verdicts, verdict], flags=tuple(dict.fromkeys(candidate.flags)))
@@ -278,17 +284,27 @@ class Admitter:
             embedding=candidate.vector,
             embedding_model=None if candidate.vector is None else self._embedder.model,
             sighting=candidate.sighting,
+            segmented=self._make_segmented(candidate),
         )
+
+    def _make_segmented(self, candidate: Candidate) -> SegmentedOutput:
+        """The statements of a candidate. One that was refused before it was embedded gets its vectors later."""
+        log_id, statements, model = candidate.capture.id, candidate.statements, self._embedder.model
+        if statements is None:
+            statements = make_statements(log_id, candidate.segments, {}, model)
+            model = "" if any(one.segment.is_statement for one in statements) else model
+        return SegmentedOutput(log_id=log_id, version=SEGMENTER_VERSION, model=model, statements=statements)
 
     def _make_entry(self, candidate: Candidate, settled: AdmissionResult) -> WorkingEntry:
         capture = candidate.capture
+        shown = candidate.own.shown or capture.content
         return WorkingEntry(
             id=capture.id,
             group_id=capture.group_id,
             session_id=capture.session_id,
             agent_id=capture.agent_id,
             node_type=capture.node_type,
-            content=candidate.own.shown or capture.content,
+            content=shown,
             metadata=capture.metadata,
             occurred_at=capture.occurred_at,
             created_at=capture.created_at,
@@ -296,6 +312,7 @@ class Admitter:
             embedding=candidate.vector,
             embedding_model=settled.embedding_model,
             flags=tuple(settled.flags),
+            statements=place_statements(capture.content, shown, candidate.statements or ()),
         )
 
 

@@ -20,7 +20,9 @@ from clearwell.records import (
     Layer,
     Outcome,
     Relation,
+    Segment,
     Sighting,
+    Statement,
     Tombstone,
     TombstoneKind,
     Vector,
@@ -69,6 +71,9 @@ class Candidate:
     capture: Capture
     own: echo.OwnText
     """What the agent said itself: the text that is compared. What is kept is what was captured."""
+    segments: Sequence[Segment] = ()
+    statements: Sequence[Statement] | None = None
+    """The segments with the vectors of claims and decisions. None before the output is embedded."""
     verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()
     vector: Vector | None = None

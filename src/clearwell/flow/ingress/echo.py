@@ -8,7 +8,7 @@ that were recalled. A sentence that shares its words and changes a fact is no ec
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from uuid import UUID
@@ -43,12 +43,14 @@ LEAST_SHARED = 0.05
 class OwnText:
     """What an agent said itself, and which memories it repeated inside their fences.
 
-    ``shown`` is the whole with a mark in the place of each such memory; None where there is none.
+    ``shown`` is the whole with a mark in the place of each such memory; None where there is none. ``quoted`` are the
+    places of those memories in the whole.
     """
 
     text: str
     cited: tuple[UUID, ...] = ()
     shown: str | None = None
+    quoted: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 def find_fenced_ids(text: str) -> tuple[UUID, ...]:
@@ -60,12 +62,14 @@ def find_fenced_ids(text: str) -> tuple[UUID, ...]:
 def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
     """The text without the fences that hold what they say they hold. Anything else between fences is its own words."""
     cited: list[UUID] = []
+    quoted: list[tuple[int, int]] = []
 
     def leave_out(fence: re.Match[str]) -> str:
         memory_id = _id(fence)
         if memory_id is None or not _is(fence.group(2), memories.get(memory_id, "")):
             return fence.group()
         cited.append(memory_id)
+        quoted.append(fence.span())
         return _mark(memory_id)
 
     shown = FENCE.sub(leave_out, text)
@@ -76,7 +80,29 @@ def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
     own = shown
     for memory_id in set(cited):
         own = own.replace(_mark(memory_id), " ")
-    return OwnText(own.strip(), tuple(dict.fromkeys(cited)), shown)
+    return OwnText(own.strip(), tuple(dict.fromkeys(cited)), shown, tuple(quoted))
+
+
+def blank_fences(text: str) -> str:
+    """The text with line breaks in the place of fences and of what the context builder puts around memories.
+
+    What stands between fences stays, and every character keeps its place.
+    """
+    if not FENCE.search(text):
+        return text
+    blank = FENCE.sub(_blank_tags, text)
+    blank = HEADING.sub(_blank_match, ITEM_LABEL.sub(_blank_match, blank))
+    lines = blank.splitlines(keepends=True)
+    return "".join("\n" * len(line) if line.strip() in _said_around_memories() else line for line in lines)
+
+
+def _blank_tags(fence: re.Match[str]) -> str:
+    opening, closing = fence.start(2) - fence.start(), fence.end() - fence.end(2)
+    return "\n" * opening + fence.group(2) + "\n" * closing
+
+
+def _blank_match(found: re.Match[str]) -> str:
+    return "\n" * len(found.group())
 
 
 def _mark(memory_id: UUID) -> str:

@@ -8,6 +8,7 @@ from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
+from clearwell.flow.ingress.segmentation import make_statements, mark_quotations, read_statements, segment_output
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
@@ -42,6 +43,7 @@ class IngressPipeline:
         candidate = Candidate(
             capture=capture,
             own=OwnText(capture.content),
+            segments=segment_output(capture.content),
             flags=flags_of(capture.content, capture.metadata),
         )
         if refusal := checks.check_node_type(capture, self._settings):
@@ -52,10 +54,24 @@ class IngressPipeline:
         return candidate
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """With vectors of what the agents said themselves, in one batch."""
+        """With vectors of what the agents said themselves, and of each of their statements, in one batch."""
         own = [await self._remove_fences(one) for one in candidates]
-        vectors = await self._embedder.embed([one.own.text or one.capture.content for one in own])
-        return [replace(one, vector=vector) for one, vector in zip(own, vectors, strict=True)]
+        read = [await offload(len(one.capture.content), _read_texts, one) for one in own]
+        unique = list(dict.fromkeys(text for whole, statements in read for text in (whole, *statements.values())))
+        vectors = dict(zip(unique, await self._embedder.embed(unique), strict=True))
+        return [
+            replace(
+                one,
+                vector=vectors[whole],
+                statements=make_statements(
+                    one.capture.id,
+                    one.segments,
+                    {number: vectors[text] for number, text in statements.items()},
+                    self._embedder.model,
+                ),
+            )
+            for one, (whole, statements) in zip(own, read, strict=True)
+        ]
 
     async def _remove_fences(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
@@ -65,7 +81,8 @@ class IngressPipeline:
         )
         flags = (*candidate.flags, checks.CITES_FLAG) if own.cited else candidate.flags
         plain = await offload(len(own.text), remove_disguise, own.text)
-        return replace(candidate, own=replace(own, text=plain), flags=flags)
+        segments = mark_quotations(candidate.segments, own)
+        return replace(candidate, own=replace(own, text=plain), segments=segments, flags=flags)
 
     async def compare(
         self,
@@ -95,6 +112,12 @@ class IngressPipeline:
             verdict = candidate.given_up or checks.check_self_consistency(candidate.judgement, self._settings)
             candidate = _add_verdict(candidate, verdict)
         return replace(candidate, verdicts=checks.complete_verdicts(candidate.verdicts, self._settings))
+
+
+def _read_texts(candidate: Candidate) -> tuple[str, dict[int, str]]:
+    """The whole text of a candidate, and the texts of its statements by their numbers."""
+    content = candidate.capture.content
+    return candidate.own.text or content, read_statements(content, candidate.segments)
 
 
 def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:

@@ -9,7 +9,8 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.flow.ingress.admission import ABOUT_ONE_TEXT, Admitted, Admitter, JudgeAnswer, describe
+from clearwell.flow.ingress.admission import Admitted, Admitter, JudgeAnswer, describe
+from clearwell.flow.ingress.segmentation import ABOUT_ONE_TEXT
 from clearwell.records import Capture
 
 log = structlog.get_logger(__name__)

@@ -4,6 +4,7 @@ A removed entry stays in quarantine, and a rebuild leaves it out. Because of the
 loses no knowledge.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -11,9 +12,10 @@ from uuid import UUID
 from clearwell.errors import NotFound
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.segmentation import place_statements
 from clearwell.offload import offload
-from clearwell.ports import AdmissionStore, Clock, WorkingStore
-from clearwell.records import Principal, WorkingEntry
+from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
+from clearwell.records import Principal, Statement, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.normalisation import find_values, normalise
 
@@ -51,12 +53,14 @@ class WorkingMemoryRebuilder:
     def __init__(
         self,
         admissions: AdmissionStore,
+        statements: StatementStore,
         working: WorkingStore,
         knowledge: Knowledge,
         clock: Clock,
         settings: Settings,
     ) -> None:
         self._admissions = admissions
+        self._statements = statements
         self._knowledge = knowledge
         self._working = working
         self._clock = clock
@@ -68,7 +72,10 @@ class WorkingMemoryRebuilder:
         # The group is locked, so that nothing is admitted between the read and the write.
         async with self._admissions.open(group_id, []):
             entries = await self._admissions.read_admitted(group_id, since=since, limit=self._settings.working_size)
-            await self._working.replace(group_id, [await self._mark_citations(entry) for entry in entries])
+            statements = await self._statements.read(group_id, [entry.id for entry in entries])
+            await self._working.replace(
+                group_id, [await self._complete(entry, statements.get(entry.id, ())) for entry in entries]
+            )
         return len(entries)
 
     async def rebuild_all(self) -> dict[str, int]:
@@ -81,7 +88,9 @@ class WorkingMemoryRebuilder:
         """Rebuild every group if the server has lost its data; otherwise do nothing."""
         return await self.rebuild_all() if await self._working.is_new() else {}
 
-    async def _mark_citations(self, entry: WorkingEntry) -> WorkingEntry:
-        """Put a mark in the place of each memory that the entry cites, as admission does."""
+    async def _complete(self, entry: WorkingEntry, statements: Sequence[Statement]) -> WorkingEntry:
+        """Put a mark in the place of each memory that the entry cites, and add its statements, as admission does."""
         own = await self._knowledge.remove_fences(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
-        return replace(entry, content=own.shown or entry.content)
+        shown = own.shown or entry.content
+        same_model = [one for one in statements if one.embedding_model == entry.embedding_model]
+        return replace(entry, content=shown, statements=place_statements(entry.content, shown, same_model))

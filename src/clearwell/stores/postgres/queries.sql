@@ -130,12 +130,16 @@ WHERE g.group_id = %(group_id)s AND g.log_id = ANY(%(ids)s) AND g.version > 0
 ORDER BY g.log_id, s.number
 
 -- name: outdated_segmentations
--- Outputs of an older version, or of this version with another model, by three ranges of the index. Ids only.
-(SELECT group_id, log_id FROM segmentations WHERE version < %(version)s::smallint LIMIT %(limit)s)
-UNION ALL
-(SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model < %(model)s LIMIT %(limit)s)
-UNION ALL
-(SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model > %(model)s LIMIT %(limit)s)
+-- Outputs of an older version, or of this version with another model, by three ranges of the index, without those that
+-- are pending again. Ids only.
+SELECT s.group_id, s.log_id FROM (
+    SELECT group_id, log_id FROM segmentations WHERE version < %(version)s::smallint
+    UNION ALL
+    SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model < %(model)s
+    UNION ALL
+    SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model > %(model)s) AS s
+WHERE NOT EXISTS (SELECT FROM admissions a WHERE a.group_id = s.group_id AND a.log_id = s.log_id
+    AND a.state = 'pending')
 LIMIT %(limit)s
 
 -- name: settled_outputs

@@ -1,0 +1,154 @@
+"""The statements of outputs: made at admission, and made anew by the worker when the segmenter or the model changes.
+
+An output is segmented as it was captured, so that the places of its statements hold for the stored text. What stands
+between fences and is the memory that the fence names is a quotation, not a statement of the output.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from clearwell.errors import Unavailable
+from clearwell.flow.ingress.echo import OwnText, blank_fences
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.policies import policy_of
+from clearwell.offload import offload
+from clearwell.ports import Embedder, SegmentedOutput, StatementStore
+from clearwell.records import Capture, EntryStatement, Segment, SegmentKind, Statement, Vector
+from clearwell.settings import Settings
+from clearwell.text.normalisation import remove_disguise
+from clearwell.text.segments import SEGMENTER_VERSION, bare_text, segment
+
+log = structlog.get_logger(__name__)
+
+MOST_VECTORS: Final = 64
+"""How many statements of an output get vectors: the first ones. An output of 3,000 characters has about thirty."""
+OUTPUTS_AT_ONCE: Final = 50
+ABOUT_ONE_TEXT: Final = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
+"""Errors of the embedder that may be about one text of a batch, while it embeds the others."""
+PROBE: Final = "Is the embedder available?"
+
+
+def segment_output(content: str) -> tuple[Segment, ...]:
+    """The segments of an output. The marks of fences belong to none of them."""
+    return segment(blank_fences(content))
+
+
+def mark_quotations(segments: Sequence[Segment], own: OwnText) -> tuple[Segment, ...]:
+    """The segments, where those that quote a memory between its fences are page text."""
+    starts, ends = [start for start, _ in own.quoted], [0, *(end for _, end in own.quoted)]
+    return tuple(
+        replace(one, kind=SegmentKind.PAGE) if ends[bisect_left(starts, one.end)] > one.start else one
+        for one in segments
+    )
+
+
+def read_statements(content: str, segments: Sequence[Segment]) -> dict[int, str]:
+    """The texts of the claims and decisions that get vectors, by the number of their segment."""
+    numbered = ((number, one) for number, one in enumerate(segments) if one.is_statement)
+    return {number: remove_disguise(bare_text(content, one)) for number, one in islice(numbered, MOST_VECTORS)}
+
+
+def make_statements(
+    log_id: UUID, segments: Sequence[Segment], vectors: Mapping[int, Vector], model: str
+) -> tuple[Statement, ...]:
+    return tuple(
+        Statement(
+            log_id=log_id,
+            number=number,
+            segment=one,
+            embedding=vectors.get(number),
+            embedding_model=model if number in vectors else None,
+        )
+        for number, one in enumerate(segments)
+    )
+
+
+def place_statements(content: str, shown: str, statements: Sequence[Statement]) -> tuple[EntryStatement, ...]:
+    """The statements with vectors in an entry. ``shown`` is its text, which has marks in the place of quotations."""
+    placed: list[EntryStatement] = []
+    cursor = 0
+    for one in statements:
+        text = content[one.segment.start : one.segment.end]
+        start = one.segment.start if shown == content else shown.find(text, cursor)
+        if one.embedding is not None and start >= 0:
+            cursor = start + len(text)
+            placed.append(EntryStatement(start=start, end=cursor, embedding=one.embedding))
+    return tuple(placed)
+
+
+class StatementUpdater:
+    """Makes the statements of settled outputs that have none, or those of another segmenter or model."""
+
+    def __init__(
+        self, statements: StatementStore, knowledge: Knowledge, embedder: Embedder, settings: Settings
+    ) -> None:
+        self._statements = statements
+        self._knowledge = knowledge
+        self._embedder = embedder
+        self._settings = settings
+
+    async def update_outdated(self) -> int:
+        """Update some outputs; returns how many there were."""
+        outdated = await self._statements.find_outdated(
+            version=SEGMENTER_VERSION, model=self._embedder.model, limit=OUTPUTS_AT_ONCE
+        )
+        by_group: dict[str, list[UUID]] = {}
+        for one in outdated:
+            by_group.setdefault(one.group_id, []).append(one.log_id)
+        for group_id, log_ids in by_group.items():
+            captures = await self._statements.read_outputs(group_id, log_ids)
+            await self._statements.put(group_id, await self._make(captures))
+        return len(outdated)
+
+    async def _make(self, captures: Sequence[Capture]) -> list[SegmentedOutput]:
+        try:
+            return await self._segment(captures)
+        except Unavailable as error:
+            if error.code not in ABOUT_ONE_TEXT:
+                raise
+            if len(captures) > 1:
+                return [output for capture in captures for output in await self._make([capture])]
+            # Raises where the embedder refuses every text.
+            await self._embedder.embed([PROBE])
+            log.warning("statements stored without vectors", log_id=str(captures[0].id), reason=error.code)
+            return await self._segment(captures, embed=False)
+
+    async def _segment(self, captures: Sequence[Capture], *, embed: bool = True) -> list[SegmentedOutput]:
+        segmented = {capture.id: await self._read_segments(capture) for capture in captures}
+        texts = {
+            (capture.id, number): text
+            for capture in captures
+            if embed and self._needs_vectors(capture)
+            for number, text in read_statements(capture.content, segmented[capture.id]).items()
+        }
+        vectors = dict(zip(texts, await self._embedder.embed(list(texts.values())), strict=True))
+        model = self._embedder.model
+        return [
+            SegmentedOutput(
+                log_id=log_id,
+                version=SEGMENTER_VERSION,
+                model=model,
+                statements=make_statements(
+                    log_id, segments, {number: vectors[of, number] for of, number in vectors if of == log_id}, model
+                ),
+            )
+            for log_id, segments in segmented.items()
+        ]
+
+    async def _read_segments(self, capture: Capture) -> tuple[Segment, ...]:
+        segments = await offload(len(capture.content), segment_output, capture.content)
+        own = await self._knowledge.remove_fences(
+            capture.group_id, capture.id, capture.content, agent_id=capture.agent_id
+        )
+        return mark_quotations(segments, own)
+
+    def _needs_vectors(self, capture: Capture) -> bool:
+        """Whether the digest or working memory considers outputs of this node type."""
+        policy = policy_of(capture.node_type, self._settings)
+        return policy.admit or policy.digest
