@@ -92,3 +92,15 @@ async def test_a_side_of_an_insight_without_sides_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         await decide(path, Action.PROMOTE, await offered(path, MONDAY, said(MONDAY)), side=0)
     assert refused.value.code == "promote_no_sides"
+
+
+async def test_a_merged_insight_has_the_sides_of_all_until_the_merge_is_undone() -> None:
+    path = Path()
+    plain, one = await offered(path, MONDAY, said(MONDAY)), await disputed(path)
+    before = (await insight(path, plain)).sides
+    await decide(path, Action.MERGE, plain, others=(one,))
+    assert [side.statement for side in (await insight(path, plain)).sides] == [MONDAY, FRIDAY]
+    with pytest.raises(Conflict, match="contradict each other"):
+        await decide(path, Action.PROMOTE, plain)
+    await decide(path, Action.UNDO, plain)
+    assert (await insight(path, plain)).sides == before == ()

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.messages import Language, say
-from clearwell.records.digest import Contradiction, Insight, Support
+from clearwell.records.digest import Contradiction, Insight, InsightSide, Support
 from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
@@ -21,6 +21,7 @@ class InsightBeforeMerge:
     flags: tuple[str, ...]
     contradictions: tuple[Contradiction, ...]
     support: Support
+    sides: tuple[InsightSide, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,9 @@ class InsightMerge:
             text_before=first.summary,
             text_after=merged.summary,
             writer_before=first.written_by,
-            before=InsightBeforeMerge(flags=first.flags, contradictions=first.contradictions, support=first.support),
+            before=InsightBeforeMerge(
+                flags=first.flags, contradictions=first.contradictions, support=first.support, sides=first.sides
+            ),
         )
         await self._recorder.record(transaction, decision)
         return DecisionResult(status="merged", id=first.id, decision_id=decision.id, insight=InsightStatus.of(merged))
@@ -96,7 +98,7 @@ class InsightMerge:
 def _build_merged(
     insight: Insight, first: Insight, others: Sequence[Insight], *, text: str | None, now: datetime
 ) -> Insight:
-    """The first insight with the sources, flags and contradictions of all. A new text has no vector yet."""
+    """The first insight with the sources, sides, flags and contradictions of all. A new text has no vector yet."""
     everything = (first, *others)
     contradictions = {(one.of, one.against, one.layer): one for each in everything for one in each.contradictions}
     merged = replace(
@@ -106,6 +108,7 @@ def _build_merged(
         support=count_support(insight),
         flags=tuple(dict.fromkeys(flag for one in everything for flag in one.flags)),
         contradictions=tuple(contradictions.values()),
+        sides=tuple({normalise(side.statement): side for one in everything for side in one.sides}.values()),
     )
     return merged if merged.summary == first.summary else replace(merged, embedding=None, embedding_model=None)
 

@@ -222,7 +222,13 @@ async def _revert_merge(
     )
     if decision.before is not None:
         before = decision.before
-        reverted = replace(reverted, support=before.support, flags=before.flags, contradictions=before.contradictions)
+        reverted = replace(
+            reverted,
+            support=before.support,
+            flags=before.flags,
+            contradictions=before.contradictions,
+            sides=before.sides,
+        )
     if text != separated.summary:
         reverted = replace(reverted, embedding=None, embedding_model=None)
     await transaction.update_insight(reverted)

@@ -76,6 +76,7 @@ def before_json(before: InsightBeforeMerge) -> dict[str, Any]:
         "flags": list(before.flags),
         "contradictions": [_contradiction_json(one) for one in before.contradictions],
         "support": asdict(before.support),
+        "sides": [_side_json(one) for one in before.sides],
     }
 
 
@@ -84,6 +85,7 @@ def before_of(stored: Mapping[str, Any]) -> InsightBeforeMerge:
         flags=tuple(stored["flags"]),
         contradictions=tuple(_contradiction_of(one) for one in stored["contradictions"]),
         support=Support(**stored["support"]),
+        sides=tuple(_side_of(one) for one in stored.get("sides", ())),
     )
 
 
