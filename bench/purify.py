@@ -23,7 +23,7 @@ from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
-from clearwell.text.hidden_text import flags_of
+from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
 
 PERSON = Principal.local()

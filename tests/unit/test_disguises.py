@@ -5,7 +5,8 @@ import time
 import pytest
 
 from clearwell.flow.ingress.echo import remove_fences
-from clearwell.text.hidden_text import escaped, flags_of
+from clearwell.text.flags import flags_of
+from clearwell.text.hidden_text import escaped
 from clearwell.text.normalisation import find_values, normalise, remove_disguise
 
 VALUE = "The admin password is Hunter Two"

@@ -1,22 +1,7 @@
-"""Text that a reader does not see, and text that speaks to the reader's machine.
-
-Nothing is removed: what is found is flagged on the entry and shown escaped.
-"""
-
-from __future__ import annotations
+"""Text that a reader does not see. Nothing is removed: what is found is flagged on the entry and shown escaped."""
 
 import re
-import tomllib
 import unicodedata
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from clearwell.records import Metadata
-
-HIDDEN_TEXT, INSTRUCTION_LIKE, CLAIMS_AUTHORITY = "hidden_text", "instruction_like", "claims_authority"
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
@@ -32,20 +17,8 @@ _EMOJI_JOIN = re.compile(
 )
 _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 _NEEDS_JOINERS = re.compile("(?<=[\u0600-\u08ff\u0900-\u0dff])[\u200c\u200d](?=[\u0600-\u08ff\u0900-\u0dff])")
-_AUTHORITY_KEYS = {"verified", "promoted", "human", "human_verified", "is_human", "approved", "label", "layer"}
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
-_LONGEST = 20_000
-
-
-def flags_of(content: str, metadata: Metadata) -> tuple[str, ...]:
-    """What a reader must be told of this text before reading it."""
-    seen = readable(content)
-    found = {
-        HIDDEN_TEXT: has_hidden_text(content),
-        INSTRUCTION_LIKE: _speaks("instructions", seen),
-        CLAIMS_AUTHORITY: _claims(metadata) or _speaks("authority", seen),
-    }
-    return tuple(flag for flag, there in found.items() if there)
+_LONGEST = 100_000
 
 
 def has_hidden_text(text: str) -> bool:
@@ -68,15 +41,6 @@ def _is_seen(character: str) -> bool:
     return character != _BLANK_SYMBOL and not _INVISIBLE.match(character)
 
 
-def _speaks(kind: str, seen: str) -> bool:
-    """Whether text speaks to an agent, a judge or a reviewer instead of about the matter, or claims authority."""
-    return any(pattern.search(seen) for pattern in _patterns(kind))
-
-
-def _claims(metadata: Mapping[str, object]) -> bool:
-    return any(key.casefold() in _AUTHORITY_KEYS and bool(value) for key, value in metadata.items())
-
-
 def readable(text: str) -> str:
     """The text as a model would read it: compatibility forms folded, hidden characters gone, tags made visible."""
     seen = text[:_LONGEST]
@@ -92,9 +56,3 @@ def escaped(text: str) -> str:
 
 def _written(found: re.Match[str]) -> str:
     return f"⟦U+{ord(found.group()):04X}⟧"
-
-
-@cache
-def _patterns(kind: str) -> tuple[re.Pattern[str], ...]:
-    text = files("clearwell.text").joinpath("words/addressed.toml").read_text(encoding="utf-8")
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in tomllib.loads(text)[kind]["patterns"])

@@ -26,7 +26,7 @@ _STOPS = re.compile(r"(?<!\d)[.,;:!?…—–·、。;:,]+|[.,;:!?…—–·、
 _INSIDE = re.compile(r"(?<=[a-z])[013457]{1,2}(?=[a-z])")
 _LETTERS_FOR = str.maketrans("013457", "oleast")
 _BROKEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
-_WORD = re.compile(r"[^\W\d_]+")
+_FOREIGN_WORD = re.compile(r"(?<![^\W\d_])[A-Za-z]{0,80}[^\W\d_\x00-\x7f][^\W\d_]*")
 
 
 def normalise(text: str) -> str:
@@ -53,7 +53,7 @@ def remove_disguise(text: str) -> str:
     if text.isascii():
         return text
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("\u3164", " ")))
-    return _BROKEN.sub("", _WORD.sub(lambda word: _latin(word.group()), plain))
+    return _BROKEN.sub("", _FOREIGN_WORD.sub(lambda word: _latin(word.group()), plain))
 
 
 def _latin(word: str) -> str:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records import ContextItem
-from clearwell.text.hidden_text import flags_of
+from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import normalise
 
 _EMOJI: Final = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"

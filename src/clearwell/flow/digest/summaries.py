@@ -25,7 +25,8 @@ from clearwell.records import (
     Writer,
     Written,
 )
-from clearwell.text.hidden_text import escaped, flags_of
+from clearwell.text.flags import flags_of
+from clearwell.text.hidden_text import escaped
 
 AT_ONCE = 2
 ABOUT_ONE = frozenset(

@@ -13,7 +13,7 @@ from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.text.hidden_text import flags_of
+from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
 
 

@@ -45,7 +45,7 @@ from clearwell.records import (
     Writer,
 )
 from clearwell.settings import Settings
-from clearwell.text.hidden_text import flags_of
+from clearwell.text.flags import flags_of
 from clearwell.text.sentences import split_sentences
 
 DUPLICATES, CONTRADICTS, SUPERSEDES, NEAR = "duplicates", "contradicts", "supersedes", "near"

@@ -1,0 +1,156 @@
+"""Text that speaks to the machine that reads it: orders, new roles, requests for secrets, false markup.
+
+Working memory is read by agents, and by the judge and the writer of insights. What speaks to them instead of about the
+matter is an injection, whoever wrote it. The rules are in ``words/machine_address.toml``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final
+
+from clearwell.text.hidden_text import readable
+from clearwell.text.normalisation import remove_disguise
+from clearwell.text.words import words
+
+LONGEST_LINE: Final = 5_000
+"""A longer line is read in overlapping pieces of this many characters."""
+OVERLAP: Final = 300
+_PART: Final = re.compile(r"<([a-z]+)>")
+_WORD: Final = re.compile(r"[a-z][a-z'’-]*")
+_CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
+_COMMAND: Final = (
+    r"(?:^|[.!?:;,\"“”‘(\[>*#|`—–-]\s{0,3}|\b(?:please|now|then|and|just|simply|instead|kindly|first|also|always|must|shall"
+    r"|you (?:should|will|can|may|are to|need to|have to|are (?:required|instructed|asked) to)|immediately|silently"
+    r"|(?:i|we) (?:order|command|instruct|want|need|ask) you to|secretly|quietly|directly|do|never"
+    r"|before (?:anything else|you \w+),?)\s{1,3})"
+)
+"""Where a command may begin."""
+_SENTENCE: Final = r"(?:^|[.!?>\"”]\s*)[\[\s]*"
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|‘[^’\n]{3,400}’|「[^」\n]{3,400}」|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)"
+)
+_REPORT_WITHIN: Final = 120
+"""How far before a quotation, or behind it, the words are looked for that report an attack."""
+
+
+class Address(StrEnum):
+    """How a text speaks to the machine."""
+
+    OVERRIDE = "override"
+    ROLE = "role"
+    SECRETS = "secrets"
+    EXFILTRATION = "exfiltration"
+    MEMORY = "memory"
+    REVIEW = "review"
+    CONCEALMENT = "concealment"
+    ADDRESS = "address"
+    COERCION = "coercion"
+    MARKUP = "markup"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    address: Address
+    pattern: re.Pattern[str]
+    first: frozenset[str] = frozenset()
+    """The words one of which begins what an English rule finds."""
+
+
+def speaks_to_machine(text: str) -> Address | None:
+    """Return how a text speaks to the machine, or None if it does not.
+
+    Disguises that a model reads through are removed before. What a sentence quotes while it reports an attack is not
+    looked at: the page contained the injection "ignore all previous instructions". The quotation marks alone are no
+    excuse.
+    """
+    plain = remove_disguise(readable(text)).lower().replace("’", "'")
+    return next((found for line in _split_lines(plain) if (found := _read_line(line))), None)
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        for start in range(0, max(1, len(line) - OVERLAP), LONGEST_LINE - OVERLAP):
+            yield line[start : start + LONGEST_LINE]
+
+
+def _read_line(line: str) -> Address | None:
+    found = _find(line)
+    if found is None or not _QUOTED.search(line):
+        return found
+    return _find(_QUOTED.sub(_drop_reported, line))
+
+
+def _find(line: str) -> Address | None:
+    return next((rule.address for rule in _select(line) if rule.pattern.search(line)), None)
+
+
+def _select(line: str) -> Iterator[_Rule]:
+    """The rules that may hold for a line: of the English ones, those of which a first word is in it."""
+    yield from _markup()
+    found = _first_words().intersection(_WORD.findall(line))
+    if found:
+        yield from (rule for rule in _english() if not rule.first.isdisjoint(found))
+    if not line.isascii() and _CHINESE.search(line):
+        yield from _chinese()
+
+
+def _drop_reported(quotation: re.Match[str]) -> str:
+    text, start, end = quotation.string, quotation.start(), quotation.end()
+    around = f"{text[max(0, start - _REPORT_WITHIN) : start]} {text[end : end + _REPORT_WITHIN]}"
+    return " … " if _reports().search(around) else quotation.group()
+
+
+@cache
+def _english() -> tuple[_Rule, ...]:
+    lists = words("machine_address")["en"]
+    parts = _read_parts(lists["parts"])
+    return tuple(_build_english(entry, parts) for entry in lists["rules"])
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    return frozenset().union(*(rule.first for rule in _english()))
+
+
+def _build_english(entry: Mapping[str, Any], parts: Mapping[str, str]) -> _Rule:
+    before = _COMMAND if entry.get("command") else _SENTENCE if entry.get("starts_sentence") else r"\b"
+    first = entry["first"].split()
+    then = "|".join(_fill(pattern, parts) for pattern in entry["then"])
+    pattern = re.compile(f"{before}(?:{'|'.join(map(re.escape, first))})(?:{then})")
+    return _Rule(Address(entry["address"]), pattern, frozenset(first))
+
+
+@cache
+def _chinese() -> tuple[_Rule, ...]:
+    lists = words("machine_address")["zh"]
+    parts = _read_parts(lists["parts"])
+    return tuple(
+        _Rule(Address(name), re.compile(_fill(pattern, parts)))
+        for name, patterns in lists["patterns"].items()
+        for pattern in patterns
+    )
+
+
+@cache
+def _markup() -> tuple[_Rule, ...]:
+    return tuple(_Rule(Address.MARKUP, re.compile(pattern)) for pattern in words("machine_address")["en"]["markup"])
+
+
+@cache
+def _reports() -> re.Pattern[str]:
+    return re.compile("|".join(words("machine_address")[language]["reports"] for language in ("en", "zh")))
+
+
+def _read_parts(lists: Mapping[str, str]) -> Mapping[str, str]:
+    """The parts of patterns. A part may name those before it."""
+    parts: dict[str, str] = {}
+    for name, part in lists.items():
+        parts[name] = _fill(part, parts)
+    return parts
+
+
+def _fill(pattern: str, parts: Mapping[str, str]) -> str:
+    return _PART.sub(lambda name: parts.get(name[1], name[0]), pattern)
