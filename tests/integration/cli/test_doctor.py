@@ -69,6 +69,14 @@ def test_it_names_promotions_that_are_not_carried_out(program: Program, database
             assert made["id"] in shown
 
 
+def test_json_is_all_that_is_printed_when_the_judge_does_not_answer(program: Program) -> None:
+    judged = program.but(CLEARWELL_JUDGE_BASE_URL="http://127.0.0.1:1/v1", CLEARWELL_JUDGE_MODEL="m")
+    ran = judged.run("doctor", "--json")
+    assert ran.code == 1
+    assert statuses(ran.json)["judge"] == "problem"
+    assert ran.err == ""
+
+
 @pytest.fixture
 def evicting(redis_url: str) -> Iterator[None]:
     with redis.Redis.from_url(redis_url) as server:

@@ -50,6 +50,14 @@ def start() -> tuple[Settings, Terminal]:
     return settings, Terminal(settings.display_language)
 
 
+def log_to_stderr(terminal: Terminal, *, level: int) -> None:
+    """Write log lines to stderr in the terminal's language, so that stdout has the answer and nothing else."""
+    from clearwell.logs import configure_logs
+
+    colors = terminal.err.is_terminal and not terminal.err.no_color
+    configure_logs(terminal.language, level=level, colors=colors)
+
+
 def program() -> str:
     """How this program is called from a shell: by its full path where a shell would not find it."""
     if shutil.which("clearwell") is not None:

@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clearwell.adapters.cli.command import log_to_stderr
 from clearwell.client.api import ApiConnection
 from clearwell.client.client import Client
 from clearwell.client.discovery import find_servers
@@ -96,11 +97,9 @@ async def connect(settings: Settings, terminal: Terminal, *, digests: bool = Fal
 async def open_program(settings: Settings, terminal: Terminal) -> AsyncIterator[Clearwell]:
     """The whole program, on the servers of a running ``serve`` or on ones that run for this command."""
     from clearwell.app import open_clearwell
-    from clearwell.logs import configure_logs
     from clearwell.servers import running_servers
 
-    colors = terminal.err.is_terminal and not terminal.err.no_color
-    configure_logs(settings.display_language, level=logging.WARNING, colors=colors)
+    log_to_stderr(terminal, level=logging.WARNING)
     async with running_servers(settings) as servers, open_clearwell(settings, servers) as opened:
         yield opened
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.command import AsJson, run, start
+from clearwell.adapters.cli.command import AsJson, log_to_stderr, run, start
 from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.vocabulary import EvaluationStatus, ModelRole
 
@@ -81,11 +81,10 @@ def _evaluate(
     import logging
 
     from clearwell.app import evaluate_models
-    from clearwell.logs import configure_logs
     from clearwell.views.evaluation import ModelsEvaluationView
 
     # Failed calls are part of the result; their warnings would only be in the way of the progress bar.
-    configure_logs(terminal.language, level=logging.ERROR, colors=terminal.err.is_terminal)
+    log_to_stderr(terminal, level=logging.ERROR)
     with show_progress(terminal) as report:
         evaluation = run(evaluate_models(settings, roles, seconds=seconds, report=report))
     return ModelsEvaluationView.from_record(evaluation, terminal.language)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any
 
 import typer
 
-from clearwell.adapters.cli.command import AsJson, run, start
+from clearwell.adapters.cli.command import AsJson, log_to_stderr, run, start
 
 
 def serve(
@@ -94,6 +95,7 @@ def doctor(
     from clearwell.adapters.cli.doctor import examine
 
     settings, terminal = start()
+    log_to_stderr(terminal, level=logging.ERROR)  # what does not answer is a finding
     findings = run(examine(settings, terminal, group))
     if as_json:
         terminal.json(findings.to_json())
