@@ -4,6 +4,7 @@ Records, views and adapters share them. They are a module of their own because a
 """
 
 from enum import StrEnum
+from typing import Final
 
 
 class Layer(StrEnum):
@@ -45,6 +46,9 @@ class SegmentKind(StrEnum):
     CODE = "code"
     PAGE = "page"
     FRAGMENT = "fragment"
+
+
+STATEMENT_KINDS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
 
 
 class Source(StrEnum):

@@ -46,6 +46,9 @@ async def test_statements_are_stored_with_the_admission(stores: Stores) -> None:
     assert vector is not None
     np.testing.assert_allclose(vector, unit(3, tilt=0.5), atol=1e-3)
     assert await stores.statements.read("other", [UUID(int=1)]) == {}
+    row = await stores.quarantine.get("g", UUID(int=1))
+    assert row is not None
+    assert list(row.statements or ()) == kept
 
 
 async def test_an_output_without_segments_differs_from_one_that_was_not_segmented(stores: Stores) -> None:
@@ -53,6 +56,8 @@ async def test_an_output_without_segments_differs_from_one_that_was_not_segmente
     await settle(stores, 2)
     found = await stores.statements.read("g", [UUID(int=1), UUID(int=2)])
     assert {log_id.int: list(of) for log_id, of in found.items()} == {1: []}
+    rows = [await stores.quarantine.get("g", UUID(int=number)) for number in (1, 2)]
+    assert [None if row is None else row.statements for row in rows] == [(), None]
 
 
 async def test_statements_of_several_outputs_replace_earlier_ones(stores: Stores) -> None:

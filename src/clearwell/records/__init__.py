@@ -72,9 +72,10 @@ from clearwell.records.review import (
     ReviewStatistics,
     SourceSelector,
 )
-from clearwell.records.statements import STATEMENT_KINDS, Segment, Statement
+from clearwell.records.statements import Segment, Statement
 from clearwell.records.values import NOTHING, UNASSIGNED, ChunkKey, Json, Metadata, Vector
 from clearwell.vocabulary import (
+    STATEMENT_KINDS,
     Action,
     Admission,
     DigestStatus,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from clearwell.messages import Language, catalogue, say
 from clearwell.records.entries import Capture
+from clearwell.records.statements import Statement
 from clearwell.records.values import Json, Metadata
 from clearwell.vocabulary import Admission, Layer, Outcome, TombstoneKind
 
@@ -128,7 +129,10 @@ class SeenAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """A captured row with its verdicts and sightings, for reviewers."""
+    """A captured row with its verdicts, for reviewers. A row that is read by itself also has sightings and statements.
+
+    ``statements`` are all segments of the output, and None until it was segmented.
+    """
 
     capture: Capture
     admission: Admission
@@ -139,4 +143,5 @@ class QuarantineRow:
     removed_at: datetime | None = None
     sighting_of: UUID | None = None
     sightings: tuple[SeenAgain, ...] | None = None
+    statements: tuple[Statement, ...] | None = None
     next_try_at: datetime | None = None

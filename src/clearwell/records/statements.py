@@ -1,13 +1,10 @@
 """Segments of outputs, and the statements among them."""
 
 from dataclasses import dataclass, field
-from typing import Final
 from uuid import UUID
 
 from clearwell.records.values import Vector
-from clearwell.vocabulary import SegmentKind
-
-STATEMENT_KINDS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
+from clearwell.vocabulary import STATEMENT_KINDS, SegmentKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

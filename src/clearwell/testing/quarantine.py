@@ -125,7 +125,8 @@ class MemoryQuarantine:
             for one in self._rows[group_id].values()
             if one.sighting is not None and one.sighting.entry_id == log_id
         )
-        return replace(quarantine_row_of(row), sightings=again)
+        statements = None if row.segmented is None else tuple(row.segmented.statements)
+        return replace(quarantine_row_of(row), sightings=again, statements=statements)
 
     async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
         rows = self._rows[group_id]

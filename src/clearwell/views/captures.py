@@ -14,11 +14,20 @@ from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
-from clearwell.vocabulary import Admission, Outcome
+from clearwell.vocabulary import Admission, Outcome, SegmentKind
 
 if TYPE_CHECKING:
     from clearwell.flow.ingress.admission import DryRun
-    from clearwell.records import Capture, CaptureReceipt, IngressCount, QuarantineRow, Requeued, SeenAgain, Verdict
+    from clearwell.records import (
+        Capture,
+        CaptureReceipt,
+        IngressCount,
+        QuarantineRow,
+        Requeued,
+        SeenAgain,
+        Statement,
+        Verdict,
+    )
 
 
 class VerdictView(View):
@@ -131,6 +140,29 @@ class SightingView(View):
         return cls.read(sighting, id=sighting.log_id, corroborates=corroborates)
 
 
+class SpanView(View):
+    """A place in the content of an output, in characters (Unicode code points)."""
+
+    start: int
+    end: int
+
+
+class StatementView(View):
+    """A segment of an output. Claims and decisions are statements; the other kinds are not."""
+
+    span: SpanView
+    kind: SegmentKind
+    headings: tuple[str, ...] = Field(description="the headings above it, the outermost first")
+    lead_in: str = Field(description="the line that introduces its list, or the header of its table")
+    text: str
+
+    @classmethod
+    def from_record(cls, statement: Statement, content: str) -> Self:
+        segment = statement.segment
+        span = SpanView(start=segment.start, end=segment.end)
+        return cls.read(segment, span=span, text=content[segment.start : segment.end])
+
+
 class QuarantineRowView(View):
     """A row of quarantine and everything that became of it."""
 
@@ -157,9 +189,13 @@ class QuarantineRowView(View):
     sighting_of: UUID | None = Field(None, description="the entry or memory that it only said again")
     sightings: tuple[SightingView, ...] | None = Field(None, description="who said the same; of one row only")
 
+    statements: tuple[StatementView, ...] | None = Field(
+        None, description="the segments of the content with their kinds; of one row only, and once it was segmented"
+    )
+
     @classmethod
     def from_record(cls, row: QuarantineRow, language: Language) -> Self:
-        capture, sightings = row.capture, row.sightings
+        capture, sightings, statements = row.capture, row.sightings, row.statements
         return cls.read(
             capture,
             admission=row.admission,
@@ -172,6 +208,9 @@ class QuarantineRowView(View):
             removed_at=row.removed_at,
             sighting_of=row.sighting_of,
             sightings=None if sightings is None else [SightingView.from_record(each, capture) for each in sightings],
+            statements=None
+            if statements is None
+            else [StatementView.from_record(each, capture.content) for each in statements],
         )
 
 

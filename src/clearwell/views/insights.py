@@ -11,7 +11,7 @@ from pydantic import Field
 
 from clearwell.messages import Language, catalogue
 from clearwell.text.hidden_text import escaped
-from clearwell.views.captures import FlagView, VerdictView
+from clearwell.views.captures import FlagView, SpanView, VerdictView
 from clearwell.views.view import View, is_absent
 from clearwell.vocabulary import Admission, InsightState, Layer, Writer
 
@@ -53,13 +53,6 @@ class SupportView(View):
     sessions: int
     days: int
     rows: int
-
-
-class SpanView(View):
-    """A place in the content of an output, in characters."""
-
-    start: int
-    end: int
 
 
 class SideView(View):

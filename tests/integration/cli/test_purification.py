@@ -119,6 +119,7 @@ async def test_a_refused_output_is_admitted_by_a_person(program: Program, clearw
     assert [str(entry.id) for entry in await clearwell.memory.working_memory("g", by=PERSON)] == [refused]
     explained = program.good("explain", refused, "-g", "g").out
     assert "admitted it: the agent is too modest" in " ".join(explained.split())
+    assert "Statements: 1 (claims 1)" in explained
     assert "already admitted" in program.run("admit", refused, "-g", "g").err
 
 

@@ -127,6 +127,19 @@ async def test_a_person_admits_a_refused_row_in_one_step(http: httpx.AsyncClient
     require_problem(await http.post(f"{QUARANTINE}/{uuid4()}/admit", json=body), 404, "row_not_found")
 
 
+async def test_a_row_is_shown_with_its_statements(http: httpx.AsyncClient) -> None:
+    group = new_group()
+    content = f"## Findings\n\n- {LONG}\n\nShall we go on with the next cluster?"
+    row_id = await capture(http, group, content)
+    statements = (await http.get(f"{QUARANTINE}/{row_id}")).json()["statements"]
+    assert [one["kind"] for one in statements] == ["structure", "claim", "question"]
+    claim = statements[1]
+    assert content[claim["span"]["start"] : claim["span"]["end"]] == claim["text"] == LONG
+    assert (claim["headings"], claim["lead_in"]) == (["Findings"], "")
+    (listed,) = (await http.get(QUARANTINE, params={"group_id": group})).json()["rows"]
+    assert listed["statements"] is None
+
+
 async def test_counts_are_told_by_agent(http: httpx.AsyncClient) -> None:
     group = new_group()
     await capture(http, group, "short", agent_id="a1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -14,7 +15,7 @@ from clearwell.adapters.cli.terminal import Terminal, shortened
 from clearwell.adapters.cli.verdicts import show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import Admission, Outcome
+from clearwell.vocabulary import STATEMENT_KINDS, Admission, Outcome
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 4000
 METADATA_WIDTH = 300
 SIGHTINGS_LISTED = 20
+STATEMENTS_LISTED = 10
+STATEMENT_WIDTH = 160
 COLORS = {Admission.ADMITTED: "green", Admission.REFUSED: "yellow", Admission.PENDING: "yellow"}
 
 
@@ -116,6 +119,7 @@ def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
     if len(row.content) > SHOWN_CHARS:
         more = terminal.words("cli_explain_text_more", count=len(row.content) - SHOWN_CHARS)
         terminal.line(f"    {more}")
+    _show_statements(row, terminal)
     show_verdicts(row.verdicts, terminal, measured=True)
     show_flags(row.flags, terminal)
     _show_sightings(row, terminal)
@@ -175,6 +179,22 @@ def _next_try(moment: datetime, terminal: Terminal) -> str:
     if moment <= datetime.now(UTC):
         return terminal.words("cli_next_try_now")
     return terminal.words("cli_next_try_in", when=terminal.moment(moment), left=terminal.left(moment))
+
+
+def _show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
+    if not row.statements:
+        return
+    kinds = Counter(segment.kind for segment in row.statements)
+    named = ", ".join(f"{terminal.words(f'segment_{kind}')} {count}" for kind, count in kinds.most_common())
+    found = [segment for segment in row.statements if segment.kind in STATEMENT_KINDS]
+    terminal.line()
+    code = "cli_explain_statements" if found else "cli_explain_statements_none"
+    terminal.tell(code, count=len(found), kinds=named, style="bold")
+    for segment in found[:STATEMENTS_LISTED]:
+        text = " ".join(segment.text.split())
+        terminal.block(f"· {shortened(escaped(text), STATEMENT_WIDTH)}", indent=4)
+    if len(found) > STATEMENTS_LISTED:
+        terminal.tell("cli_explain_statements_more", count=len(found) - STATEMENTS_LISTED)
 
 
 def _show_sightings(row: QuarantineRowView, terminal: Terminal) -> None:

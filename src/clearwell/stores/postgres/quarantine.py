@@ -15,6 +15,7 @@ from clearwell.stores.postgres.connection import Params, Statement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import quarantine_row_of, verdict_params, verdicts_of
+from clearwell.stores.postgres.statements import statements_of
 
 SWEEP_AFTER = timedelta(seconds=2)
 """Until then a new row is left to the process that captured it, and the sweep ignores it."""
@@ -103,13 +104,15 @@ class PostgresQuarantine(QuarantineStore):
         rows = await self._page(group_id, QuarantineFilter(), {"id": log_id, "before": None, "limit": 1})
         if not rows:
             return None
-        params = {"group_id": group_id, "id": log_id}
-        seen = await self._database.run(Role.REVIEWER, group_id, query("sightings"), params)
+        params = {"group_id": group_id, "id": log_id, "ids": [log_id]}
+        statements: list[Statement] = [(query("sightings"), params), (query("statements"), params)]
+        seen, segmented = await self._database.run_all(Role.REVIEWER, group_id, statements)
         again = tuple(
             SeenAgain(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
             for row in seen
         )
-        return replace(rows[0], sightings=again)
+        found = statements_of(segmented).get(log_id)
+        return replace(rows[0], sightings=again, statements=None if found is None else tuple(found))
 
     async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
         return {row.capture.id: row for row in await find_rows(self._database, group_id, log_ids)}
