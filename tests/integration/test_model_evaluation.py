@@ -168,7 +168,7 @@ async def test_an_api_that_hangs_is_left_when_the_time_is_over(chat: ChatApi) ->
     chat.usually = hang
     model = await evaluate(written_by(chat), WRITER, seconds=0.2)
     assert model.status is EvaluationStatus.INCOMPLETE
-    assert model.conclusion.endswith("No conclusion can be drawn.")
+    assert model.conclusion == ("Not finished: 0 of 14 cases were answered within 0.2 s. No conclusion can be drawn.")
     assert "--seconds" in model.advice[0]
 
 
@@ -239,6 +239,13 @@ def same_vector(request: Request) -> Reply:
     return Reply(body=json.dumps({"data": rows}).encode())
 
 
+async def test_a_model_of_words_without_meaning_is_not_good_enough(embeddings: EmbeddingApi) -> None:
+    model = await evaluate(embedded_by(embeddings), EMBEDDER)
+    assert model.status is EvaluationStatus.NOT_GOOD_ENOUGH
+    assert max(values(model)[Measure.ABOVE_NEAR]) < 0.6
+    assert min(values(model)[Measure.QUESTIONS_ANSWERED]) < 0.3
+
+
 async def test_a_broken_embedding_api_is_named_with_its_address(embeddings: EmbeddingApi) -> None:
     embeddings.usually = reply(401, {"error": {"message": "no"}})
     model = await evaluate(embedded_by(embeddings), EMBEDDER)
@@ -249,7 +256,7 @@ async def test_a_broken_embedding_api_is_named_with_its_address(embeddings: Embe
 
 
 async def test_the_bundled_model_is_good_enough() -> None:
-    """The figures that the README and docs/architecture.md state."""
+    """These figures are the ground of the requirements for embedding models."""
     model = await evaluate(Settings(), EMBEDDER)
     assert (model.status, model.model) == (EvaluationStatus.GOOD_ENOUGH, "use-multilingual-v3")
     found = {measure: [round(value, 2) for value in of] for measure, of in values(model).items()}

@@ -1,12 +1,15 @@
 """The evaluation of models: its cases are sound, its calls are bounded, and its advice follows from the figures."""
 
 import asyncio
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
+from clearwell.adapters.cli.models import check
 from clearwell.errors import JudgeUnavailable, Unavailable
 from clearwell.evaluation.advice import advise
 from clearwell.evaluation.calls import MOST_IN_A_ROW, Call, CallSeries, EvaluationOptions
@@ -35,6 +38,8 @@ from clearwell.records import (
     TokenUsage,
 )
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_cases_have_names_of_their_own_and_are_as_many_in_both_languages() -> None:
     for cases in (load_embedder_cases(), load_judge_cases(), load_writer_cases()):
@@ -43,6 +48,13 @@ def test_cases_have_names_of_their_own_and_are_as_many_in_both_languages() -> No
         assert len(set(Counter(case.language for case in cases).values())) == 1
     faults = Counter((case.language, case.fault) for case in load_judge_cases())
     assert {count for (_, fault), count in faults.items() if fault is not Fault.NONE} == {4}
+
+
+def test_the_readmes_and_the_help_state_the_number_of_calls() -> None:
+    calls = [1 + len(LANGUAGES) + len(load_embedder_cases()), len(load_judge_cases()), len(load_writer_cases())]
+    assert [int(number) for number in re.findall(r"\d+(?= calls| to the)", check.__doc__ or "")] == calls
+    for readme, words in (("README.md", "makes {}, {} and {} calls"), ("README.zh-CN.md", "调用 {}、{} 和 {} 次")):
+        assert words.format(*calls) in (ROOT / readme).read_text(encoding="utf-8")
 
 
 def test_cases_are_written_in_their_language() -> None:

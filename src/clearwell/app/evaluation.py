@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from clearwell.app.models import make_embedder, open_judge, open_writer
-from clearwell.comparison import RuleComparison
+from clearwell.app.wiring import make_comparison
 from clearwell.errors import ConfigurationError
 from clearwell.evaluation import (
     EvaluationOptions,
@@ -59,11 +59,8 @@ async def _evaluate_configured(
     if role is ModelRole.EMBEDDER:
         embedder = make_embedder(settings, meter=tally)
         stack.push_async_callback(embedder.close)
-        comparison = RuleComparison(
-            duplicate_similarity=settings.duplicate_similarity, conflict_similarity=settings.conflict_similarity
-        )
         thresholds = Thresholds(similarity=settings.conflict_similarity, relevance=settings.node_relevance_threshold)
-        return await evaluate_embedder(embedder, comparison, thresholds, tally, options)
+        return await evaluate_embedder(embedder, make_comparison(settings), thresholds, tally, options)
     if role is ModelRole.JUDGE and (judge := open_judge(settings, stack, meter=tally)) is not None:
         return await evaluate_judge(judge, tally, options)
     if role is ModelRole.WRITER and (writer := open_writer(settings, stack, meter=tally)) is not None:

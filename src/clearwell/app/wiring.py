@@ -122,6 +122,12 @@ def make_keys(settings: Settings, keys: KeyStore, clock: Clock, ids: Ids) -> Key
     return KeyRing(keys, clock, ids, remember=remember, patience=patience)
 
 
+def make_comparison(settings: Settings) -> RuleComparison:
+    return RuleComparison(
+        duplicate_similarity=settings.duplicate_similarity, conflict_similarity=settings.conflict_similarity
+    )
+
+
 def build(
     settings: Settings,
     stores: Stores,
@@ -139,9 +145,7 @@ def build(
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
-    comparison = RuleComparison(
-        duplicate_similarity=settings.duplicate_similarity, conflict_similarity=settings.conflict_similarity
-    )
+    comparison = make_comparison(settings)
     lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
     admitter = Admitter(
         stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings, lease

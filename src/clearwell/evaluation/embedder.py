@@ -116,7 +116,7 @@ async def evaluate_embedder(
                 scale=_read_scale(sample, embedder),
             )
         )
-    return conclude(ModelRole.EMBEDDER, embedder.model, languages, series)
+    return conclude(ModelRole.EMBEDDER, embedder.model, languages, series, cases=len(cases))
 
 
 def _stack(calls: Sequence[Call[Texts, list[Vector]]]) -> Matrix:

@@ -57,7 +57,7 @@ async def evaluate_judge(judge: Judge, tally: TokenTally, options: EvaluationOpt
                 mistakes=tuple(_find_mistakes(calls)),
             )
         )
-    return conclude(ModelRole.JUDGE, judge.model, languages, series)
+    return conclude(ModelRole.JUDGE, judge.model, languages, series, cases=len(cases))
 
 
 def _measure(calls: Sequence[Call[JudgeCase, Judgement]]) -> tuple[Measurement, ...]:

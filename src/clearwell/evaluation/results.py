@@ -53,7 +53,7 @@ def summarise_latency(calls: Sequence[Call[CaseT, AnswerT]]) -> Latency | None:
 
 
 def conclude(
-    role: ModelRole, model: str, languages: Sequence[LanguageEvaluation], series: CallSeries
+    role: ModelRole, model: str, languages: Sequence[LanguageEvaluation], series: CallSeries, *, cases: int
 ) -> ModelEvaluation:
     """The evaluation of a model, with the status that follows from what was measured and how the calls ended.
 
@@ -73,6 +73,7 @@ def conclude(
         role=role,
         model=model,
         status=status,
+        cases=cases,
         languages=tuple(languages),
         problem=series.problem,
         advice=advise(role, status, languages),

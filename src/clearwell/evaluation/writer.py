@@ -65,7 +65,7 @@ async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: Eva
                 mistakes=(*_find_failures(calls), *chain.from_iterable(map(_find_mistakes, results))),
             )
         )
-    return conclude(ModelRole.WRITER, writer.model, languages, series)
+    return conclude(ModelRole.WRITER, writer.model, languages, series, cases=len(cases))
 
 
 def find_invented(text: str, sources: Sequence[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """The tokens that an OpenAI-compatible API reports with an answer."""
 
+from typing import TypeGuard
+
 from clearwell.ports import TokenMeter
 from clearwell.records import TokenUsage
 
@@ -12,11 +14,13 @@ def report_usage(answer: object, meter: TokenMeter | None) -> None:
 
 def read_usage(answer: object) -> TokenUsage | None:
     """Return the tokens of an answer, or None if it reports none that can be read."""
-    match answer:
-        case {"usage": {"prompt_tokens": int(taken)} as usage} if taken >= 0:
-            made = usage.get("completion_tokens", 0)
-            return TokenUsage(taken, made if isinstance(made, int) and made >= 0 else 0)
-        case {"usage": {"total_tokens": int(total)}} if total >= 0:
-            return TokenUsage(total)
-        case _:
-            return None
+    reported = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(reported, dict):
+        return None
+    read = reported.get("prompt_tokens", reported.get("total_tokens"))
+    written = reported.get("completion_tokens")
+    return TokenUsage(read, written if _is_count(written) else 0) if _is_count(read) else None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and value >= 0

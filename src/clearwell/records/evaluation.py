@@ -112,7 +112,7 @@ class LanguageEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEvaluation:
-    """What was measured of one model. ``problem`` is why it could not be asked, or not to the end.
+    """What was measured of one model in ``cases`` altogether. ``problem`` is why it could not be asked to the end.
 
     ``advice`` is what the operator can do about it.
     """
@@ -120,6 +120,7 @@ class ModelEvaluation:
     role: ModelRole
     status: EvaluationStatus
     model: str | None = None
+    cases: int = 0
     languages: tuple[LanguageEvaluation, ...] = ()
     problem: ClearwellError | None = None
     advice: tuple[Note, ...] = ()

@@ -88,6 +88,7 @@ class ModelEvaluationView(View):
 
     role: ModelRole
     model: str | None = Field(description="null if no model is configured")
+    cases: int = Field(description="cases in all languages")
     status: EvaluationStatus
     conclusion: str
     reasons: tuple[str, ...] = Field(description="the measures that are not good enough, and what that means")
@@ -97,8 +98,8 @@ class ModelEvaluationView(View):
 
     @classmethod
     def from_record(cls, model: ModelEvaluation, language: Language, seconds: float) -> Self:
-        answered, cases = sum(one.answered for one in model.languages), sum(one.cases for one in model.languages)
-        params = {"seconds": f"{seconds:g}", "answered": answered, "cases": cases}
+        answered = sum(one.answered for one in model.languages)
+        params = {"seconds": f"{seconds:g}", "answered": answered, "cases": model.cases}
         return cls.read(
             model,
             conclusion=say(f"models_conclusion_{model.status}", language, **params),

@@ -59,7 +59,7 @@ def check(
 ) -> None:
     """Measure the configured models on labelled cases: accuracy, latency, tokens and cost.
 
-    It makes up to 27 calls to the embedding model, 32 to the judge and 14 to the digest model. Exit codes: 0 every
+    It makes 27 calls to the embedding model, 32 to the judge and 14 to the digest model. Exit codes: 0 every
     configured model is good enough, 1 a model is not, 3 a model could not be asked or not about all cases.
     """
     settings, terminal = start()
