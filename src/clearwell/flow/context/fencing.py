@@ -88,7 +88,7 @@ def format_label(item: ContextItem, language: Language) -> str:
         parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
     parts += [say(f"flag_{flag}_name", language) for flag in SHOWN_FLAGS if flag in item.flags]
     if item.conflicts_with:
-        parts.append(say("flag_conflicts_with_verified_name", language))
+        parts.append(say("flag_conflicts_verified_name", language))
     if strip_hidden(item.content) != item.content:
         parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)
