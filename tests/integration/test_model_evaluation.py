@@ -98,7 +98,7 @@ async def test_a_judge_that_refuses_everything_fails_on_sound_outputs(chat: Chat
     model = await evaluate(judged_by(chat), JUDGE)
     assert model.status is EvaluationStatus.NOT_GOOD_ENOUGH
     (reason,) = model.reasons
-    assert reason.startswith("sound outputs passed: 0.00 in English, 0.00 in Chinese; needed is at least 0.85.")
+    assert reason.startswith("sound outputs passed: 0.00 in English, 0.00 in Chinese; at least 0.85 is needed.")
     assert "stay out of working memory" in reason
     assert model.advice[0].startswith("Use another CLEARWELL_JUDGE_MODEL")
 

@@ -149,7 +149,7 @@ def test_a_settings_file_that_is_wrong_is_named(call: Call, tmp_path: Path) -> N
     assert "clearwell.toml is not valid TOML at line 1, column 8" in call("keys", "list")[1]
     (tmp_path / "clearwell.toml").write_text("host = 1\nworking_size = 1.5\n")
     said = call("keys", "list", LC_ALL="zh_CN.UTF-8")[1]
-    assert "CLEARWELL_HOST 无效：必须是文本" in said
+    assert "CLEARWELL_HOST 无效：必须是字符串" in said
     assert "CLEARWELL_WORKING_SIZE 无效：必须是整数" in said
 
 

@@ -34,8 +34,8 @@ def neighbour(content: str, similarity: float, layer: Layer = Layer.WORKING) -> 
 @pytest.mark.parametrize(
     ("stated", "outcome", "words"),
     [
-        (0.8, Outcome.PASS, "0.8 reaches 0.8"),
-        (1, Outcome.PASS, "1 reaches 0.8"),
+        (0.8, Outcome.PASS, "0.8 is at least 0.8"),
+        (1, Outcome.PASS, "1 is at least 0.8"),
         (0.7999, Outcome.FAIL, "0.7999 is below 0.8"),
         (0, Outcome.FAIL, "0 is below 0.8"),
         (-0.1, Outcome.FAIL, "-0.1 is not between 0 and 1"),

@@ -46,7 +46,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert told.startswith(f"Admitted: {first} in the group g\n")
     assert "Working memory  present, 23 h left" in told
     assert "Node            n1 (agent)" in told
-    assert "confidence         ✓ passed        0.9     0.8         The confidence 0.9 reaches 0.8." in told
+    assert "confidence         ✓ passed        0.9     0.8         The confidence 0.9 is at least 0.8." in told
     assert "Sightings: 1, from other agents: 1" in told
     assert f"{repeat}   a2      s2" in told
     assert "from another agent: corroboration" in told

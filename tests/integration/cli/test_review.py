@@ -116,7 +116,7 @@ async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
     refused = bad(served, "retract", "-g", "g", "--undo", decision_on(await rows(clearwell, DECISIONS, typed["id"])))
     assert "not a retraction (it is: promote)" in refused.err
     listed = served.good("retract", "-g", "g", "--agent", "a1")
-    assert "Memories that are based on this: 1" in listed.out
+    assert "Memories that are based on this source: 1" in listed.out
     token = listed.out.rpartition("--token ")[2].strip()
     done = served.good("retract", "-g", "g", "--agent", "a1", "--token", token).out
     assert "Withdrawn: 1" in done
@@ -127,7 +127,7 @@ async def test_what_rests_on_an_agent_is_listed_withdrawn_and_brought_back(
     )
     back = served.good("retract", "-g", "g", "--undo", done.rpartition("--undo ")[2].strip())
     assert "Restored: 1" in back.out
-    assert "Memories that are based on this: 1" in served.good("retract", "-g", "g", "--agent", "a1").out
+    assert "Memories that are based on this source: 1" in served.good("retract", "-g", "g", "--agent", "a1").out
 
 
 async def test_an_agent_at_the_shell_decides_nothing(served: Program, clearwell: Clearwell) -> None:

@@ -41,7 +41,7 @@ async def test_waiting_answers_with_the_verdicts(http: httpx.AsyncClient) -> Non
         "self_consistency",
     ]
     assert set(answer["verdicts"][0]) == {"check", "outcome", "value", "threshold", "reason", "params"}
-    assert answer["verdicts"][0]["reason"] == "The confidence 0.9 reaches 0.8."
+    assert answer["verdicts"][0]["reason"] == "The confidence 0.9 is at least 0.8."
 
 
 async def test_reasons_are_said_in_chinese_to_who_prefers_it(http: httpx.AsyncClient) -> None:

@@ -51,7 +51,7 @@ async def test_structural_errors_are_said_in_both_languages(http: httpx.AsyncCli
         require_problem(await http.post(QUERY, json={"query": 7}, headers={"Accept-Language": language}), 422)
         for language in ("en", "zh")
     ]
-    assert [one["errors"][0]["detail"] for one in said] == ["query must be a text.", "query 必须是文本。"]
+    assert [one["errors"][0]["detail"] for one in said] == ["query must be a string.", "query 必须是字符串。"]
     assert said[0]["type"] == said[1]["type"]
 
 
