@@ -17,7 +17,7 @@ REQUIREMENTS: Final[Mapping[Measure, Requirement]] = {
     Measure.QUESTIONS_ANSWERED: Requirement(value=0.7),
     Measure.PARAPHRASES_SIMILAR: Requirement(value=0.7),
     Measure.UNRELATED_SIMILAR: Requirement(value=0.02, at_least=False),
-    Measure.FALSE_DUPLICATES: Requirement(value=0.15, at_least=False),
+    Measure.FALSE_DUPLICATES: Requirement(value=0.2, at_least=False),
     Measure.ANSWERS_RELEVANT: Requirement(value=0.8),
     Measure.OTHERS_RELEVANT: Requirement(value=0.05, at_least=False),
     Measure.SOUND_PASSED: Requirement(value=0.85),

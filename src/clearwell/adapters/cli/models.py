@@ -203,7 +203,11 @@ def _show_cost(measured: LanguageEvaluationView, currency: str) -> str:
 
 def _show_mistakes(model: ModelEvaluationView, terminal: Terminal) -> None:
     names = {one.measure: one.name for language in model.languages for one in language.measurements}
-    for mistake in (mistake for language in model.languages for mistake in language.mistakes):
+    found = [mistake for language in model.languages for mistake in language.mistakes]
+    if found:
+        terminal.line()
+        terminal.tell("models_mistakes", count=len(found))
+    for mistake in found:
         terminal.line(f"  {mistake.case} · {names.get(mistake.measure, mistake.measure)}", "bold")
         terminal.line(f"    {shortened(mistake.text, TEXT_WIDTH)}")
         terminal.line(f"    → {shortened(mistake.answer, TEXT_WIDTH)}")
