@@ -10,7 +10,7 @@ import pytest
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.models import OfflineEmbedder
-from clearwell.models.offline import BATCH_CHARS, BATCH_TEXTS
+from clearwell.models.offline import BATCH_CHARS, BATCH_TEXTS, load_use
 
 
 class HeldEncoder:
@@ -204,6 +204,10 @@ UNRELATED = [
     ("夜间导出为什么失败？", "这种茶树长在海拔一千米以上的山坡上。"),
     ("测试版本什么时候发布？", "合唱团在周末的演出吸引了许多听众。"),
 ]
+
+
+def test_embedders_of_one_process_share_the_weights() -> None:
+    assert load_use() is load_use()
 
 
 async def test_cosines_are_read_on_the_scale_of_the_thresholds() -> None:

