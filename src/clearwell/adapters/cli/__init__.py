@@ -23,7 +23,7 @@ from clearwell.version import __version__
 
 app = typer.Typer(
     name="clearwell",
-    help="Three-tier memory for agents: quarantine, working memory, and long-term memory that only people write.",
+    help="Three-tier memory for agents: quarantine, working memory, and long-term memory that only people can write.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

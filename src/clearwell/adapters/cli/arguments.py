@@ -17,15 +17,19 @@ from clearwell.errors import NotFound, TooLarge
 if TYPE_CHECKING:
     from clearwell.settings import Settings
 
-Words = Annotated[str | None, typer.Argument(metavar="[TEXT | -]", help="The text; - or nothing reads stdin.")]
-Session = Annotated[str | None, typer.Option("--session", help="The session it belongs to.")]
+Words = Annotated[
+    str | None, typer.Argument(metavar="[TEXT | -]", help="The text; read from stdin if it is - or omitted.")
+]
+Session = Annotated[str | None, typer.Option("--session", help="The session (session_id).")]
 Agent = Annotated[str | None, typer.Option("--agent", help="The agent (agent_id).")]
-NodeType = Annotated[str, typer.Option("--node-type", help="agent, fact_check, …")]
-Confidence = Annotated[float | None, typer.Option("--confidence", help="The agent's confidence, 0 to 1.")]
-Happened = Annotated[str | None, typer.Option("--occurred-at", help="When, such as 2026-11-15T09:00:00+08:00.")]
-Extra = Annotated[str, typer.Option("--metadata", help="A JSON object.")]
-MaybeRowId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id that the capture answered with.")]
-RowId = Annotated[str, typer.Argument(metavar="ID", help="The id that the capture answered with.")]
+NodeType = Annotated[str, typer.Option("--node-type", help="The type of the node, such as agent or fact_check.")]
+Confidence = Annotated[float | None, typer.Option("--confidence", help="The confidence of the agent, from 0 to 1.")]
+Happened = Annotated[
+    str | None, typer.Option("--occurred-at", help="When it was said, such as 2026-11-15T09:00:00+08:00.")
+]
+Extra = Annotated[str, typer.Option("--metadata", help="Metadata as a JSON object.")]
+MaybeRowId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The ID that capture printed.")]
+RowId = Annotated[str, typer.Argument(metavar="ID", help="The ID that capture printed.")]
 
 
 def read_text(text: str | None, settings: Settings) -> str:
@@ -64,7 +68,7 @@ def parse_metadata(text: str, confidence: float | None = None) -> dict[str, Any]
 
 
 def parse_filters(text: str | None) -> Any:
-    """Conditions on metadata as JSON. What they say is checked with the other options of a query."""
+    """Parse conditions on metadata. They are checked together with the other options of a query."""
     try:
         return None if text is None else json.loads(text)
     except ValueError as error:
@@ -72,7 +76,7 @@ def parse_filters(text: str | None) -> Any:
 
 
 def check_time(text: str | None, option: str = "--occurred-at") -> str | None:
-    """A time as it was typed, once it can be read."""
+    """Parse a time."""
     try:
         return None if text is None else datetime.fromisoformat(text).isoformat()
     except ValueError as error:
@@ -80,7 +84,7 @@ def check_time(text: str | None, option: str = "--occurred-at") -> str | None:
 
 
 def parse_id(text: str, missing: str, **params: object) -> UUID:
-    """An id as it was typed. What is no id names nothing: that is said by the message ``missing``."""
+    """Parse an ID. A text that is not an ID is reported by the message ``missing``, like an ID that does not exist."""
     try:
         return UUID(text)
     except ValueError:

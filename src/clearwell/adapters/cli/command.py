@@ -35,15 +35,15 @@ _STOP_SIGNALS = (*_ASKED_TO_STOP, *(getattr(signal, name) for name in ("SIGHUP",
 
 
 class UsageProblem(InvalidInput):
-    """The command was called in a way that it cannot be: exit code 2."""
+    """The arguments of a command are invalid: exit code 2."""
 
 
 class Interrupted(Exception):
-    """A signal asked the command to end."""
+    """A signal requested the command to end."""
 
 
 def start() -> tuple[Settings, Terminal]:
-    """The settings, and the terminal in their language."""
+    """Return the settings, and the terminal in their language."""
     from clearwell.settings import Settings
 
     settings = Settings()
@@ -59,7 +59,7 @@ def log_to_stderr(terminal: Terminal, *, level: int) -> None:
 
 
 def program() -> str:
-    """How this program is called from a shell: by its full path where a shell would not find it."""
+    """Return how to call this program from a shell: with its full path if it is not on the search path."""
     if shutil.which("clearwell") is not None:
         return "clearwell"
     script = Path(sys.executable).with_name("clearwell")
@@ -86,7 +86,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def ask(settings: Settings, terminal: Terminal, question: Callable[[Client], Awaitable[T]]) -> T:
-    """Put one question to the running server of this data folder, or to a program that is opened for it."""
+    """Send one request to the running server of this data folder, or to a program that is opened for it."""
     from clearwell.adapters.cli.connection import connect
 
     async def answer() -> T:
@@ -98,7 +98,7 @@ def ask(settings: Settings, terminal: Terminal, question: Callable[[Client], Awa
 
 @contextmanager
 def on_stop_signal(stop: Callable[[], object], *, even_if_ignored: bool) -> Iterator[None]:
-    """Call ``stop`` for each signal that asks the program to end, as long as this lasts.
+    """Call ``stop`` for each signal that requests the program to end, until the block ends.
 
     A shell starts its background jobs with SIGINT ignored. With ``even_if_ignored`` SIGINT and SIGTERM count then
     too; SIGHUP that is ignored stays so, which is what ``nohup`` is for.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clearwell.views.digests import DigestPageView, DigestSummaryView, DigestView
     from clearwell.views.insights import ContradictionView, DigestInsightView, InsightHeadView, SentenceView, SourceView
 
-digests = typer.Typer(help="Turn a group's quarantine into insights for a reviewer.", rich_markup_mode=None)
+digests = typer.Typer(help="Create digests and show their insights.", rich_markup_mode=None)
 
 LOOK_SECONDS = 0.1
 PAGE = 200
@@ -39,7 +39,7 @@ CITED_WIDTH = 60
 
 @digests.command(name="run")
 def run_now(group: Group, as_json: AsJson = False) -> None:
-    """Have a digest made now, and show its insights."""
+    """Create a digest now and show its insights."""
     settings, terminal = start()
     made = run(_make(settings, terminal, group))
     if as_json:
@@ -52,10 +52,10 @@ def run_now(group: Group, as_json: AsJson = False) -> None:
 
 @digests.command()
 def show(
-    digest_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `digest list` shows.")],
+    digest_id: Annotated[str, typer.Argument(metavar="ID", help="The ID that `digest list` shows.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show one digest: where it stands, and its insights with their sources."""
+    """Show the state of a digest, and its insights with their sources."""
     settings, terminal = start()
     wanted = parse_id(digest_id, "digest_not_found")
     found = ask(settings, terminal, lambda client: client.review.digest(wanted))
@@ -68,10 +68,10 @@ def show(
 @digests.command(name="list")
 def show_all(
     group: Group,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many at most.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="The largest number to show.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show a group's digests, the newest first."""
+    """List the digests of a group, newest first."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: _list(client, group, limit))
     if as_json:
@@ -84,7 +84,7 @@ def show_all(
 
 
 async def _list(client: Client, group: str, limit: int) -> DigestPageView:
-    """As many pages as are needed, as one."""
+    """Fetch as many pages as needed and return them as one."""
     page = await client.review.digests(group, limit=min(limit, PAGE))
     while page.next is not None and len(page.digests) < limit:
         more = await client.review.digests(group, limit=min(limit - len(page.digests), PAGE), before=page.next)
@@ -106,7 +106,7 @@ def _name_status(digest: DigestSummaryView, terminal: Terminal) -> str:
 
 
 async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestView:
-    """The digest when it has ended. Whoever makes it, this process or another, its progress is shown."""
+    """Wait until the digest has ended, here or in another process, and show its progress."""
     import asyncio
 
     from clearwell.adapters.cli.connection import connect
@@ -131,7 +131,7 @@ async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestVie
 
 
 def _bar(terminal: Terminal) -> AbstractContextManager[Progress | None]:
-    """On stderr, so that the result can be piped; only where somebody looks."""
+    """A progress bar on stderr, so that the result can be piped; only if that is a terminal."""
     if not terminal.err.is_terminal:
         return nullcontext()
     from rich.progress import Progress
@@ -140,7 +140,7 @@ def _bar(terminal: Terminal) -> AbstractContextManager[Progress | None]:
 
 
 def bar_columns() -> tuple[ProgressColumn, ...]:
-    """The note may quote an agent, so it is no markup."""
+    """The note may quote an agent, so it is not read as markup."""
     from rich.progress import BarColumn, TextColumn
     from rich.table import Column
 
@@ -152,7 +152,7 @@ def bar_columns() -> tuple[ProgressColumn, ...]:
 
 
 def fit_beside_bar(note: str, width: int) -> str:
-    """So much of a note as fits beside the bar in a terminal of this width: bar and percentage stay."""
+    """Shorten a note so that it fits next to the progress bar in a terminal of this width."""
     return shortened(note, max(width - BAR_WIDTH - len(" 100%  "), 1))
 
 
@@ -198,7 +198,7 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
 def show_citations(
     insight: InsightHeadView, sentences: tuple[SentenceView, ...], sources: tuple[SourceView, ...], terminal: Terminal
 ) -> None:
-    """Which sources each sentence cites, by their numbers below. A person may have rewritten a sentence since."""
+    """Show which sources each sentence cites. A person may have rewritten a sentence since then."""
     numbers = {source.log_id: number for number, source in enumerate(sources, start=1)}
     for sentence in sentences:
         cited = terminal.listed(str(numbers[source]) for source in sentence.sources if source in numbers)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from clearwell.settings import Settings
     from clearwell.views.groups import AgentView, GroupView
 
-groups = typer.Typer(help="Show and set a group's system prompt and the schedule of its digest.", rich_markup_mode=None)
-agents = typer.Typer(help="Show and set who an agent is to be.", rich_markup_mode=None)
+groups = typer.Typer(help="Show and set system prompts and digest schedules of groups.", rich_markup_mode=None)
+agents = typer.Typer(help="Show and set personas of agents.", rich_markup_mode=None)
 
 SHOWN_WIDTH = 60
 GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group (group_id).")]
@@ -28,7 +28,7 @@ PromptFile = Annotated[Path | None, typer.Option("--file", "-f", help="Read the 
 
 @groups.command(name="list")
 def show_groups(as_json: AsJson = False) -> None:
-    """Show every group that somebody has described."""
+    """List the groups that have a system prompt or a digest schedule."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.groups())
     if as_json:
@@ -43,7 +43,7 @@ def show_groups(as_json: AsJson = False) -> None:
 
 @groups.command(name="show")
 def show_group(group: GroupName, as_json: AsJson = False) -> None:
-    """Show a group's system prompt and the schedule of its digest."""
+    """Show the system prompt and the digest schedule of a group."""
     settings, terminal = start()
     _show_group(ask(settings, terminal, lambda client: client.group(group)), terminal, as_json=as_json)
 
@@ -51,17 +51,19 @@ def show_group(group: GroupName, as_json: AsJson = False) -> None:
 @groups.command(name="set")
 def set_group(
     group: GroupName,
-    prompt: Annotated[str | None, typer.Option("--prompt", help='The system prompt; "" empties it.')] = None,
+    prompt: Annotated[str | None, typer.Option("--prompt", help='The system prompt; "" removes it.')] = None,
     file: PromptFile = None,
     digest_cron: Annotated[
-        str | None, typer.Option("--digest-cron", help='When its digest is due, such as "0 6 * * 1"; "": by default.')
+        str | None,
+        typer.Option("--digest-cron", help='Schedule of the digest, such as "0 6 * * 1"; "" for the default.'),
     ] = None,
     digest_zone: Annotated[
-        str | None, typer.Option("--digest-zone", help='The zone of that, such as Asia/Shanghai; "": by default.')
+        str | None,
+        typer.Option("--digest-zone", help='Time zone of the schedule, such as Asia/Shanghai; "" for the default.'),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set what is given, and leave the rest as it is."""
+    """Change the named properties of a group; the others stay as they are."""
     settings, terminal = start()
     values = {
         "system_prompt": _read_prompt(prompt, file, settings, "--prompt"),
@@ -77,7 +79,7 @@ def set_group(
 
 @agents.command(name="list")
 def show_agents(group: OfGroup, as_json: AsJson = False) -> None:
-    """Show the agents of a group."""
+    """List the agents of a group that have a persona."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.agents(group))
     if as_json:
@@ -91,7 +93,7 @@ def show_agents(group: OfGroup, as_json: AsJson = False) -> None:
 
 @agents.command(name="show")
 def show_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
-    """Show who an agent is to be."""
+    """Show the persona of an agent."""
     settings, terminal = start()
     _show_agent(ask(settings, terminal, lambda client: client.agent(group, agent)), terminal, as_json=as_json)
 
@@ -100,11 +102,11 @@ def show_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> Non
 def set_agent(
     agent: AgentName,
     group: OfGroup,
-    persona: Annotated[str | None, typer.Option("--persona", help="Who the agent is to be.")] = None,
+    persona: Annotated[str | None, typer.Option("--persona", help="The persona: who the agent is.")] = None,
     file: PromptFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say who an agent is to be."""
+    """Set the persona of an agent."""
     settings, terminal = start()
     text = _read_prompt(persona, file, settings, "--persona")
     if text is None:
@@ -115,7 +117,7 @@ def set_agent(
 
 @agents.command(name="remove")
 def remove_agent(agent: AgentName, group: OfGroup, as_json: AsJson = False) -> None:
-    """Remove an agent's persona. What it said and learnt stays."""
+    """Remove the persona of an agent. Its outputs and memories stay."""
     settings, terminal = start()
     removed = ask(settings, terminal, lambda client: client.remove_agent(group, agent))
     if as_json:

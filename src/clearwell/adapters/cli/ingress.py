@@ -71,7 +71,7 @@ def _show_dry_run(dry_run: DryRunView, terminal: Terminal) -> None:
 
 
 def counts(group: Group, as_json: AsJson = False) -> None:
-    """Show how often each check ended how, by agent."""
+    """Show how often each check had each outcome, by agent."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.ingress_counts(group))
     if as_json:
@@ -105,10 +105,10 @@ def _show_counts(counts: Sequence[IngressCountView], terminal: Terminal) -> None
 def admit(
     row_id: RowId,
     group: Group,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why it should not have been refused.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why the refusal was wrong.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a refused output into working memory, as a person."""
+    """Admit a refused output to working memory, as a person."""
     settings, terminal = start()
     log_id = parse_id(row_id, "row_not_found", group=group)
     receipt = ask(settings, terminal, lambda client: client.admit_refused(group, log_id, reason=reason))
@@ -124,12 +124,12 @@ def requeue(
     refused_by: Annotated[
         str | None,
         typer.Option(
-            "--refused-by", help="Put back everything that this check refused; or judge_gave_up, or admission_failed."
+            "--refused-by", help="Queue everything that this check refused; also judge_gave_up or admission_failed."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Queue refused outputs again, and show the result for a single one."""
+    """Queue refused outputs for the ingress checks again."""
     settings, terminal = start()
     if (row_id is None) is (refused_by is None):
         raise UsageProblem("cli_requeue_what", field="ID")
@@ -154,7 +154,7 @@ def requeue(
 async def _requeue_row(
     settings: Settings, terminal: Terminal, group: str, row_id: UUID
 ) -> tuple[CaptureView, str | None]:
-    """Put one output back; where it then stands, and what is to be said about who decides."""
+    """Queue one output again; return it, and a message if this command does not admit it itself."""
     from clearwell.adapters.cli.connection import connect
     from clearwell.views.captures import CaptureView
 
@@ -173,7 +173,7 @@ async def _requeue_row(
 
 
 async def _requeue_many(settings: Settings, terminal: Terminal, group: str, refused_by: str) -> tuple[int, str | None]:
-    """Put back what a check refused; how many rows, and what is to be said about who decides."""
+    """Queue what a check refused; return how many, and a message if this command does not admit them itself."""
     from clearwell.adapters.cli.connection import connect
 
     async with connect(settings, terminal) as connection:

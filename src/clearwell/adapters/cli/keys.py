@@ -19,19 +19,23 @@ if TYPE_CHECKING:
     from clearwell.records import ApiKey, Json, Principal
     from clearwell.settings import Settings
 
-keys = typer.Typer(help="Make, list and revoke API keys.", rich_markup_mode=None)
+keys = typer.Typer(help="Create, list and revoke API keys.", rich_markup_mode=None)
 
 
 @keys.command()
 def create(
-    scope: Annotated[list[str], typer.Option("--scope", help="capture, read, review, admin; repeat it or use commas.")],
-    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group it covers; repeat it.")] = None,
-    all_groups: Annotated[bool, typer.Option("--all-groups", help="It covers every group.")] = False,
-    agent: Annotated[str | None, typer.Option("--agent", help="Bind it to this agent.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What it is for.")] = None,
+    scope: Annotated[
+        list[str], typer.Option("--scope", help="capture, read, review or admin; repeat it, or separate with commas.")
+    ],
+    group: Annotated[
+        list[str] | None, typer.Option("--group", "-g", help="A group that the key covers; can be repeated.")
+    ] = None,
+    all_groups: Annotated[bool, typer.Option("--all-groups", help="The key covers every group.")] = False,
+    agent: Annotated[str | None, typer.Option("--agent", help="Bind the key to this agent.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="A name for the key.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key and show it, once."""
+    """Create a key and show it once."""
     settings, terminal = start()
     by = _operator(settings)
     rights = parse_rights(scope)
@@ -58,7 +62,7 @@ def create(
 
 @keys.command(name="list")
 def show_all(as_json: AsJson = False) -> None:
-    """Show every key, without its secret."""
+    """List all keys, without their secrets."""
     settings, terminal = start()
     _operator(settings)
 
@@ -78,9 +82,9 @@ def show_all(as_json: AsJson = False) -> None:
 
 @keys.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `keys list` shows.")], as_json: AsJson = False
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The ID that `keys list` shows.")], as_json: AsJson = False
 ) -> None:
-    """Revoke a key at once."""
+    """Revoke a key with immediate effect."""
     settings, terminal = start()
     by = _operator(settings)
 

@@ -53,7 +53,7 @@ def capture(
     metadata: Extra = "{}",
     as_json: AsJson = False,
 ) -> None:
-    """Store one output in quarantine, run the ingress checks, and show the result."""
+    """Capture an output, run the ingress checks and show the result."""
     settings, terminal = start()
     content = read_text(text, settings)
     fields: CaptureFields = {
@@ -102,15 +102,15 @@ def ingest(
     group: Group,
     text: Words = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the text from this file.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Whose words they are.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who said it.")] = None,
     session: Session = None,
     agent: Agent = None,
     occurred_at: Happened = None,
     metadata: Extra = "{}",
-    supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it replaces.")] = None,
+    supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it supersedes.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Promote a text to long-term memory, as the person at this machine."""
+    """Promote a text to long-term memory, as the local user."""
     settings, terminal = start()
     if file is not None and text is not None:
         raise UsageProblem("cli_text_twice", field="--file")
@@ -160,27 +160,35 @@ def show_ingested(made: IngestedView, group: str, terminal: Terminal) -> None:
 def query(
     group: Group,
     text: Words = None,
-    max_results: Annotated[int | None, typer.Option("--max-results", min=1, help="Items in the answer.")] = None,
-    hot_limit: Annotated[int | None, typer.Option("--hot-limit", min=0, help="Unverified items at most.")] = None,
-    cold_limit: Annotated[int | None, typer.Option("--cold-limit", min=0, help="Verified items at most.")] = None,
+    max_results: Annotated[
+        int | None, typer.Option("--max-results", min=1, help="The largest number of items.")
+    ] = None,
+    hot_limit: Annotated[
+        int | None, typer.Option("--hot-limit", min=0, help="The largest number of unverified items.")
+    ] = None,
+    cold_limit: Annotated[
+        int | None, typer.Option("--cold-limit", min=0, help="The largest number of verified items.")
+    ] = None,
     relevance: Annotated[
-        float | None, typer.Option("--relevance", min=0, max=1, help="Leave out verified items below this.")
+        float | None, typer.Option("--relevance", min=0, max=1, help="Exclude verified items with a lower relevance.")
     ] = None,
     agent: Agent = None,
-    session: Annotated[str | None, typer.Option("--session", help="Only what belongs to this session.")] = None,
-    source: Annotated[list[str] | None, typer.Option("--source", help="hot or cold; both if left out.")] = None,
-    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last so many days.")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="Only items of this session.")] = None,
+    source: Annotated[list[str] | None, typer.Option("--source", help="hot or cold; both by default.")] = None,
+    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last DAYS days.")] = None,
     since: Annotated[str | None, typer.Option("--from", help="Only what was said at this time or later.")] = None,
     until: Annotated[str | None, typer.Option("--to", help="Only what was said before this time.")] = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="What was verified at this time.")] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="Only what was verified at this time.")] = None,
     filters: Annotated[
         str | None, typer.Option("--filters", help='Conditions on metadata: \'{"source": "minutes"}\'.')
     ] = None,
-    max_chars: Annotated[int | None, typer.Option("--max-chars", min=0, help="Cut longer items; 0: never.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each score was made of.")] = False,
+    max_chars: Annotated[
+        int | None, typer.Option("--max-chars", min=0, help="Shorten longer items; 0 for the full text.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask working and long-term memory together."""
+    """Search working memory and long-term memory."""
     settings, terminal = start()
     question = read_text(text, settings)
     conditions, sources = parse_filters(filters), source or None
@@ -246,7 +254,7 @@ def warn_degraded(part: str, terminal: Terminal) -> None:
 
 
 def describe_scores(explanation: ExplanationView, terminal: Terminal) -> str:
-    """What the scores of an item were made of."""
+    """The parts of the scores of an item."""
     raw = {"cosine": _figure(explanation.cosine), "words": _figure(explanation.words)}
     if explanation.parts is None:
         return terminal.words("cli_item_hot_parts", **raw)
@@ -261,20 +269,23 @@ def _figure(value: float | None) -> str:
 def context(
     group: Group,
     proposal: Annotated[
-        str | None, typer.Option("--proposal", "-p", help="What the agent is to speak about; - or nothing: stdin.")
+        str | None,
+        typer.Option("--proposal", "-p", help="What the agent is asked about; read from stdin if it is - or omitted."),
     ] = None,
     agent: Agent = None,
-    query: Annotated[str | None, typer.Option("--query", help="What to look for; the proposal if left out.")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="The budget; 4000 if left out.")] = None,
-    max_results: Annotated[int | None, typer.Option("--max-results", min=1, help="Items of group memory.")] = None,
-    relevance: Annotated[
-        float | None, typer.Option("--relevance", min=0, max=1, help="Leave out verified items below this.")
+    query: Annotated[str | None, typer.Option("--query", help="What to search for; the proposal by default.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="The token budget; 4000 by default.")] = None,
+    max_results: Annotated[
+        int | None, typer.Option("--max-results", min=1, help="The largest number of items of group memory.")
     ] = None,
-    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last so many days.")] = None,
-    report: Annotated[bool, typer.Option("--report", help="Show what was included, cut and left out.")] = False,
+    relevance: Annotated[
+        float | None, typer.Option("--relevance", min=0, max=1, help="Exclude verified items with a lower relevance.")
+    ] = None,
+    days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last DAYS days.")] = None,
+    report: Annotated[bool, typer.Option("--report", help="Show what was included, shortened and omitted.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Build the context of an agent: prompts, memories in fences, the proposal."""
+    """Build the context of an agent: prompts, memories, proposal."""
     settings, terminal = start()
     subject = read_text(proposal, settings)
     fields: ContextFields = {

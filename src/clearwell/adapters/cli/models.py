@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ModelsEvaluationView,
     )
 
-models = typer.Typer(help="Look at the embedding model, the judge and the digest model.", rich_markup_mode=None)
+models = typer.Typer(help="Check the embedding model, the judge and the digest model.", rich_markup_mode=None)
 
 NOT_GOOD_ENOUGH, NOT_CHECKED = 1, 3
 """Exit codes: a model is not good enough; a model could not be asked, or not about all cases."""
@@ -51,10 +51,12 @@ def _start() -> None:
 @models.command()
 def check(
     only: Annotated[
-        list[ModelRole] | None, typer.Option("--only", help="Check only this one; repeat it for several.")
+        list[ModelRole] | None, typer.Option("--only", help="Check only this model; can be repeated.")
     ] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=1, max=3600, help="Longest time for each model.")] = 180.0,
-    mistakes: Annotated[bool, typer.Option("--mistakes", help="Show the cases that went wrong.")] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, max=3600, help="The time limit for each model.")
+    ] = 180.0,
+    mistakes: Annotated[bool, typer.Option("--mistakes", help="Show the cases with a wrong answer.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the configured models on labelled cases: accuracy, latency, tokens and cost.

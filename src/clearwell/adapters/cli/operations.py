@@ -14,11 +14,18 @@ def serve(
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option("--port", "-p", min=1, max=65535, help="Port to listen on.")] = None,
     workers: Annotated[
-        int, typer.Option("--workers", "-w", min=1, max=16, help="Processes that answer requests; one of them sweeps.")
+        int,
+        typer.Option(
+            "--workers",
+            "-w",
+            min=1,
+            max=16,
+            help="Processes that answer requests; one of them also does the background work.",
+        ),
     ] = 1,
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
 ) -> None:
-    """Run Clearwell: the API, the worker, and the bundled servers as needed."""
+    """Run the API, the worker and the bundled servers."""
     from clearwell.adapters.cli.server import run_server
     from clearwell.settings import Settings
 
@@ -28,7 +35,10 @@ def serve(
 
 
 def worker() -> None:
-    """Run a worker without the API: admissions left behind, digests, retries. As many of them as wanted."""
+    """Run a worker without the API.
+
+    It admits pending outputs, creates digests and carries out waiting promotions. Several can run at once.
+    """
     from clearwell.adapters.cli.server import run_worker
 
     settings, terminal = start()
@@ -36,7 +46,7 @@ def worker() -> None:
 
 
 def migrate(as_json: AsJson = False) -> None:
-    """Bring the database's schema to this version."""
+    """Update the database schema to this version."""
     from clearwell.adapters.cli import installation
 
     settings, terminal = start()
@@ -44,15 +54,20 @@ def migrate(as_json: AsJson = False) -> None:
 
 
 def reembed(
-    model: Annotated[str, typer.Option("--model", "-m", help="The new model: its name at the API, or 'offline'.")],
-    base_url: Annotated[str | None, typer.Option(help="Address of its API; else the configured one.")] = None,
-    dimensions: Annotated[int | None, typer.Option(min=1, help="Dimensions to ask of it; else its own.")] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="The new model: its name in the API, or 'offline'.")],
+    base_url: Annotated[str | None, typer.Option(help="Address of its API; the configured one by default.")] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, help="Dimensions to request; those of the model by default.")
+    ] = None,
     wait: Annotated[
-        float | None, typer.Option(min=0, help="Seconds that running programs have to load the new model.")
+        float | None, typer.Option(min=0, help="Seconds for running programs to load the new model.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the embedding model of long-term memory while everything runs. Can be interrupted and run again."""
+    """Change the embedding model of long-term memory.
+
+    Everything can keep running. The command can be interrupted and continues when it is run again.
+    """
     from clearwell.adapters.cli import vectors
 
     settings, terminal = start()
@@ -60,7 +75,10 @@ def reembed(
 
 
 def index(as_json: AsJson = False) -> None:
-    """Build the indexes that large groups need, and drop those that none needs. A running serve does it by itself."""
+    """Build the indexes that large groups need.
+
+    Drops indexes that are no longer needed. A running serve does both automatically.
+    """
     from clearwell.adapters.cli import vectors
 
     settings, terminal = start()
@@ -68,7 +86,7 @@ def index(as_json: AsJson = False) -> None:
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show addresses, servers, schema, model and counts. Starts nothing."""
+    """Show servers, schema, model and counts. Starts nothing."""
     from clearwell.adapters.cli.status import find_status, show_status, status_json
 
     settings, terminal = start()
@@ -80,7 +98,7 @@ def status(as_json: AsJson = False) -> None:
 
 
 def data(as_json: AsJson = False) -> None:
-    """Say where the data is, how large it is, and how to remove it."""
+    """Show where the data is, its size, and how to remove it."""
     from clearwell.adapters.cli.installation import show_data
 
     settings, terminal = start()
@@ -88,10 +106,10 @@ def data(as_json: AsJson = False) -> None:
 
 
 def doctor(
-    group: Annotated[str | None, typer.Option("--group", "-g", help="Look at this group too.")] = None,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Check this group too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check every part, and say what to do about what is wrong."""
+    """Check every component and say how to fix problems."""
     from clearwell.adapters.cli.doctor import examine
 
     settings, terminal = start()
@@ -108,7 +126,7 @@ def doctor(
 
 
 def settings(as_json: AsJson = False) -> None:
-    """Print every setting that is in effect, passwords and keys hidden."""
+    """Show all settings, with passwords and keys hidden."""
     from clearwell.adapters.cli.installation import show_settings
 
     effective, terminal = start()

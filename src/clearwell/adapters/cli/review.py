@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 W = TypeVar("W")
 R = TypeVar("R")
 
-review = typer.Typer(help="Look at insights and decide what becomes knowledge.", rich_markup_mode=None)
+review = typer.Typer(help="List insights and decide what becomes knowledge.", rich_markup_mode=None)
 
-InsightIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The ids that `review list` shows.")]
-InsightId = Annotated[str, typer.Argument(metavar="ID", help="The id that `review list` shows.")]
-Version = Annotated[int | None, typer.Option("--version", min=1, help="The version you looked at.")]
+InsightIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The IDs that `review list` shows.")]
+InsightId = Annotated[str, typer.Argument(metavar="ID", help="The ID that `review list` shows.")]
+Version = Annotated[int | None, typer.Option("--version", min=1, help="The version that you have read.")]
 SHOWN_WIDTH = 100
 
 
 class From(StrEnum):
-    """What an id names that is to be promoted."""
+    """What the IDs to promote belong to."""
 
     INSIGHT = "insight"
     QUARANTINE = "quarantine"
@@ -63,11 +63,11 @@ def show_all(
     state: Annotated[
         InsightState | None, typer.Option("--state", help="pending, promoting, promoted, rejected, snoozed or merged.")
     ] = InsightState.PENDING,
-    everything: Annotated[bool, typer.Option("--all", help="Whatever their state.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Insights in every state.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=200)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show a group's insights: the newest digest first, the best of each first."""
+    """List the insights of a group, newest digest first."""
     settings, terminal = start()
     wanted = None if everything else state
     found = ask(settings, terminal, lambda client: client.review.insights(group, state=wanted, limit=limit))
@@ -81,7 +81,7 @@ def show_all(
 
 @review.command()
 def show(insight_id: InsightId, group: Group, as_json: AsJson = False) -> None:
-    """Show one insight with its sources and the verified memories near it."""
+    """Show an insight with its sources and similar memories."""
     settings, terminal = start()
     wanted = parse_id(insight_id, "insight_not_found", group=group)
     dossier = ask(settings, terminal, lambda client: client.review.insight(group, wanted))
@@ -94,26 +94,28 @@ def show(insight_id: InsightId, group: Group, as_json: AsJson = False) -> None:
 @review.command()
 def promote(
     insight_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="The ids that `review list` shows, or those of outputs.")
+        list[str], typer.Argument(metavar="ID...", help="The IDs that `review list` shows, or the IDs of outputs.")
     ],
     group: Group,
     origin: Annotated[
-        From, typer.Option("--from", help="What the ids name: insight, or an output in quarantine or working memory.")
+        From,
+        typer.Option("--from", help="What the IDs belong to: insights, or outputs in quarantine or working memory."),
     ] = From.INSIGHT,
-    text: Annotated[str | None, typer.Option("--text", help="Promote these words instead.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Make it this agent's own experience.")] = None,
-    supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it replaces.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Promote this text instead.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Make it a memory of this agent only.")] = None,
+    supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it supersedes.")] = None,
     side: Annotated[
         int | None,
-        typer.Option("--side", min=1, help="The side to promote where sources contradict each other, as numbered."),
+        typer.Option("--side", min=1, help="The number of the side to promote if the sources contradict each other."),
     ] = None,
     despite_contradiction: Annotated[
-        bool, typer.Option("--despite-contradiction", help="Promote the summary although it has sides.")
+        bool,
+        typer.Option("--despite-contradiction", help="Promote the summary although its sources contradict each other."),
     ] = False,
     version: Version = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make insights knowledge, or outputs straight from quarantine or working memory."""
+    """Promote insights, or outputs from quarantine or working memory."""
     if len(insight_ids) > 1 and any(one is not None for one in (text, supersedes, side, version)):
         raise UsageProblem("cli_review_one_only", field="ID")
     old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
@@ -139,11 +141,11 @@ def promote(
 def reject(
     insight_ids: InsightIds,
     group: Group,
-    reason: Annotated[str, typer.Option("--reason", help="Why, for whoever says it again.")],
+    reason: Annotated[str, typer.Option("--reason", help="The reason; it is shown when the same text comes again.")],
     version: Version = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reject insights: their words are not promoted until that is undone."""
+    """Reject insights. Their text cannot be promoted until that is undone."""
     fields: DecisionFields = {"version": version, "reason": reason}
     _decide(group, [Choice(Action.REJECT, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
@@ -152,10 +154,10 @@ def reject(
 def merge(
     insight_ids: InsightIds,
     group: Group,
-    text: Annotated[str | None, typer.Option("--text", help="The words of the merged insight.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text of the merged insight.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Merge insights into the first one named."""
+    """Merge insights into the first one."""
     if len(insight_ids) < 2:
         raise UsageProblem("cli_review_merge_two", field="ID")
     first, *others = _parse_ids(insight_ids, group)
@@ -166,11 +168,11 @@ def merge(
 def snooze(
     insight_ids: InsightIds,
     group: Group,
-    days: Annotated[float | None, typer.Option("--days", help="For so many days; 7 if nothing is said.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Such as 2026-11-30T09:00:00+08:00.")] = None,
+    days: Annotated[float | None, typer.Option("--days", help="The number of days; 7 by default.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="The time, such as 2026-11-30T09:00:00+08:00.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put insights off."""
+    """Snooze insights."""
     if days is not None and until is not None:
         raise UsageProblem("snooze_twice", field="--until", other="--days")
     fields: DecisionFields = {"days": days, "until": check_time(until, "--until")}
@@ -180,13 +182,13 @@ def snooze(
 @review.command()
 def undo(
     insight_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Insights, or decisions by the ids of `review decisions`.")
+        list[str], typer.Argument(metavar="ID...", help="IDs of insights, or of decisions (see `review decisions`).")
     ],
     group: Group,
     reason: Annotated[str | None, typer.Option("--reason")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back the last decision on insights, or any decision by its own id."""
+    """Undo the last decision on insights, or any decision by its ID."""
     ids = [parse_id(one, "undo_not_found", group=group) for one in insight_ids]
     _decide(group, [Choice(Action.UNDO, one, {"reason": reason}) for one in ids], as_json)
 
@@ -226,7 +228,7 @@ async def _promote_instead(client: Client, group: str, choice: Choice, memory_id
 
 
 async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionResultView:
-    """A decision may be taken back by its own id too; an output is no insight."""
+    """Explain an ID that is not an insight: a decision can be undone by its ID, an output cannot."""
     try:
         return await client.review.decide(group, choice.action, choice.id, **choice.fields)
     except Conflict as conflict:
@@ -270,7 +272,7 @@ async def _undo_decision(client: Client, group: str, choice: Choice) -> Decision
 
 
 async def _require_no_output(client: Client, group: str, row_id: UUID) -> None:
-    """Where there is no such insight but an output by this id, say how that is promoted."""
+    """If the ID is not that of an insight but of an output, say how to promote it."""
     try:
         await client.quarantine_row(group, row_id)
     except NotFound:
@@ -341,10 +343,10 @@ def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: O
 @review.command()
 def decisions(
     group: Group,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="So many at most.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="The largest number to show.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was decided in a group, the newest first. `review undo` takes back any of it."""
+    """List the decisions of a group, newest first."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.review.decisions(group, limit=limit))
     if as_json:
@@ -383,17 +385,22 @@ def _name_subject(decision: DecisionView, terminal: Terminal) -> str:
 
 def retract(
     group: Group,
-    source: Annotated[str | None, typer.Option("--source", help="The id of an output.")] = None,
-    session: Annotated[str | None, typer.Option("--session", help="A session.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="An agent.")] = None,
-    token: Annotated[str | None, typer.Option("--token", help="Withdraw what the list with this token showed.")] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why.")] = None,
+    source: Annotated[str | None, typer.Option("--source", help="The ID of an output.")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="A session (session_id).")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="An agent (agent_id).")] = None,
+    token: Annotated[
+        str | None, typer.Option("--token", help="Withdraw the memories of the list with this token.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="The reason.")] = None,
     undo: Annotated[
-        str | None, typer.Option("--undo", metavar="DECISION", help="Bring back what was withdrawn.")
+        str | None, typer.Option("--undo", metavar="DECISION", help="Restore what this decision withdrew.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what rests on a source, session or agent; with --token withdraw it; with --undo bring it back."""
+    """List or withdraw the memories of a source, session or agent.
+
+    Without --token the memories are only listed. --undo restores what was withdrawn.
+    """
     settings, terminal = start()
     if undo is None and sum(one is not None for one in (source, session, agent)) != 1:
         raise UsageProblem("cli_retract_what", field="--source, --session, --agent")

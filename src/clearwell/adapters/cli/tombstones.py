@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from clearwell.adapters.cli.terminal import Terminal
     from clearwell.views.groups import TombstoneView
 
-tombstones = typer.Typer(help="Reject values, list the rejections and take them back.", rich_markup_mode=None)
+tombstones = typer.Typer(help="Reject texts, list tombstones and lift them.", rich_markup_mode=None)
 
 
 @tombstones.command()
 def add(
     group: Group,
-    reason: Annotated[str, typer.Option("--reason", help="Why the value must not come back.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why the text must not come back.")],
     value: Annotated[
-        str | None, typer.Argument(metavar="[VALUE | -]", help="The value; - or nothing reads stdin.")
+        str | None, typer.Argument(metavar="[TEXT | -]", help="The text; read from stdin if it is - or omitted.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reject a text: it is refused from now on, and similar texts are flagged."""
+    """Reject a text: it is refused, and similar texts are flagged."""
     settings, terminal = start()
     rejected = read_text(value, settings)
     added = ask(settings, terminal, lambda client: client.add_tombstone(group, rejected, reason=reason))
@@ -38,7 +38,7 @@ def add(
 
 @tombstones.command(name="list")
 def show_all(group: Group, as_json: AsJson = False) -> None:
-    """Show a group's tombstones, the newest first. The values themselves are not kept."""
+    """List the tombstones of a group, newest first. Rejected texts are not stored."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.tombstones(group))
     if as_json:
@@ -52,11 +52,11 @@ def show_all(group: Group, as_json: AsJson = False) -> None:
 
 @tombstones.command()
 def lift(
-    tombstone_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `tombstone list` shows.")],
+    tombstone_id: Annotated[str, typer.Argument(metavar="ID", help="The ID that `tombstone list` shows.")],
     group: Group,
     as_json: AsJson = False,
 ) -> None:
-    """Take a rejection back. What was forgotten stays forgotten."""
+    """Lift the tombstone of a rejected text."""
     settings, terminal = start()
     wanted = parse_id(tombstone_id, "tombstone_not_found", group=group)
     lifted = ask(settings, terminal, lambda client: client.lift_tombstone(group, wanted))

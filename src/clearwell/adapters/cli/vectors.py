@@ -120,7 +120,7 @@ def _choose_model(model: str, base_url: str | None, dimensions: int | None) -> M
 
 @contextmanager
 def _progress(terminal: Terminal) -> Iterator[Report]:
-    """A bar on a terminal; elsewhere a line now and then. Both go to stderr."""
+    """Report progress on stderr: a bar on a terminal, otherwise a line from time to time."""
     if not terminal.err.is_terminal:
         yield _Lines(terminal)
         return

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from clearwell.settings import Settings
     from clearwell.views.memories import WorkingEntryView
 
-working = typer.Typer(help="Look at working memory, take an entry out, or make it anew.", rich_markup_mode=None)
+working = typer.Typer(help="List, remove and rebuild entries of working memory.", rich_markup_mode=None)
 
 SHOWN_WIDTH = 150
 
 
 @working.command(name="list")
 def show_all(group: Group, as_json: AsJson = False) -> None:
-    """Show the live entries of a group, the newest first."""
+    """List the entries of a group, newest first."""
     settings, terminal = start()
     found = ask(settings, terminal, lambda client: client.working_memory(group))
     if as_json:
@@ -40,11 +40,11 @@ def show_all(group: Group, as_json: AsJson = False) -> None:
 
 @working.command()
 def remove(
-    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `working list` shows.")],
+    entry_id: Annotated[str, typer.Argument(metavar="ID", help="The ID that `working list` shows.")],
     group: Group,
     as_json: AsJson = False,
 ) -> None:
-    """Take one entry out of working memory. It stays in quarantine."""
+    """Remove an entry. Its output stays in quarantine."""
     settings, terminal = start()
     wanted = parse_id(entry_id, "entry_not_found", group=group)
     removed = ask(settings, terminal, lambda client: client.remove_working_entry(group, wanted))
@@ -56,10 +56,10 @@ def remove(
 
 @working.command()
 def rebuild(
-    group: Annotated[str | None, typer.Option("--group", "-g", help="This group only; without it all.")] = None,
+    group: Annotated[str | None, typer.Option("--group", "-g", help="Only this group; all groups by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make working memory anew from quarantine, and say how many entries each group has."""
+    """Rebuild working memory from quarantine."""
     settings, terminal = start()
     rebuilt = run(_rebuild(settings, terminal, group))
     if as_json:
