@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from clearwell.text.imperatives import has_verb, is_imperative
 from clearwell.text.marks import remove_marks
 from clearwell.text.words import words
 from clearwell.vocabulary import SegmentKind
@@ -18,6 +19,9 @@ _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 _SPEAKER: Final = re.compile(r"\[[^\]\n]{1,80}\]\s*(?:[^:：\n]{1,40}[:：]\s*)?")
 """The time and the speaker before a turn of a conversation."""
 _LABEL: Final = re.compile(r"(?P<label>[^:：\n]{1,60})[:：]\s+(?=\S)")
+_PROPERTY: Final = re.compile(r"(?:purpose|goals?|aim|role|function|responsibility|duty|description)$|\S*[_().]\S*$")
+"""A label whose text says what a thing is for, though it reads like an order: the name of a function is one."""
+_DASH: Final = re.compile(r"\w\S* [–—] \w")
 _PROTOCOL_MARK: Final = re.compile(r"</?[A-Za-z][^>\n]{0,60}>.{0,40}|[A-Z_]{4,}[.!]?")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)）」』]*$|吗[。”’」』]*$")
 _LOG_LINE: Final = re.compile(
@@ -36,8 +40,10 @@ _CODE_SPAN: Final = re.compile(r"`[^`\n]*`")
 _PROSE: Final = re.compile(r"[A-Za-z]{2,},? [a-z]{2,},? [a-z]{2,}")
 _FILE_NAME: Final = re.compile(r"[\w./\\-]+\.\w{1,5}")
 _NAME: Final = re.compile(r"(?<=[\w,;:'’)] )[\"'“‘]?[A-Z][\w’'-]+|(?<=\w )[A-Z]{2,}")
-_NUMBER: Final = re.compile(r"\d|[零一二两三四五六七八九十百千万亿半][天周月年个次点元块万千百％%]|百分之|[A-Za-z]{2,}")
-_ENDING: Final = re.compile(r"\w{2,}(?:ed|s|es|ing)$")
+_DIGIT: Final = re.compile(r"\d")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_LONG_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_LATIN_WORD: Final = re.compile(r"[A-Za-z][!-~]*")
 _POINTING: Final = re.compile(
     r"(?:this|these|those|it|its|they|their|he|she|such|both|that (?:is|was)|the (?:same|latter|former))\b"
     r"|[这那该其它他她此]"
@@ -48,14 +54,14 @@ _SHORT_CHINESE: Final = 8
 _FEWEST_WORDS: Final = 3
 _FEWEST_CHARACTERS: Final = 5
 _FEWEST_IN_ROW: Final = 4
-_FINITE_WITHIN: Final = 6
-"""Behind a word that is a noun as well as a verb, a finite verb among this many words makes it a noun."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
     """The patterns of one language."""
 
+    notices: re.Pattern[str]
+    consequences: re.Pattern[str]
     chatter: re.Pattern[str]
     longest_chatter: int
     soft: re.Pattern[str]
@@ -93,7 +99,7 @@ def classify(passage: Passage) -> SegmentKind:
     bare = remove_marks(_skip_speaker(text))
     chinese = is_chinese(bare)
     if passage.in_table:
-        return SegmentKind.CLAIM if _count_words(bare, chinese) >= _FEWEST_IN_ROW else SegmentKind.FRAGMENT
+        return SegmentKind.CLAIM if _says_something(bare, chinese) else SegmentKind.FRAGMENT
     if bare.endswith((":", "：")):
         return SegmentKind.STRUCTURE
     if _QUESTION.search(bare):
@@ -103,6 +109,9 @@ def classify(passage: Passage) -> SegmentKind:
 
 def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKind:
     rules = _rules("zh" if chinese else "en")
+    notice = rules.notices.match(bare.lower())
+    if notice and notice.end() < len(bare):
+        bare = bare[notice.end() :]
     lower = bare.lower()
     length = _count_words(bare, chinese)
     if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
@@ -111,29 +120,44 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
         return SegmentKind.FRAGMENT
     if rules.actions.match(lower):
         return SegmentKind.PAGE
-    if rules.instructions.search(lower) or (not chinese and _is_imperative(lower, passage)):
-        return SegmentKind.INSTRUCTION
-    decided = rules.decisions.search(lower) is not None
-    if rules.intentions.search(lower) and not decided:
-        return SegmentKind.INTENTION
-    if decided:
+    if rules.instructions.search(lower) or (not chinese and _tells_to_act(lower, passage)):
+        return SegmentKind.CLAIM if _adds_claim(bare, lower, rules) else SegmentKind.INSTRUCTION
+    if rules.decisions.search(lower):
         return SegmentKind.DECISION
+    if rules.intentions.search(lower):
+        return SegmentKind.INTENTION
     if rules.soft.match(lower) and not _is_specific(bare, lower, rules):
         return SegmentKind.CHATTER
-    return _classify_by_context(lower, passage, chinese)
+    return _classify_by_context(bare, lower, passage, chinese)
 
 
-def _classify_by_context(lower: str, passage: Passage, chinese: bool) -> SegmentKind:
+def _adds_claim(bare: str, lower: str, rules: _Rules) -> bool:
+    """Whether an instruction says why: what happens otherwise, or a fact behind a semicolon."""
+    if rules.consequences.search(lower):
+        return True
+    _, stop, reason = bare.partition("; ")
+    return bool(stop) and _classify_sentence(reason, Passage(reason), chinese=False) is SegmentKind.CLAIM
+
+
+def _classify_by_context(bare: str, lower: str, passage: Passage, chinese: bool) -> SegmentKind:
     if passage.in_list:
         above = remove_marks(passage.above).lower()
         rules = _rules("zh" if is_chinese(above) else "en")
-        if rules.instruction_headings.search(above):
-            return SegmentKind.INSTRUCTION
         if rules.open_headings.search(above):
             return SegmentKind.INTENTION
-    if not chinese and not _has_verb(lower):
-        return SegmentKind.FRAGMENT
-    return SegmentKind.CLAIM
+        if rules.instruction_headings.search(above) and not _is_specific(bare, lower, rules):
+            return SegmentKind.INSTRUCTION
+    if chinese or has_verb(lower) or (passage.in_list and _names_property(bare, lower)):
+        return SegmentKind.CLAIM
+    return SegmentKind.FRAGMENT
+
+
+def _names_property(bare: str, lower: str) -> bool:
+    """Whether a line without a verb has a label with a property: Weight: 4 kg, Purpose: roll the dice, Hull – sound."""
+    label = _LABEL.match(lower)
+    if label is None:
+        return _DASH.search(bare) is not None
+    return _DIGIT.search(bare) is not None or is_imperative(lower[label.end() :])
 
 
 def is_code(text: str) -> bool:
@@ -166,9 +190,9 @@ def needs_context(bare: str) -> bool:
     lower = bare.lower()
     if _LABEL.match(bare):
         return False
-    if len(lower.split()) < _SHORT_ENGLISH or bare[:1].islower() or not _has_verb(lower):
+    if len(lower.split()) < _SHORT_ENGLISH or bare[:1].islower() or not has_verb(lower):
         return True
-    return _POINTING.match(lower) is not None or _opens_with_verb(lower)
+    return _POINTING.match(lower) is not None or is_imperative(lower)
 
 
 def announces_tool_output(text: str) -> bool:
@@ -178,8 +202,18 @@ def announces_tool_output(text: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether a text is Chinese rather than English, by the share of its characters."""
-    return not text.isascii() and len(_CHINESE.findall(text)) * 5 >= len(text)
+    """Whether a text is Chinese rather than English: it has at least two Chinese characters for each Latin word."""
+    if text.isascii():
+        return False
+    characters = len(_CHINESE.findall(text))
+    return characters > 0 and characters >= 2 * len(_LATIN_WORD.findall(text))
+
+
+def _says_something(row: str, chinese: bool) -> bool:
+    """Whether a row of a table has a number beside a word, or enough words."""
+    if _DIGIT.search(row):
+        return _WORD.search(row) is not None
+    return _count_words(row, chinese) >= _FEWEST_IN_ROW and (chinese or len(_LONG_WORD.findall(row)) > 1)
 
 
 def _skip_speaker(text: str) -> str:
@@ -193,63 +227,50 @@ def _count_words(bare: str, chinese: bool) -> int:
 
 def _is_specific(bare: str, lower: str, rules: _Rules) -> bool:
     """Whether a sentence names a number, a name, a cause or a finding."""
-    return bool(re.search(r"\d", bare) or _NAME.search(bare) or rules.findings.search(lower))
+    return bool(_DIGIT.search(bare) or _NAME.search(bare) or rules.findings.search(lower))
 
 
-def _is_imperative(lower: str, passage: Passage) -> bool:
-    """Whether an English sentence opens with a verb: at once, or behind the label of a list item that tells to act."""
-    if _opens_with_verb(lower):
+def _tells_to_act(lower: str, passage: Passage) -> bool:
+    """Whether an English sentence opens with a verb: at once, or behind the label of a list item.
+
+    What follows the name of a function or the word purpose is a property, unless the heading or lead-in tells to act.
+    """
+    if is_imperative(lower):
         return True
     label = _LABEL.match(lower) if passage.in_list else None
-    if label is None or not _opens_with_verb(lower[label.end() :]):
+    if label is None or not is_imperative(lower[label.end() :]):
         return False
+    if not _PROPERTY.match(label["label"]):
+        return True
     rules = _rules("en")
     above = passage.above.lower()
     return bool(rules.instruction_headings.search(above) or rules.open_headings.search(above))
-
-
-def _opens_with_verb(lower: str) -> bool:
-    tokens = [token.strip(".,;:!'\"()“”‘’") for token in lower[:160].split()]
-    place = 0
-    while place < len(tokens) - 1 and tokens[place] in _words("adverbs"):
-        place += 1
-    if tokens[place : place + 2] in (["do", "not"], ["be", "sure"]) or tokens[place : place + 1] == ["don't"]:
-        return True
-    if not tokens or tokens[place] not in _words("imperatives"):
-        return False
-    rest = tokens[place + 1 :]
-    if tokens[place] not in _words("noun_like") or not rest or rest[0] in _words("before_object"):
-        return True
-    return not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
-
-
-def _has_verb(lower: str) -> bool:
-    tokens = (token.strip(".,;:!?'\"()“”‘’") for token in lower.split())
-    verbs = _words("verbs")
-    return any(token in verbs or _ENDING.match(token) or token.endswith("n't") for token in tokens)
-
-
-@cache
-def _words(name: str) -> frozenset[str]:
-    return frozenset(words("kinds_en")[name].split())
 
 
 @cache
 def _rules(language: str) -> _Rules:
     lists = words(f"kinds_{language}")
     return _Rules(
+        notices=_any_of(lists["notices"]),
+        consequences=_any_of(lists["consequences"], inside=language == "en"),
         chatter=_any_of(lists["chatter_openings"]),
         longest_chatter=lists["longest_chatter"],
         soft=_any_of(lists["soft_openings"]),
         findings=_any_of(lists["findings"], inside=language == "en"),
         instructions=_any_of(lists["instructions"], inside=language == "en"),
-        intentions=_any_of(lists["intentions"]),
+        intentions=_any_of(pattern.replace("<work>", _working_verbs(language)) for pattern in lists["intentions"]),
         decisions=_any_of(lists["decisions"], inside=language == "en"),
         open_headings=_any_of(lists["open_headings"], inside=language == "en"),
         instruction_headings=_any_of(lists["instruction_headings"], inside=language == "en"),
         actions=_any_of(lists["actions"]),
         tool_output=_any_of(lists["tool_output"]),
     )
+
+
+def _working_verbs(language: str) -> str:
+    """The verbs of what an agent does next, as a pattern. In English they are those of instructions."""
+    lists = words(f"kinds_{language}")
+    return str(lists["work"]) if "work" in lists else "|".join(lists["imperatives"].split())
 
 
 def _any_of(patterns: Iterable[str], *, inside: bool = False) -> re.Pattern[str]:

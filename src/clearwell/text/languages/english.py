@@ -23,7 +23,7 @@ _MAYBE_SHORTENED: Final = re.compile(r"(?:\b(?:[^\W\d_]\.){2,}|\b(?:etc|al|ca|In
 _BEFORE_NUMBER: Final = re.compile(
     r"\b(?:[Nn]os?|Nr|[Ff]igs?|[Ee]q|[Ss]ec|[Vv]ol|[Cc]h|pp?|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.$"
 )
-_INITIAL: Final = re.compile(r"(?:\b[A-Z][\w-]+ |\b[A-Z]\. ?)[A-Z]\.$")
+_INITIAL: Final = re.compile(r"(?:^|\b[A-Z][\w-]+ |\b[A-Z]\. ?|\b(?:in|by|of|and|from|to|with|see|for|the) )[A-Z]\.$")
 """As in George R. R. Martin, but not in Plan B. It failed: no name begins with a stop word."""
 _NUMBER_OF_ITEM: Final = re.compile(r"\(?\d{1,3}[.)]")
 
@@ -65,8 +65,8 @@ def _irregular() -> dict[str, str]:
 def _goes_on(before: str, after: str) -> bool:
     if _SHORTENED.search(before) or _NUMBER_OF_ITEM.fullmatch(before):
         return True
-    if after[0].isupper() and _INITIAL.search(before):
-        return after.split()[0].casefold() not in _STOP_WORDS
+    if _INITIAL.search(before):
+        return after[0].islower() or (after[0].isupper() and after.split()[0].casefold() not in _STOP_WORDS)
     if _BEFORE_NUMBER.search(before):
         return after[0].isdigit()
     return _MAYBE_SHORTENED.search(before) is not None and not after[0].isupper()

@@ -1,0 +1,55 @@
+"""English sentences that tell somebody to act: they open with a verb."""
+
+import re
+from functools import cache
+from typing import Final
+
+from clearwell.text.words import words
+
+_LONGEST: Final = 240
+_MARKS: Final = ".,;:!?'\"()“”‘’"
+_CONDITION: Final = re.compile(r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where)\b")
+_MOST_CLAUSES: Final = 4
+_FINITE_WITHIN: Final = 6
+"""Behind a word that is a noun as well as a verb, a finite verb among this many words makes it a noun."""
+_ENDING: Final = re.compile(r"\w{2,}(?:ed|s|es|ing)$")
+
+
+def is_imperative(lower: str) -> bool:
+    """Whether a sentence in lower case opens with a verb, at once or behind a condition."""
+    if _opens_with_verb(lower[:_LONGEST]):
+        return True
+    if not _CONDITION.match(lower):
+        return False
+    clauses = lower[:_LONGEST].split(", ", _MOST_CLAUSES)[1:]
+    return any(_opens_with_verb(clause, certain=True) for clause in clauses)
+
+
+def has_verb(lower: str) -> bool:
+    """Whether a line in lower case has a word that may be a finite verb."""
+    verbs = _words("verbs")
+    tokens = (token.strip(_MARKS) for token in lower.split())
+    return any(token in verbs or _ENDING.match(token) or token.endswith("n't") for token in tokens)
+
+
+def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
+    """Whether a clause opens with a verb; ``certain`` asks for one that is no noun, or that has an object."""
+    tokens = [token.strip(_MARKS) for token in clause.split()]
+    place = 0
+    while place < len(tokens) - 1 and (tokens[place] in _words("adverbs") or tokens[place].endswith("ly")):
+        place += 1
+    verb, rest = "".join(tokens[place : place + 1]), tokens[place + 1 :]
+    if verb == "don't" or (verb in {"do", "be"} and rest[:1] in (["not"], ["sure"], ["careful"])):
+        return True
+    if verb not in _words("imperatives"):
+        return False
+    if rest and rest[0] in _words("before_object"):
+        return True
+    if verb not in _words("noun_like"):
+        return bool(rest) or not certain
+    return not certain and not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(words("kinds_en")[name].split())
