@@ -95,14 +95,14 @@ class Settings(BaseSettings):
         description="address of a Redis or Valkey to use instead of the bundled one",
     )
     language: Literal["auto", "en", "zh"] = Field(
-        "auto", description="language of the command line; auto: from the locale"
+        "auto", description="language of the command line; auto uses the locale"
     )
 
     actor: Literal["person", "agent"] = Field(
-        "person", description="who uses the command line; an agent may capture and read, but make no decisions"
+        "person", description="who uses the command line; an agent can capture and read, but not decide"
     )
     api_key: SecretStr | None = Field(
-        None, description="key that commands show; without one they act for the person at this machine"
+        None, description="key that commands send; without one they act as the local user"
     )
 
     # ingress pipeline
@@ -176,7 +176,7 @@ class Settings(BaseSettings):
         "0 6 * * 1", description="schedule of digests for groups without one of their own; empty: only on request"
     )
     digest_zone: str = Field("UTC", description="time zone of digest_cron, such as Asia/Shanghai")
-    digest_looks: Count = Field(4, description="digests that consider an output that is not part of an insight")
+    digest_looks: Count = Field(4, description="number of digests that consider the same output")
     digest_attempts: Count = Field(5, description="attempts at a digest before it fails")
     digest_retry_seconds: Seconds = Field(30.0, description="pause after the first failed attempt; doubled each time")
     digest_stalled_seconds: Annotated[float, Field(ge=1)] = Field(
@@ -204,7 +204,7 @@ class Settings(BaseSettings):
         10, description="attempts at an admission that fails with an error before the output is refused"
     )
     admission_lease_seconds: Annotated[float, Field(ge=1)] = Field(
-        30.0, description="an admission whose process shows no sign of life for so long is taken over by another"
+        30.0, description="time without a heartbeat after which another process takes over an admission"
     )
     admission_batch: Count = Field(32, description="most outputs of a group that are admitted together")
 
@@ -244,7 +244,7 @@ class Settings(BaseSettings):
         5.0, description="pause after the first failed attempt at the judge; doubled each time"
     )
     judge_longest_wait_seconds: Seconds = Field(
-        900.0, description="longest pause between two attempts at the judge, even if its server asks for more"
+        900.0, description="longest pause between two attempts at the judge, even if its server requests a longer one"
     )
 
     # stores

@@ -12,7 +12,7 @@ back with ``model_validate_json``. A new field of an answer is a new field of it
 ``insights``        insights, as a digest shows them and under review
 ``dossiers``        an insight with its nearby memories, rejections, decisions and promotion
 ``decisions``       decisions on record, and what a decision led to
-``provenance``      where a memory comes from, what rests on an output, and the figures of review
+``provenance``      where a memory comes from, what is based on an output, and review statistics
 ``groups``          groups, agents and tombstones
 ``evaluation``      how good the configured models are
 ``health``          whether the process is alive and ready

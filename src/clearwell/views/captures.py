@@ -35,10 +35,10 @@ class VerdictView(View):
 
     check: str = Field(examples=["confidence", "length", "non_duplicate", "self_consistency", "group"])
     outcome: Outcome
-    value: Any = Field(description="what was measured")
+    value: Any = Field(description="the measured value")
     threshold: float | None
     reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
-    params: dict[str, Any] = Field(description="what the reason speaks of, such as the entry that says otherwise")
+    params: dict[str, Any] = Field(description="what the reason refers to, such as the id of a contradicting entry")
 
     @classmethod
     def from_record(cls, verdict: Verdict, language: Language) -> Self:
@@ -50,7 +50,7 @@ class VerdictView(View):
 
 
 class FlagView(View):
-    """Something that a reader must know of a text."""
+    """Something that a reader should know about a text."""
 
     flag: str = Field(examples=["conflict", "hidden_text", "instruction_like", "self_consistency_not_checked"])
     text: str
@@ -61,7 +61,7 @@ class FlagView(View):
 
 
 class CaptureView(View):
-    """Where an output is kept, and where its admission to working memory stands."""
+    """The receipt of a capture: where it is stored, and the state of its admission."""
 
     id: UUID
     group_id: str
@@ -91,7 +91,7 @@ class CaptureBatchView(View):
 
 
 class DryRunView(View):
-    """What the ingress pipeline would say."""
+    """The result of a dry run of the ingress pipeline."""
 
     admission: Admission
     flags: tuple[FlagView, ...]
@@ -107,7 +107,7 @@ class DryRunView(View):
 
 
 class IngressCountView(View):
-    """How often one check ended one way for one agent."""
+    """How often a check had an outcome for one agent."""
 
     agent_id: str | None
     check: str
@@ -116,7 +116,7 @@ class IngressCountView(View):
 
 
 class IngressCountsView(View):
-    """How often each check ended how."""
+    """How often each check had each outcome."""
 
     counts: tuple[IngressCountView, ...]
 
@@ -126,7 +126,7 @@ class IngressCountsView(View):
 
 
 class SightingView(View):
-    """The same, said again. From another agent it is corroboration."""
+    """An output that says the same again. From another agent it is corroboration."""
 
     id: UUID
     agent_id: str | None
@@ -164,7 +164,7 @@ class StatementView(View):
 
 
 class QuarantineRowView(View):
-    """A row of quarantine and everything that became of it."""
+    """A captured output with everything that happened to it."""
 
     id: UUID
     group_id: str
@@ -180,14 +180,16 @@ class QuarantineRowView(View):
     captured_by: str
     admission: Admission
     attempts: int
-    next_try_at: datetime | None = Field(None, description="when it is tried again, while it is pending")
+    next_try_at: datetime | None = Field(None, description="the time of the next attempt, while it is pending")
     settled_at: datetime | None
     flags: tuple[str, ...]
     verdicts: tuple[VerdictView, ...]
-    content_shown: str = Field(description="the content with every hidden character written out")
-    removed_at: datetime | None = Field(None, description="when a person took it out of working memory")
-    sighting_of: UUID | None = Field(None, description="the entry or memory that it only said again")
-    sightings: tuple[SightingView, ...] | None = Field(None, description="who said the same; of one row only")
+    content_shown: str = Field(description="the content with hidden characters escaped")
+    removed_at: datetime | None = Field(None, description="when a person removed it from working memory")
+    sighting_of: UUID | None = Field(None, description="the entry or memory that it repeats")
+    sightings: tuple[SightingView, ...] | None = Field(
+        None, description="outputs that say the same; only when a single output is read"
+    )
 
     statements: tuple[StatementView, ...] | None = Field(
         None, description="the segments of the content with their kinds; of one row only, and once it was segmented"
@@ -215,7 +217,7 @@ class QuarantineRowView(View):
 
 
 class QuarantinePageView(View):
-    """Rows, newest first. next, where it is not null, is the parameter before of the next page."""
+    """Outputs, newest first. next, if not null, is the value of before for the next page."""
 
     rows: tuple[QuarantineRowView, ...]
     next: UUID | None
@@ -228,14 +230,14 @@ class QuarantinePageView(View):
 
 
 class RequeuedRowView(View):
-    """A row that goes through the ingress pipeline again, and what it was."""
+    """An output that is queued again, and its former state."""
 
     id: UUID
     was: Admission
 
 
 class RequeuedView(View):
-    """How many rows are pending again, and whether there are more to put back."""
+    """How many outputs are queued again, and whether there are more."""
 
     requeued: int
     more: bool

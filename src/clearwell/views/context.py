@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class PromptMessageView(View):
-    """One message as chat APIs take it."""
+    """One message in the format of chat APIs."""
 
     role: str = Field(examples=["system", "user"])
     content: str
 
 
 class ContextItemView(View):
-    """What became of one memory."""
+    """Whether a memory was included, shortened or omitted."""
 
     id: UUID
     fate: Fate
@@ -38,7 +38,7 @@ class ContextItemView(View):
 
 
 class ContextSectionView(View):
-    """What became of one section, and of each memory in it."""
+    """Whether a section and each memory in it was included, shortened or omitted."""
 
     section: Section
     fate: Fate
@@ -54,10 +54,10 @@ class ContextSectionView(View):
 
 
 class ContextReportView(View):
-    """What was included, cut and left out."""
+    """What was included, shortened and omitted."""
 
     max_tokens: int
-    tokens: int = Field(description="what the whole costs, by the counter; never more than max_tokens")
+    tokens: int = Field(description="tokens of the context, by the counter; never more than max_tokens")
     sections: tuple[ContextSectionView, ...]
 
     @classmethod
@@ -67,14 +67,14 @@ class ContextReportView(View):
 
 
 class ContextView(View):
-    """A context for a language model, and what it is made of."""
+    """A context for a language model, with its report."""
 
-    text: str | None = Field(None, exclude_if=is_absent, description="the whole as one text")
+    text: str | None = Field(None, exclude_if=is_absent, description="the context as one text")
     messages: tuple[PromptMessageView, ...] | None = Field(
-        None, exclude_if=is_absent, description="the whole for a chat API"
+        None, exclude_if=is_absent, description="the context as messages for a chat API"
     )
     report: ContextReportView
-    degraded: tuple[str, ...] = Field(description="parts that did not answer", examples=[[], ["prompts"]])
+    degraded: tuple[str, ...] = Field(description="components that did not respond", examples=[[], ["prompts"]])
 
     @classmethod
     def from_record(cls, built: BuiltContext, language: Language, *, text: bool = True, messages: bool = True) -> Self:
@@ -88,7 +88,7 @@ class ContextView(View):
 
 
 class NodeEventView(View):
-    """One thing that happened while a node ran."""
+    """An event of a run of the node."""
 
     type: NodeEventType
     at: datetime
@@ -96,7 +96,7 @@ class NodeEventView(View):
 
 
 class NodeRunView(View):
-    """The state with history_context added, and what happened on the way."""
+    """The state with history_context added, and the events of the run."""
 
     output: dict[str, Any]
     events: tuple[NodeEventView, ...]

@@ -27,13 +27,13 @@ OffsetTime = Annotated[
 
 
 class DecisionView(View):
-    """A decision on record. The texts are given where a person wrote another one."""
+    """A decision on record. The texts are set if a person wrote another one."""
 
     id: UUID
     group_id: str
     action: Action
     by: str
-    by_name: str = Field(description="what the key is called by which it was decided")
+    by_name: str = Field(description="the name of the key that was used")
     at: datetime
     insight_id: UUID | None
     promotion_id: UUID | None
@@ -54,7 +54,7 @@ class DecisionView(View):
 
 
 class DecisionPageView(View):
-    """Decisions, newest first. next, where it is not null, is the parameter before of the next page."""
+    """Decisions, newest first. next, if not null, is the value of before for the next page."""
 
     decisions: tuple[DecisionView, ...]
     next: UUID | None
@@ -78,11 +78,11 @@ class InsightStatusView(View):
 
 
 class DecisionResultView(View):
-    """What a decision led to. id is the memory of a promotion, else the insight."""
+    """The result of a decision. id is the memory of a promotion, or else the insight."""
 
     status: str = Field(examples=["promoted", "promoting", "rejected", "merged", "snoozed", "undone", "retracted"])
     id: UUID
-    already: bool = Field(description="it was so before, and nothing was done")
+    already: bool = Field(description="it had been decided before, and nothing was changed")
     decision_id: UUID | None = Field(None, exclude_if=is_absent)
     promotion_id: UUID | None = Field(None, exclude_if=is_absent)
     tombstone_id: UUID | None = Field(None, exclude_if=is_absent)
@@ -90,12 +90,12 @@ class DecisionResultView(View):
     withdrawn: UUID | None = Field(
         None,
         exclude_if=is_absent,
-        description="the memory that an undo took away; without it another decision still holds it",
+        description="the memory that the undo withdrew; absent if another decision keeps it valid",
     )
     chunks: int | None = Field(None, exclude_if=is_absent)
     undone: Action | None = Field(None, exclude_if=is_absent)
     memories: tuple[UUID, ...] | None = Field(
-        None, exclude_if=is_absent, description="what was retracted, or what an undo brought back"
+        None, exclude_if=is_absent, description="the memories that were retracted, or that an undo restored"
     )
     conflicts_with: tuple[UUID, ...] | None = Field(
         None, exclude_if=is_absent, description="the verified memories that the promoted text contradicts"

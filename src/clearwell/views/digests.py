@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DigestRequestView(View):
-    """The digest that is being made."""
+    """The digest that was requested."""
 
     id: UUID
     group_id: str
@@ -27,18 +27,18 @@ class DigestRequestView(View):
 
 
 class DigestSummaryView(DigestRequestView):
-    """Where a digest stands."""
+    """The state of a digest."""
 
     progress: float = Field(description="0 to 1")
-    note: str | None = Field(description="the stage it is in, why it waits or failed, or what came of it")
+    note: str | None = Field(description="the current stage, the reason for waiting or failure, or the result")
     note_code: str | None
     requested_by: str
-    due_at: datetime | None = Field(description="the time of the schedule; null where a person asked for it")
+    due_at: datetime | None = Field(description="the scheduled time; null if a person requested it")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     attempts: int
-    report: dict[str, Any] = Field(description="figures about how it came to be")
+    report: dict[str, Any] = Field(description="counts of outputs, texts and groups of texts")
 
     @classmethod
     def from_record(cls, digest: Digest, language: Language) -> Self:
@@ -46,7 +46,7 @@ class DigestSummaryView(DigestRequestView):
 
 
 class DigestPageView(View):
-    """Digests, newest first. next, where it is not null, is the parameter before of the next page."""
+    """Digests, newest first. next, if not null, is the value of before for the next page."""
 
     digests: tuple[DigestSummaryView, ...]
     next: UUID | None
@@ -59,7 +59,7 @@ class DigestPageView(View):
 
 
 class DigestView(DigestSummaryView):
-    """A digest; insights are there once its status is done."""
+    """A digest, with its insights when its status is done."""
 
     insights: tuple[DigestInsightView, ...] | None = Field(None, exclude_if=is_absent)
 

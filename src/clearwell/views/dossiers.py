@@ -28,7 +28,7 @@ class DiffPieceView(View):
 
 
 class NearbyMemoryView(View):
-    """A verified memory near an insight. The diff leads from the memory to the insight."""
+    """A verified memory that is similar to an insight. The diff is from the memory to the insight."""
 
     id: UUID
     content: str
@@ -56,7 +56,7 @@ class NearbyMemoryView(View):
 
 
 class RelatedMemoryView(View):
-    """A memory in one relation to an insight."""
+    """A memory that an insight duplicates, contradicts or would supersede."""
 
     id: UUID
     why: str
@@ -68,7 +68,7 @@ class RelatedMemoryView(View):
 
 
 class RejectionView(View):
-    """A rejected value that the insight is like."""
+    """A rejected text that is similar to the insight."""
 
     at: datetime
     by: str
@@ -84,7 +84,7 @@ class RejectionView(View):
 
 
 class PromotionProgressView(View):
-    """What the promotion of an insight has led to so far."""
+    """The state of the promotion of an insight."""
 
     id: UUID
     memory_id: UUID
@@ -105,12 +105,12 @@ class PromotionProgressView(View):
 
 
 class DossierView(InsightView):
-    """An insight with everything beside it."""
+    """An insight with everything that a reviewer needs."""
 
     beside: tuple[NearbyMemoryView, ...]
     duplicates: tuple[RelatedMemoryView, ...]
     contradicts: tuple[RelatedMemoryView, ...]
-    supersedes: tuple[RelatedMemoryView, ...] = Field(description="what it contradicts and was said before it")
+    supersedes: tuple[RelatedMemoryView, ...] = Field(description="the memories that it contradicts and that are older")
     rejected: RejectionView | None
     decisions: tuple[DecisionView, ...]
     promotion: PromotionProgressView | None

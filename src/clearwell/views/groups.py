@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class GroupView(View):
-    """What a group is told, and when its digest is due."""
+    """The system prompt and the digest schedule of a group."""
 
     group_id: str
     system_prompt: str
     digest_cron: str | None
     digest_zone: str | None
-    created_at: datetime | None = Field(description="null: nobody has described the group")
+    created_at: datetime | None = Field(description="null if the group has no profile")
     updated_at: datetime | None
 
     @classmethod
@@ -32,7 +32,7 @@ class GroupView(View):
 
 
 class GroupsView(View):
-    """The described groups."""
+    """The groups with a system prompt or a digest schedule."""
 
     groups: tuple[GroupView, ...]
 
@@ -49,7 +49,7 @@ class AgentNameView(View):
 
 
 class AgentView(AgentNameView):
-    """Who an agent is to be."""
+    """The persona of an agent."""
 
     persona: str
     created_at: datetime
@@ -71,7 +71,7 @@ class AgentsView(View):
 
 
 class TombstoneView(View):
-    """A value that must not come back. The value itself is not kept."""
+    """A tombstone. The rejected or forgotten text is not stored."""
 
     id: UUID
     group_id: str
@@ -95,7 +95,7 @@ class TombstoneView(View):
 
 
 class TombstonesView(View):
-    """The tombstones of a group, the newest first."""
+    """The tombstones of a group, newest first."""
 
     tombstones: tuple[TombstoneView, ...]
 
@@ -105,6 +105,6 @@ class TombstonesView(View):
 
 
 class IdView(View):
-    """What was added, changed or removed."""
+    """The id of what was added, changed or removed."""
 
     id: UUID

@@ -8,13 +8,13 @@ from clearwell.views.view import View
 
 
 class AliveView(View):
-    """The process lives."""
+    """The process is alive."""
 
     status: Literal["alive"] = "alive"
 
 
 class ReadyView(View):
-    """It can serve."""
+    """Whether requests can be served."""
 
     status: Literal["ready"] = "ready"
-    degraded: tuple[str, ...] = Field(description="parts that do not answer", examples=[[], ["working_memory"]])
+    degraded: tuple[str, ...] = Field(description="components that do not respond", examples=[[], ["working_memory"]])

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class SentenceView(View):
-    """A sentence of a summary, and the rows that it rests on."""
+    """A sentence of a summary, and the sources that it cites."""
 
     text: str
     sources: tuple[UUID, ...]
 
 
 class ContradictionView(View):
-    """Two statements that cannot both hold."""
+    """Two statements that cannot both be right."""
 
     of: UUID = Field(description="a source of the insight")
-    against: UUID = Field(alias="with", description="another row, or a verified memory")
+    against: UUID = Field(alias="with", description="another output, or a verified memory")
     layer: Layer
     why: str
 
@@ -47,7 +47,7 @@ class ContradictionView(View):
 
 
 class SupportView(View):
-    """How many independent voices stand behind an insight."""
+    """How many outputs, agents, sessions and days support an insight."""
 
     agents: int
     sessions: int
@@ -59,7 +59,7 @@ class SideView(View):
     """One of the sides of an insight whose sources contradict each other."""
 
     statement: str
-    statement_shown: str = Field(description="the statement with every hidden character written out")
+    statement_shown: str = Field(description="the statement with hidden characters escaped")
     sources: tuple[UUID, ...] = Field(description="the log_id of each source on this side")
     support: SupportView
 
@@ -74,7 +74,7 @@ class SideView(View):
 
 
 class NoteView(View):
-    """Something to be said of how an insight came to be."""
+    """A note on how an insight was created."""
 
     code: str
     text: str
@@ -85,7 +85,7 @@ class NoteView(View):
 
 
 class SourceView(View):
-    """An output that an insight rests on."""
+    """A source of an insight."""
 
     log_id: UUID
     agent_id: str | None
@@ -93,20 +93,20 @@ class SourceView(View):
     node_id: str | None
     node_type: str
     occurred_at: datetime
-    confidence: float | None = Field(description="as the agent stated it")
-    admission: Admission = Field(description="what the ingress pipeline made of it; refused ones are digested too")
+    confidence: float | None = Field(description="the confidence that the agent stated")
+    admission: Admission = Field(description="the result of the ingress pipeline; refused outputs are considered too")
     flags: tuple[str, ...]
     content: str
-    content_shown: str = Field(description="the content with every hidden character written out")
+    content_shown: str = Field(description="the content with hidden characters escaped")
     statement: str | None = Field(description="what it says about the matter, word for word")
     span: SpanView | None = Field(None, description="where the statement stands in the whole content")
     side: int | None = Field(None, description="the place of its side in sides, from 0")
 
 
 class DigestSourceView(SourceView):
-    """An output that an insight of a digest rests on."""
+    """A source of an insight in a digest."""
 
-    cut: bool = Field(description="the content is longer than what is shown here")
+    cut: bool = Field(description="the content is longer than shown here")
     verdicts: tuple[VerdictView, ...]
 
     @classmethod
@@ -116,7 +116,7 @@ class DigestSourceView(SourceView):
 
 
 class ReviewSourceView(SourceView):
-    """An output that an insight under review rests on. Its verdicts are there where one insight is read."""
+    """A source of an insight under review. It has verdicts when a single insight is read."""
 
     verdicts: tuple[VerdictView, ...] | None = Field(None, exclude_if=is_absent)
 
@@ -127,7 +127,7 @@ class ReviewSourceView(SourceView):
 
 
 class InsightHeadView(View):
-    """What every view of an insight begins with."""
+    """The fields that every view of an insight has."""
 
     id: UUID
     group_id: str
@@ -135,8 +135,8 @@ class InsightHeadView(View):
     version: int
     state: InsightState
     summary: str
-    summary_shown: str = Field(description="the summary with every hidden character written out")
-    written_by: Writer = Field(description="extractive: quoted from the sources, word for word")
+    summary_shown: str = Field(description="the summary with hidden characters escaped")
+    written_by: Writer = Field(description="extractive means quoted word for word from the sources")
     contradictions: tuple[ContradictionView, ...]
     sides: tuple[SideView, ...] = Field(
         (), description="the statements to choose between where sources contradict each other, else empty"
@@ -149,7 +149,7 @@ class InsightHeadView(View):
 
 
 class DigestInsightView(InsightHeadView):
-    """A candidate for knowledge as its digest shows it, with all that it rests on."""
+    """An insight in a digest, with its sources."""
 
     sentences: tuple[SentenceView, ...]
     sources: tuple[DigestSourceView, ...]
@@ -169,13 +169,13 @@ class DigestInsightView(InsightHeadView):
 
 
 class InsightView(InsightHeadView):
-    """A candidate for knowledge under review."""
+    """An insight under review."""
 
-    sentences: tuple[SentenceView, ...] = Field(description="what of the summary cites which sources")
-    notes: tuple[NoteView, ...] = Field(description="what is to be said of how it came to be")
+    sentences: tuple[SentenceView, ...] = Field(description="which sources each sentence of the summary cites")
+    notes: tuple[NoteView, ...] = Field(description="notes on how it was created")
     sources: tuple[ReviewSourceView, ...]
     flags: tuple[str, ...]
-    flags_said: tuple[FlagView, ...] = Field(description="the flags that this version has a sentence for")
+    flags_said: tuple[FlagView, ...] = Field(description="the flags in words")
     score: float
 
     @classmethod
@@ -184,7 +184,7 @@ class InsightView(InsightHeadView):
 
 
 class InsightPageView(View):
-    """The newest digest first, the best of each first. next, where not null, is the parameter before of the next."""
+    """Newest digest first, best insights of each first. next, if not null, is the value of before for the next page."""
 
     insights: tuple[InsightView, ...]
     next: UUID | None

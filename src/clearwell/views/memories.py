@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 class PromotionResultView(View):
-    """The memory that a text became. promoting: decided, and its chunks follow when the model is back."""
+    """The memory of a promoted text.
+
+    promoting means that it can be retrieved when the embedding model responds again.
+    """
 
     status: Literal["promoted", "promoting"]
     id: UUID
     promotion_id: UUID
     decision_id: UUID | None
     chunks: int
-    already: bool = Field(description="it was knowledge before, and is still one memory")
+    already: bool = Field(description="the text had been promoted before; it is still one memory")
     conflicts_with: tuple[UUID, ...] = Field(
         (), description="the verified memories that it contradicts; name one in supersedes to replace it"
     )
@@ -57,14 +60,17 @@ class PromotionBatchView(View):
 
 
 class IngestedView(View):
-    """The memory that an ingested text became. promoting: its chunks follow when the model is back."""
+    """The memory of an ingested text.
+
+    promoting means that it can be retrieved when the embedding model responds again.
+    """
 
     status: Literal["ingested", "promoting"]
     id: UUID
     promotion_id: UUID
     decision_id: UUID | None
     chunks: int
-    already: bool = Field(description="it was knowledge before, and is still one memory")
+    already: bool = Field(description="the text had been promoted before; it is still one memory")
     conflicts_with: tuple[UUID, ...] = Field(
         (), description="the verified memories that it contradicts; name one in supersedes to replace it"
     )
@@ -75,7 +81,7 @@ class IngestedView(View):
 
 
 class IngestedBatchView(View):
-    """One word for all texts, and one result for each, in order."""
+    """A status for all texts, and one result for each, in order."""
 
     status: Literal["ingested", "promoting", "refused"]
     results: tuple[IngestedView | ProblemView, ...]
@@ -102,7 +108,7 @@ class IngestedBatchView(View):
 
 
 class RankPartsView(View):
-    """What a verified memory was ordered by: each part as it counted. Their sum is the rank."""
+    """The parts of the rank of a verified memory. Their sum is the rank."""
 
     dense: float
     lexical: float
@@ -113,13 +119,13 @@ class RankPartsView(View):
 
 
 class ExplanationView(View):
-    """Where the scores of a retrieved memory come from."""
+    """The parts of the scores of a retrieved memory."""
 
-    cosine: float | None = Field(description="raw, of the model; null where the embedder did not answer")
-    words: float = Field(description="the share of the query's words that it has, the rare ones counting more")
-    parts: RankPartsView | None = Field(description="of verified memories")
-    rank: float | None = Field(description="of verified memories")
-    age_seconds: float | None = Field(description="of unverified memories")
+    cosine: float | None = Field(description="the cosine of the embedding model; null if it did not respond")
+    words: float = Field(description="the share of the words of the query that it contains; rare words count more")
+    parts: RankPartsView | None = Field(description="set for verified memories")
+    rank: float | None = Field(description="set for verified memories")
+    age_seconds: float | None = Field(description="set for unverified memories")
 
     @classmethod
     def from_record(cls, explanation: Explanation) -> Self:
@@ -132,26 +138,26 @@ class RetrievedMemoryView(View):
 
     content: str
     source: Source
-    score: float = Field(description="1.0 of working memory; of long-term memory the similarity")
+    score: float = Field(description="1.0 for unverified items, the cosine similarity for verified ones")
     id: UUID
     group_id: str
     layer: Layer
     label: Label
     label_text: str = Field(examples=["⚡️ 临时上下文", "✅ Verified"])
     verified: bool
-    relevance: float | None = Field(description="0 to 1, on the scale that thresholds are set on")
+    relevance: float | None = Field(description="0 to 1, on the scale of the thresholds")
     scope: Scope
     session_id: str | None
     agent_id: str | None
     author: str | None
     occurred_at: datetime | None
     created_at: datetime
-    expires_at: datetime | None = Field(description="of working memory")
-    promoted_at: datetime | None = Field(description="of long-term memory")
+    expires_at: datetime | None = Field(description="set for items of working memory")
+    promoted_at: datetime | None = Field(description="set for items of long-term memory")
     chunk_no: int | None
     metadata: dict[str, Any]
     flags: tuple[str, ...]
-    cut: bool = Field(description="the text goes on: it was longer than max_chars, or than working memory holds")
+    cut: bool = Field(description="the text is longer than max_chars or than working memory stores")
     conflicts_with: tuple[UUID, ...] = Field((), description="the verified memories that it contradicts")
     explanation: ExplanationView | None = Field(description="with explain=true")
 
@@ -162,7 +168,7 @@ class RetrievedMemoryView(View):
 
 
 class RetrievalView(View):
-    """Memories in the order in which to use them, the parts that did not answer, and the tiers that were asked."""
+    """The items in order, the components that did not respond, and the tiers that were searched."""
 
     results: tuple[RetrievedMemoryView, ...]
     degraded: tuple[str, ...] = Field(examples=[[], ["working_memory"], ["embedder"]])
@@ -175,7 +181,7 @@ class RetrievalView(View):
 
 
 class WorkingEntryView(View):
-    """A live entry of working memory."""
+    """An entry of working memory."""
 
     id: UUID
     group_id: str
@@ -195,7 +201,7 @@ class WorkingEntryView(View):
     metadata: dict[str, Any]
     flags: tuple[str, ...]
     cut: bool
-    content_shown: str = Field(description="the content with every hidden character written out")
+    content_shown: str = Field(description="the content with hidden characters escaped")
 
     @classmethod
     def from_record(cls, entry: WorkingEntry, now: datetime, language: Language) -> Self:
@@ -211,7 +217,7 @@ class WorkingEntryView(View):
 
 
 class WorkingMemoryView(View):
-    """Live entries, newest first."""
+    """The entries of working memory, newest first."""
 
     entries: tuple[WorkingEntryView, ...]
 

@@ -79,11 +79,11 @@ UNAVAILABLE_DETAILS: Sequence[tuple[type[Unavailable], str]] = (
 
 
 class FlawView(View):
-    """One thing that is wrong with a request."""
+    """One error of a request."""
 
     field: str
     code: str
-    limit: Any = Field(None, exclude_if=is_absent, description="the limit that it breaks")
+    limit: Any = Field(None, exclude_if=is_absent, description="the limit that was exceeded")
     detail: str
 
     @classmethod
@@ -98,15 +98,13 @@ class ProblemView(View):
     title: str
     status: int
     detail: str = Field(examples=["content is empty or blank.", "content 为空或只有空白。"])
-    field: str | None = Field(None, exclude_if=is_absent, description="the field that is wrong")
-    limit: Any = Field(None, exclude_if=is_absent, description="the limit that it breaks")
+    field: str | None = Field(None, exclude_if=is_absent, description="the invalid field")
+    limit: Any = Field(None, exclude_if=is_absent, description="the limit that was exceeded")
     current: dict[str, Any] | None = Field(
-        None, exclude_if=is_absent, description="what is there now, where that is what stands against it"
+        None, exclude_if=is_absent, description="the current state, if that is the reason"
     )
-    errors: list[FlawView] | None = Field(
-        None, exclude_if=is_absent, description="everything that is wrong with the structure"
-    )
-    degraded: list[str] | None = Field(None, exclude_if=is_absent, description="the parts that do not answer")
+    errors: list[FlawView] | None = Field(None, exclude_if=is_absent, description="all errors of the structure")
+    degraded: list[str] | None = Field(None, exclude_if=is_absent, description="the components that do not respond")
 
     @classmethod
     def from_error(

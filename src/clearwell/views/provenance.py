@@ -1,4 +1,4 @@
-"""Where memories come from, what rests on an output, what a retraction would withdraw, and the figures of review."""
+"""Where memories come from, what is based on an output, what a retraction withdraws, and review statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PromotionView(View):
-    """How a memory came to be, and whether it holds."""
+    """The promotion of a memory, and whether it is valid."""
 
     id: UUID
     memory_id: UUID
@@ -58,14 +58,14 @@ class PromotionView(View):
 
 
 class RestsOnView(View):
-    """On how many outputs a memory rests."""
+    """How many outputs a memory is based on."""
 
-    meant: int = Field(description="how many of the outputs of that source, session or agent")
-    others: int = Field(description="how many other outputs; the memory is withdrawn all the same")
+    meant: int = Field(description="outputs of that source, session or agent")
+    others: int = Field(description="other outputs; the memory is withdrawn entirely in any case")
 
 
 class DependentMemoryView(PromotionView):
-    """A memory that would be withdrawn, and on how many outputs it rests."""
+    """A memory that would be withdrawn, and how many outputs it is based on."""
 
     rests_on: RestsOnView
 
@@ -95,16 +95,16 @@ class RetractionPreviewView(View):
 
 
 class SightingOfView(View):
-    """An entry or a memory that an output only said again."""
+    """The entry or memory that an output repeats."""
 
     id: UUID
     layer: Layer
 
 
 class ProvenanceView(View):
-    """Promotions, decisions, insights and raw outputs that hang together."""
+    """The promotions, decisions, insights and outputs that belong to a memory or an output."""
 
-    id: UUID = Field(description="the memory or the output that was asked about")
+    id: UUID = Field(description="the memory or the output in the request")
     promotions: tuple[PromotionView, ...]
     decisions: tuple[DecisionView, ...]
     insights: tuple[InsightView, ...]
@@ -129,10 +129,12 @@ class ProvenanceView(View):
 
 
 class CalibrationRowView(View):
-    """What became of the entries for which one agent stated a confidence within these bounds."""
+    """What happened to the outputs for which an agent stated a confidence in this range."""
 
     agent_id: str | None
-    confidence: tuple[float, float] | None = Field(description="from, to; null: not stated, or not as a number")
+    confidence: tuple[float, float] | None = Field(
+        description="from and to; null if the confidence is missing or not a number"
+    )
     mean_stated: float | None
     entries: int
     promoted: int
@@ -150,7 +152,7 @@ class CalibrationRowView(View):
 
 
 class CalibrationView(View):
-    """What agents stated, against what became of it."""
+    """The stated confidence of agents, and what happened to their outputs."""
 
     rows: tuple[CalibrationRowView, ...]
 
@@ -160,14 +162,14 @@ class CalibrationView(View):
 
 
 class ReviewLagView(View):
-    """From an insight's making to its first decision, in seconds."""
+    """The time from the creation of an insight to its first decision, in seconds."""
 
     median: float | None
     p90: float | None
 
 
 class AgentAcceptRateView(View):
-    """How the insights ended that rest on one agent's outputs."""
+    """Decisions on the insights that are based on outputs of one agent."""
 
     agent_id: str | None
     promoted: int
@@ -180,7 +182,7 @@ class AgentAcceptRateView(View):
 
 
 class CheckAcceptRateView(View):
-    """How the insights ended that rest on outputs with one outcome of a check."""
+    """Decisions on the insights that are based on outputs with one outcome of a check."""
 
     check: str
     outcome: str
@@ -211,14 +213,14 @@ class MemoryFiguresView(View):
 
 
 class DigestFiguresView(View):
-    """How many digests were made, and which share of their decided insights was promoted."""
+    """How many digests were created, and which share of their decided insights was promoted."""
 
     done: int
     promoted_share: float | None = Field(alias="yield")
 
 
 class ReviewStatisticsView(View):
-    """How review goes in a group."""
+    """The statistics of review in a group."""
 
     insights: dict[str, int]
     review_lag_seconds: ReviewLagView

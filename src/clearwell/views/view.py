@@ -29,5 +29,5 @@ def _names_to_read(view: type[View], derived: tuple[str, ...]) -> tuple[str, ...
 
 
 def is_absent(value: object) -> bool:
-    """Whether a value is left out of the JSON: a condition for ``exclude_if``."""
+    """Whether a value is omitted from the JSON: a condition for ``exclude_if``."""
     return value is None

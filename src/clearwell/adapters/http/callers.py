@@ -73,7 +73,7 @@ def is_loopback(host: str) -> bool:
 
 
 def require_local(request: HTTPConnection, *, port: int) -> None:
-    """Refuse what may not come from the person at this machine. ``port`` holds where the server names none."""
+    """Refuse a request that may not come from the local user. ``port`` is used if the server names none."""
     scheme = request.scope["scheme"]
     hosts = _own_hosts(scheme, _own_port(request, port))
     _require_peer(request)

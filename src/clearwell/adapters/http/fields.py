@@ -39,7 +39,7 @@ def _read_moment(value: object) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_read_moment)]
 Id = Annotated[UUID, Field(strict=False)]
 Group = Annotated[str, Field(default_factory=str, description="the group, 1 to 200 characters")]
-GroupAlias = Annotated[str, Field(default_factory=str, description="another name of group_id")]
+GroupAlias = Annotated[str, Field(default_factory=str, description="another name for group_id")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
@@ -64,7 +64,10 @@ class RequestBody(BaseModel):
 
 
 class GroupedBody(RequestBody):
-    """The group under either of its names. A null or empty group is refused; an absent one is the key's only group."""
+    """The group under either of its names.
+
+    A null or empty group is refused; an absent one means the only group of the key.
+    """
 
     group_needed: ClassVar[bool] = False
 

@@ -120,7 +120,7 @@ def _collect_lag(statistics: Statistics, by_group: bool) -> Metric:
 
 
 def _rates_by_agent(statistics: Statistics) -> Iterator[tuple[LabelValues, AcceptRate]]:
-    """What rests on several agents counts for each of them."""
+    """An insight that is based on several agents counts for each of them."""
     for group, review in statistics.items():
         for rate in review.by_agent:
             yield (group, rate.by or ""), rate

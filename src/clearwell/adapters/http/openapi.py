@@ -14,20 +14,20 @@ Document = dict[str, Any]
 PROBLEM_TYPE = "application/problem+json"
 
 PROBLEMS: Mapping[int, str] = {
-    400: "The request cannot be read.",
-    401: "A valid key is needed.",
+    400: "The request is unreadable.",
+    401: "A valid key is required.",
     403: "The caller may not do this, or not in this group.",
-    404: "No such row in this group.",
-    409: "It does not fit what is there now, which current says; or the first request with this key has not ended.",
-    413: "Text or body above its limit.",
+    404: "There is nothing with this id in the group.",
+    409: "The request conflicts with the current state, or the first request with this key is still running.",
+    413: "A text or the body is too large.",
     415: "The body is not application/json.",
-    422: "A value is not acceptable; field and limit say which and why.",
-    500: "Clearwell failed; the log says why.",
-    503: "A part that is needed does not answer.",
+    422: "A value is invalid; see field and limit.",
+    500: "An internal error; see the log of the server.",
+    503: "A required component does not respond.",
 }
 
 QUESTIONS = ("/api/v1/memory/query", "/api/v1/ingress/check", "/api/v1/context", "/api/v1/nodes/memory_retrieval")
-"""Routes that only ask, though they are posted to."""
+"""Routes with POST that change nothing."""
 
 READS = (401, 403, 422, 500, 503)
 QUERIES = (400, 401, 403, 413, 415, 422, 500, 503)
@@ -44,13 +44,13 @@ HEADERS: Mapping[str, Document] = {
     "Actor": {
         "name": "Clearwell-Actor",
         "in": "header",
-        "description": "Lowers the caller's rights to those of an agent: capture and read.",
+        "description": "Reduces the rights of the caller to those of an agent: capture and read.",
         "schema": {"type": "string", "enum": ["agent"]},
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "A name for this request. Sent again with the same body it is answered, not done again.",
+        "description": "A name for this request. A repeated request gets the first answer and is not executed again.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     },
 }

@@ -32,7 +32,7 @@ MOST_CHARS = 200
 
 
 class Refused(ClearwellError):
-    """What HTTP itself refuses: no such route, a wrong method, a body that cannot be read."""
+    """A request that HTTP itself refuses: no such route, a wrong method, an unreadable body."""
 
     def __init__(self, code: str, status: int, headers: Mapping[str, str] | None = None, **params: object) -> None:
         super().__init__(code, **params)
@@ -48,14 +48,14 @@ class Malformed(Refused):
 
 
 class WrongContentType(Refused):
-    """The body is not of the type that is read here."""
+    """The body has a content type that is not supported."""
 
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(code, 415, None, **params)
 
 
 class NotReady(Refused):
-    """Parts that are needed to serve do not answer."""
+    """Components that are needed to serve do not respond."""
 
     def __init__(self, parts: list[str]) -> None:
         super().__init__("http_not_ready", 503, {"Retry-After": "5"}, parts=", ".join(parts))

@@ -33,7 +33,7 @@ from clearwell.service import MemoryManager
 
 JSON = "application/json"
 BATCHES = ("captures", "items")
-"""Fields whose items are looked at one by one, so that each has its problem in its place."""
+"""Fields whose items are checked one by one, so that each one can have its own problem."""
 STANDING_HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 REPLAYED = "Idempotency-Replayed"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -123,7 +123,7 @@ class ApiRequest(Request):
         return group
 
     async def group_of(self, kind: str, row_id: UUID, named: GroupedBody) -> str:
-        """The group of something that is named by its id: looked up where it was left out."""
+        """The group of something that is named by its id; looked up if it was omitted."""
         if named.named_group is not None:
             return named.named_group
         return await self.review.group_of(kind, row_id, by=self.caller)
@@ -147,7 +147,7 @@ def mark_replay(
 
 
 class PlainRoute(APIRoute):
-    """A route that anybody may ask, and whose answers are not to be stored by caches."""
+    """A route that needs no key and whose answers are not cached."""
 
     def get_route_handler(self) -> Handler:
         return partial(self.answer, super().get_route_handler())

@@ -17,18 +17,18 @@ MAX_CAPTURES = 1_000
 
 
 class CaptureInput(GroupedBody):
-    """One output of a node. Without a group it is kept as unassigned."""
+    """One output of a node. Without a group it is stored in the group unassigned."""
 
-    content: str = Field(description="what the node said, up to 1 MiB")
+    content: str = Field(description="the output of the node, up to 1 MiB")
     session_id: str | None = None
     node_id: str | None = None
     node_type: str = "agent"
     agent_id: str | None = None
     metadata: dict[str, Any] = Field(
-        default_factory=dict, description="anything; confidence is read by the ingress pipeline"
+        default_factory=dict, description="any JSON object; the ingress pipeline reads confidence"
     )
-    occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now if left out")
-    partial: bool = Field(False, description="the node was cancelled or failed while it spoke")
+    occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now by default")
+    partial: bool = Field(False, description="the output is incomplete, because the node was cancelled or failed")
 
     def to_record(self) -> NewCapture:
         return NewCapture(
@@ -45,21 +45,23 @@ class CaptureInput(GroupedBody):
 
 
 class CaptureBatch(RequestBody):
-    """Many outputs, each of its own group. Each is kept or has its problem."""
+    """Many outputs, each with its own group. The answer has a receipt or a problem for each."""
 
     captures: list[CaptureInput] = Field(min_length=1, max_length=MAX_CAPTURES)
 
 
 class CaptureParameters(BaseModel):
-    """How to answer a capture."""
+    """When to answer a capture."""
 
     model_config = ConfigDict(extra="forbid")
 
-    wait: bool = Field(False, description="answer when the admission has ended, or after 5 seconds as pending")
+    wait: bool = Field(
+        False, description="answer when the admission has ended, or after 5 seconds with the state pending"
+    )
 
 
 class CheckInput(CaptureInput):
-    """An output to try on the ingress pipeline."""
+    """An output to check without storing it."""
 
     group_needed: ClassVar[bool] = True
 
@@ -110,11 +112,12 @@ CaptureAnswer = Annotated[CaptureView | CaptureBatchView, WithJsonSchema(openapi
 @router.post(
     "/api/v1/captures",
     tags=["captures"],
-    summary="Keep an output of a node",
-    description="Committed to quarantine before the response is sent. The ingress pipeline then decides whether it "
-    "enters working memory. With captures: [...] up to 1,000 at once; each is kept, or has its problem in its place.",
+    summary="Capture an output of a node",
+    description="The output is committed to quarantine before the response is sent. The ingress pipeline then "
+    "decides whether it enters working memory. Use captures: [...] for up to 1,000 outputs at once; "
+    "the answer has a receipt or a problem for each. Requires the scope capture.",
     status_code=201,
-    response_description="Kept.",
+    response_description="The output is stored in quarantine.",
     responses={
         202: {"description": "Kept; with wait=true, its admission has not ended yet.", "model": CaptureView},
         200: {"description": "A batch, with one result for each capture.", "model": CaptureBatchView},
@@ -144,8 +147,9 @@ async def capture(
 @router.post(
     "/api/v1/ingress/check",
     tags=["ingress pipeline"],
-    summary="Try a text on the ingress pipeline",
-    description="A dry run: nothing is stored, and a judge is not asked. The scope capture is needed.",
+    summary="Check a text without storing it",
+    description="A dry run of the ingress pipeline: nothing is stored, and the judge is not asked. Requires the "
+    "scope capture.",
     response_description="The verdicts that the ingress pipeline would record.",
     responses=openapi.problems(*openapi.QUERIES),
 )
@@ -158,7 +162,7 @@ async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_exa
     "/api/v1/ingress/counts",
     tags=["ingress pipeline"],
     summary="Outcomes of each check, by agent",
-    description="By agent, since the group began. The scope review or admin is needed.",
+    description="Counts since the group was created, by agent. Requires the scope review or admin.",
     response_description="The counts.",
     responses=openapi.problems(*openapi.READS),
 )

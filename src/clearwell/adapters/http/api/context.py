@@ -20,7 +20,7 @@ router = APIRouter(tags=["context"], route_class=ApiRoute)
 
 
 class Format(StrEnum):
-    """The forms in which a context can be given."""
+    """The formats of a context."""
 
     TEXT = "text"
     MESSAGES = "messages"
@@ -37,12 +37,12 @@ class LabelLanguage(StrEnum):
 class ContextInput(RetrievalInput):
     """What to build a context for."""
 
-    proposal: str = Field(description="what the agent is to speak about now, up to 1 MiB")
-    query: str | None = Field(None, description="what to look for in memory; the proposal if left out")
-    max_tokens: int | None = Field(None, ge=MIN_TOKENS, le=MAX_TOKENS, description="the budget; 4000 if left out")
-    format: Format = Field(Format.BOTH, strict=False, description="what to answer with")
+    proposal: str = Field(description="what the agent is asked about, up to 1 MiB")
+    query: str | None = Field(None, description="what to search for in memory; the proposal by default")
+    max_tokens: int | None = Field(None, ge=MIN_TOKENS, le=MAX_TOKENS, description="the token budget; 4000 by default")
+    format: Format = Field(Format.BOTH, strict=False, description="the format of the answer")
     language: LabelLanguage | None = Field(
-        None, strict=False, description="of headings and labels; by Accept-Language if left out"
+        None, strict=False, description="language of headings and labels; from Accept-Language by default"
     )
 
     def to_request(self, language: Language) -> ContextRequest:
@@ -58,13 +58,17 @@ class ContextInput(RetrievalInput):
 class NodeOptionsInput(RequestBody):
     """The properties of a memory-retrieval node."""
 
-    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
-    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
-    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this; 0.7 if left out")
-    include_verdicts: bool = Field(
-        True, description="also the conclusions of chair and verdict nodes in earlier meetings; false leaves them out"
+    max_results: int | None = Field(
+        None, ge=1, le=MAX_RESULTS, description="the largest number of items; 15 by default"
     )
-    agent_id: str | None = Field(None, description="adds this agent's own memory")
+    time_range_days: float | None = Field(None, description="only what was said within this number of days")
+    relevance_threshold: Share | None = Field(
+        None, description="exclude verified items with a lower relevance; 0.7 by default"
+    )
+    include_verdicts: bool = Field(
+        True, description="include the conclusions of chair and verdict nodes in earlier meetings"
+    )
+    agent_id: str | None = Field(None, description="include the memories of this agent")
 
     def to_options(self) -> NodeOptions:
         return NodeOptions(
@@ -79,9 +83,11 @@ class NodeOptionsInput(RequestBody):
 class NodeInput(GroupedBody):
     """A state of a workflow for the memory-retrieval node."""
 
-    input: dict[str, Any] = Field(description="the state: topic, else content, else document is the query")
+    input: dict[str, Any] = Field(description="the state; its topic, or else content, or else document is the query")
     options: NodeOptionsInput = Field(default_factory=NodeOptionsInput)
-    language: LabelLanguage | None = Field(None, strict=False, description="of labels; by Accept-Language if left out")
+    language: LabelLanguage | None = Field(
+        None, strict=False, description="language of labels; from Accept-Language by default"
+    )
 
 
 CONTEXT_EXAMPLES = openapi.examples(
@@ -105,9 +111,9 @@ NODE_EXAMPLES = openapi.examples(
 @router.post(
     "/api/v1/context",
     summary="Build the context of an agent",
-    description="Five sections in the protocol's order: the group's system prompt, the persona, group memory, the "
-    "agent's own experience, the proposal. Memories stand in fences as data and never in the system message. The "
-    "report says what was included, cut and left out. The scope read is needed.",
+    description="Five sections in the order of the protocol: system prompt of the group, persona, group memory, "
+    "memory of the agent, proposal. Memories are fenced as data and never part of the system message."
+    " The report lists what was included, shortened and omitted. Requires the scope read.",
     response_description="The context.",
     responses=openapi.problems(*openapi.QUERIES),
 )
@@ -123,9 +129,10 @@ async def build(
 @router.post(
     "/api/v1/nodes/memory_retrieval",
     summary="Run the memory-retrieval node",
-    description="The state comes back with history_context added. Where memory cannot be asked the history is empty, "
-    "and the event memory_retrieval_error says why. The output is not captured. The scope read is needed.",
-    response_description="The state, and what happened.",
+    description="Returns the state with history_context added. If retrieval fails, the history is empty and the "
+    "event memory_retrieval_error has the reason. The output is not captured. Requires the scope "
+    "read.",
+    response_description="The state and the events.",
     responses=openapi.problems(*openapi.QUERIES),
 )
 async def retrieval_node(

@@ -14,17 +14,17 @@ router = APIRouter(tags=["digests"], route_class=ApiRoute)
 
 
 class DigestInput(GroupedBody):
-    """The group whose quarantine is to be digested."""
+    """The group to create a digest for."""
 
 
 @router.post(
     "/api/v1/digests",
-    summary="Have a digest made",
-    description="A worker turns a group's quarantine into a few insights for a reviewer; ask for it by its id until "
-    "its status is done. A group has one digest at a time: while one is being made, that one is the answer. The scope "
-    "review or admin is needed.",
+    summary="Request a digest",
+    description="A worker condenses the quarantine of the group into a few insights for a reviewer. Read the "
+    "digest by its id until its status is done or failed. A group has one digest at a time: if one is"
+    " being created, that one is returned. Requires the scope review or admin.",
     status_code=202,
-    response_description="It is queued, or was running already.",
+    response_description="The digest is queued, or was already running.",
     responses=openapi.problems(*openapi.WRITES),
 )
 async def request_digest(
@@ -42,9 +42,9 @@ async def request_digest(
 
 @router.get(
     "/api/v1/digests",
-    summary="List a group's digests",
-    description="Newest first, a page at a time, without their insights. The scope review or admin is needed.",
-    response_description="A page.",
+    summary="List the digests of a group",
+    description="Newest first, in pages, without their insights. Requires the scope review or admin.",
+    response_description="One page.",
     responses=openapi.problems(*openapi.READS),
 )
 async def digests(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DigestPageView:
@@ -57,8 +57,8 @@ async def digests(request: ApiRequest, parameters: Annotated[PageParameters, Que
 @router.get(
     "/api/v1/digests/{id}",
     summary="Read a digest",
-    description="Its status and progress, and once it is done its insights with their sources. group_id may be left "
-    "out. The scope review or admin is needed.",
+    description="Its status and progress and, when it is done, its insights with their sources. group_id is "
+    "optional. Requires the scope review or admin.",
     response_description="The digest.",
     responses=openapi.problems(*openapi.READS, 404),
 )

@@ -44,7 +44,7 @@ class QuarantineParameters(PageParameters):
 
 
 class RequeueInput(GroupedBody):
-    """Which refused rows to put back."""
+    """Which refused outputs to queue again."""
 
     refused_by: str = Field(description="a check, judge_gave_up or admission_failed")
 
@@ -52,7 +52,7 @@ class RequeueInput(GroupedBody):
 class AdmitInput(RowInput):
     """Why a refused output is admitted."""
 
-    reason: str | None = Field(None, description="why it should not have been refused")
+    reason: str | None = Field(None, description="why the refusal was wrong")
 
 
 ADMIT_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "reason": "It quotes the policy."})
@@ -62,10 +62,10 @@ REQUEUE_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "refused_by": "j
 @router.get(
     "/api/v1/quarantine",
     tags=[QUARANTINE],
-    summary="List a group's quarantine",
-    description="Newest first, a page at a time. The scope review or admin is needed. The group unassigned holds the "
-    "captures that named no group.",
-    response_description="A page.",
+    summary="List the quarantine of a group",
+    description="Newest first, in pages. The group unassigned has the captures without a group. Requires the "
+    "scope review or admin.",
+    response_description="One page.",
     responses=openapi.problems(*openapi.READS),
 )
 async def rows(request: ApiRequest, parameters: Annotated[QuarantineParameters, Query()]) -> QuarantinePageView:
@@ -82,9 +82,9 @@ async def rows(request: ApiRequest, parameters: Annotated[QuarantineParameters, 
 @router.get(
     "/api/v1/quarantine/{id}",
     tags=[QUARANTINE],
-    summary="Read one output and its fate",
-    description="The scope review or admin is needed. group_id may be left out.",
-    response_description="The row.",
+    summary="Read an output with everything that happened to it",
+    description="group_id is optional. Requires the scope review or admin.",
+    response_description="The output.",
     responses=openapi.problems(*openapi.READS, 404),
 )
 async def row(
@@ -100,9 +100,9 @@ async def row(
     "/api/v1/quarantine/{id}/requeue",
     tags=[QUARANTINE],
     summary="Queue a refused output for the ingress pipeline again",
-    description="One that is pending is tried now. The scope admin is needed. group_id may be left out.",
+    description="A pending output is checked now. group_id is optional. Requires the scope admin.",
     status_code=202,
-    response_description="It is pending again.",
+    response_description="The output is pending again.",
     responses={
         200: {"description": "It was pending already, and is tried now.", "model": RequeuedRowView},
         **openapi.problems(*openapi.WRITES, 404),
@@ -124,10 +124,11 @@ async def requeue(
     "/api/v1/quarantine/{id}/admit",
     tags=[QUARANTINE],
     summary="Admit an output that was refused",
-    description="A person puts it into working memory in one step. It keeps its verdicts and flags, and gets a verdict "
-    "that names the person and the reason. 409 if it is not refused, or if its text was rejected or forgotten: lift "
-    "the tombstone first. The scope review is needed. group_id may be left out.",
-    response_description="It is in working memory.",
+    description="A person admits it to working memory in one step. It keeps its verdicts and flags, and gets a "
+    "verdict with the name of the person and the reason. 409 if it was not refused, or if its text "
+    "was rejected or forgotten: lift the tombstone first. group_id is optional. Requires the scope "
+    "review.",
+    response_description="The output is in working memory.",
     responses=openapi.problems(*openapi.WRITES, 404),
 )
 async def admit(
@@ -143,12 +144,12 @@ async def admit(
 @router.post(
     "/api/v1/quarantine/requeue",
     tags=[QUARANTINE],
-    summary="Queue everything that a check refused again",
-    description="Up to 500 rows at a time, the oldest first; more says whether there are more. refused_by is the name "
-    "of a check, judge_gave_up for what was refused because the judge never answered, or admission_failed for what was "
-    "refused because its checks failed with an error. The scope admin is needed.",
+    summary="Queue all outputs that a check refused again",
+    description="Up to 500 outputs at a time, oldest first; more says whether there are more. refused_by is the "
+    "name of a check, judge_gave_up for outputs that were refused because the judge did not answer, "
+    "or admission_failed for outputs whose checks failed with an error. Requires the scope admin.",
     status_code=202,
-    response_description="They are pending again.",
+    response_description="The outputs are pending again.",
     responses=openapi.problems(*openapi.WRITES),
 )
 async def requeue_refused(
@@ -163,9 +164,9 @@ async def requeue_refused(
 @router.get(
     "/api/v1/working/{group_id:path}",
     tags=[WORKING],
-    summary="Read a group's working memory",
-    description="The live entries, newest first, each unverified. The scope read is needed.",
-    response_description="The live entries.",
+    summary="Read the working memory of a group",
+    description="The entries that have not expired, newest first, all unverified. Requires the scope read.",
+    response_description="The entries.",
     responses=openapi.problems(*openapi.READS),
 )
 async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
@@ -176,9 +177,10 @@ async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
 @router.delete(
     "/api/v1/working/{group_id:path}/{id}",
     tags=[WORKING],
-    summary="Take one entry out of working memory",
-    description="It stays in quarantine, and a rebuild does not bring it back. The scope review or admin is needed.",
-    response_description="It is gone.",
+    summary="Remove an entry of working memory",
+    description="Its output stays in quarantine, and a rebuild does not restore the entry. Requires the scope "
+    "review or admin.",
+    response_description="It was removed.",
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove(request: ApiRequest, group_id: str, entry_id: EntryId) -> IdView:

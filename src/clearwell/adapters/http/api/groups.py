@@ -26,26 +26,30 @@ GROUPS, TOMBSTONES = "groups and agents", "tombstones"
 
 
 class GroupInput(RequestBody):
-    """What to change of a group. What is left out stays; null empties it."""
+    """What to change of a group. An omitted field stays as it is; null removes its value."""
 
-    system_prompt: str | None = Field(None, description="what every agent of the group is told, up to 32 KiB")
-    digest_cron: str | None = Field(None, description="when its digest is due: five fields of cron; null: the setting")
-    digest_zone: str | None = Field(None, description="the time zone of that, such as Asia/Shanghai; null: the setting")
+    system_prompt: str | None = Field(None, description="the system prompt of every agent of the group, up to 32 KiB")
+    digest_cron: str | None = Field(
+        None, description="schedule of the digest, a cron expression with five fields; null for the setting"
+    )
+    digest_zone: str | None = Field(
+        None, description="time zone of the schedule, such as Asia/Shanghai; null for the setting"
+    )
 
     def to_change(self) -> GroupChange:
         return GroupChange(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
 class AgentInput(RequestBody):
-    """Who an agent is to be."""
+    """The persona of an agent."""
 
-    persona: str = Field(description="what this agent is told about itself, up to 32 KiB")
+    persona: str = Field(description="the prompt that says who the agent is, up to 32 KiB")
 
 
 class TombstoneInput(GroupedBody):
-    """A value that must not come back."""
+    """A text that must not come back."""
 
-    value: str = Field(description="the text as it was said; it is not kept")
+    value: str = Field(description="the text; it is not stored")
     reason: str = Field(description="the reason, shown when the text is refused again")
 
 
@@ -66,7 +70,8 @@ TOMBSTONE_EXAMPLES = openapi.examples(
     "/api/v1/groups",
     tags=[GROUPS],
     summary="List groups",
-    description="The described groups that the key covers. The scope read, review or admin is needed.",
+    description="The groups with a system prompt or a digest schedule that the key covers. Requires the scope "
+    "read, review or admin.",
     response_description="The groups.",
     responses=openapi.problems(*openapi.READS),
 )
@@ -77,8 +82,8 @@ async def groups(request: ApiRequest) -> GroupsView:
 @router.get(
     "/api/v1/groups/{group_id:path}/agents",
     tags=[GROUPS],
-    summary="List a group's agents",
-    description="With a key that is bound to an agent: that one only. The scope read or admin is needed.",
+    summary="List the agents of a group",
+    description="With a key that is bound to an agent, only that agent. Requires the scope read or admin.",
     response_description="The agents.",
     responses=openapi.problems(*openapi.READS),
 )
@@ -89,8 +94,8 @@ async def agents(request: ApiRequest, group_id: str) -> AgentsView:
 @router.get(
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     tags=[GROUPS],
-    summary="Read an agent's persona",
-    description="The scope read or admin is needed.",
+    summary="Read the persona of an agent",
+    description="Requires the scope read or admin.",
     response_description="The agent.",
     responses=openapi.problems(*openapi.READS, 404),
 )
@@ -102,7 +107,7 @@ async def agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentView:
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     tags=[GROUPS],
     summary="Set the persona of an agent",
-    description="The scope admin is needed.",
+    description="Requires the scope admin.",
     response_description="The agent.",
     responses=openapi.problems(*openapi.WRITES),
 )
@@ -121,9 +126,9 @@ async def put_agent(
 @router.delete(
     "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
     tags=[GROUPS],
-    summary="Remove an agent's persona",
-    description="What the agent said and learnt stays. The scope admin is needed.",
-    response_description="It is gone.",
+    summary="Remove the persona of an agent",
+    description="The outputs and memories of the agent stay. Requires the scope admin.",
+    response_description="It was removed.",
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentNameView:
@@ -134,8 +139,8 @@ async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> Age
 @router.get(
     "/api/v1/groups/{group_id:path}",
     tags=[GROUPS],
-    summary="Read a group's prompt and schedule",
-    description="A group that nobody has described has an empty prompt. The scope read or admin is needed.",
+    summary="Read the system prompt and digest schedule of a group",
+    description="A group without a profile has an empty prompt. Requires the scope read or admin.",
     response_description="The group.",
     responses=openapi.problems(*openapi.READS),
 )
@@ -146,8 +151,8 @@ async def group(request: ApiRequest, group_id: str) -> GroupView:
 @router.put(
     "/api/v1/groups/{group_id:path}",
     tags=[GROUPS],
-    summary="Describe a group",
-    description="A field that is left out stays as it is; null empties it. The scope admin is needed.",
+    summary="Change the system prompt or digest schedule of a group",
+    description="An omitted field stays as it is; null removes its value. Requires the scope admin.",
     response_description="The group.",
     responses=openapi.problems(*openapi.WRITES),
 )
@@ -163,9 +168,9 @@ async def change(
 @router.get(
     "/api/v1/tombstones",
     tags=[TOMBSTONES],
-    summary="List a group's tombstones",
-    description="The newest first, lifted ones too. The values themselves are not kept. The scope review or admin is "
-    "needed.",
+    summary="List the tombstones of a group",
+    description="Newest first, including lifted ones. Rejected texts are not stored. Requires the scope review or"
+    " admin.",
     response_description="The tombstones.",
     responses=openapi.problems(*openapi.READS),
 )
@@ -177,9 +182,9 @@ async def tombstones(request: ApiRequest, parameters: Annotated[GroupParameters,
 @router.post(
     "/api/v1/tombstones",
     tags=[TOMBSTONES],
-    summary="Reject a value",
-    description="It is refused at ingress from now on, however it is written; text like it is flagged. The scope "
-    "review or admin is needed.",
+    summary="Reject a text",
+    description="The ingress pipeline refuses it from now on, in any spelling; similar texts are flagged. "
+    "Requires the scope review or admin.",
     status_code=201,
     response_description="The tombstone was added.",
     responses=openapi.problems(*openapi.WRITES),
@@ -200,9 +205,9 @@ async def add_tombstone(
 @router.post(
     "/api/v1/tombstones/{id}/lift",
     tags=[TOMBSTONES],
-    summary="Take a rejection back",
-    description="What was forgotten stays forgotten. The scope review or admin is needed.",
-    response_description="It is lifted.",
+    summary="Lift a tombstone",
+    description="The tombstone of a forgotten text cannot be lifted. Requires the scope review or admin.",
+    response_description="The tombstone was lifted.",
     responses=openapi.problems(*openapi.WRITES, 404),
 )
 async def lift_tombstone(

@@ -28,8 +28,9 @@ async def alive() -> AliveView:
 
 @router.get(
     "/readyz",
-    summary="Whether it can serve",
-    description="Ready once PostgreSQL answers and the model embeds. Other parts that do not answer are in degraded.",
+    summary="Whether requests can be served",
+    description="Ready when PostgreSQL and the embedding model respond. Other components that do not respond are "
+    "listed in degraded.",
     response_description="The service is ready.",
     responses=openapi.problems(503),
 )
@@ -43,12 +44,12 @@ async def ready(request: Request) -> ReadyView:
 
 @metrics_router.get(
     "/metrics",
-    summary="Numbers for Prometheus",
-    description="Counts of this process since it started, and how review goes in the database, read once a minute. "
-    "The scope admin is needed.",
+    summary="Metrics for Prometheus",
+    description="Counts of this process since it started, and statistics of review, which are read once a minute."
+    " Requires the scope admin.",
     response_class=Response,
     responses={
-        200: {"description": "The numbers.", "content": {METRICS_TYPE: {"schema": {"type": "string"}}}},
+        200: {"description": "The statistics.", "content": {METRICS_TYPE: {"schema": {"type": "string"}}}},
         **openapi.problems(401, 403),
     },
 )

@@ -21,10 +21,12 @@ from clearwell.views.insights import InsightPageView
 router = APIRouter(tags=["review"], route_class=ApiRoute)
 
 MAX_DECISIONS = 100
-PERSON = "A person's decision: the scope review is needed. group_id may be left out."
+PERSON = "group_id is optional. Requires the scope review."
 REFUSALS = openapi.problems(*openapi.WRITES, 404)
 InsightId = Annotated[UUID, Path(alias="id")]
-Version = Annotated[int | None, Field(ge=1, description="the version that was looked at; 409 where it is another now")]
+Version = Annotated[
+    int | None, Field(ge=1, description="the version that was read; 409 if the insight has changed since then")
+]
 
 
 class InsightParameters(PageParameters):
@@ -34,7 +36,7 @@ class InsightParameters(PageParameters):
 
 
 class ChoiceInput(GroupedBody):
-    """What to do with one insight. The group may be left out: it is found by the id."""
+    """A decision on one insight. The group is optional: it is found by the id."""
 
     may_be_blank = True
 
@@ -45,16 +47,16 @@ class ChoiceInput(GroupedBody):
 
 
 class PromoteOutputInput(GroupedBody):
-    """Promote an output as it is, or with other words. An output never changes, and so it has no version."""
+    """Promote an output as it is, or with another text. An output never changes, so it has no version."""
 
     may_be_blank = True
 
-    text: str | None = Field(None, description="the words to promote instead")
+    text: str | None = Field(None, description="the text to promote instead")
     scope: Annotated[Scope | None, Field(strict=False)] = Field(
-        None, description="group, or agent: the own experience of agent_id"
+        None, description="group, or agent for a memory of agent_id only"
     )
-    agent_id: str | None = Field(None, description="makes it this agent's own experience")
-    supersedes: Id | None = Field(None, description="the memory that this replaces")
+    agent_id: str | None = Field(None, description="makes it a memory of this agent only")
+    supersedes: Id | None = Field(None, description="the memory that this supersedes")
 
     def owner(self) -> str | None:
         """The agent whose memory it becomes; None is the group."""
@@ -69,16 +71,19 @@ class PromoteOutputInput(GroupedBody):
 
 
 Side = Annotated[
-    int | None, Field(ge=0, description="the side to promote, by its place in sides, of an insight that has any")
+    int | None, Field(ge=0, description="the side to promote, by its index in sides, if the insight has sides")
 ]
 Despite = Annotated[
     list[Literal["contradiction"]],
-    Field(max_length=1, description="contradiction: promote an insight as it is although it has sides"),
+    Field(
+        max_length=1,
+        description="contradiction: promote the insight as it is although its sources contradict each other",
+    ),
 ]
 
 
 class PromoteInput(PromoteOutputInput, ChoiceInput):
-    """Promote as it is, one of its sides, or with other words. All texts are kept."""
+    """Promote an insight as it is, one of its sides, or another text. All texts are kept on record."""
 
     side: Side = None
     despite: Despite = Field(default_factory=list)
@@ -109,9 +114,9 @@ class MergeInput(ChoiceInput):
     """Merge other insights into one."""
 
     others: list[Id] = Field(
-        alias="with", min_length=1, max_length=50, description="the insights that go into this one"
+        alias="with", min_length=1, max_length=50, description="the insights to merge into this one"
     )
-    text: str | None = Field(None, description="the words of the merged insight; all summaries if left out")
+    text: str | None = Field(None, description="the text of the merged insight; all summaries by default")
 
     def to_request(self, insight_id: UUID) -> DecisionRequest:
         return DecisionRequest(
@@ -120,10 +125,10 @@ class MergeInput(ChoiceInput):
 
 
 class SnoozeInput(ChoiceInput):
-    """Put an insight off."""
+    """Snooze an insight."""
 
     until: Moment | None = Field(None, description="with a time zone")
-    days: float | None = Field(None, allow_inf_nan=False, description="7 if until is left out too")
+    days: float | None = Field(None, allow_inf_nan=False, description="the number of days; 7 by default")
 
     def to_request(self, insight_id: UUID) -> DecisionRequest:
         return DecisionRequest(
@@ -132,7 +137,7 @@ class SnoozeInput(ChoiceInput):
 
 
 class UndoInput(ChoiceInput):
-    """Take a decision back."""
+    """Undo a decision."""
 
     reason: str | None = None
 
@@ -151,7 +156,7 @@ class InsightAction(StrEnum):
 
 
 class DecisionInput(RequestBody):
-    """One decision of many. Which fields count depends on the action."""
+    """One of many decisions. The action determines which fields are used."""
 
     id: Id
     action: Annotated[InsightAction, Field(strict=False)]
@@ -194,7 +199,7 @@ def read_decision(value: object) -> DecisionRequest | InvalidInput:
 
 
 class DecideInput(GroupedBody):
-    """Many decisions in one group. Each is made, or has its problem."""
+    """Many decisions in one group. The answer has a result or a problem for each."""
 
     decisions: list[
         Annotated[DecisionRequest | InvalidInput, PlainValidator(read_decision, json_schema_input_type=DecisionInput)]
@@ -225,10 +230,10 @@ DECIDE_EXAMPLES = openapi.examples(
 
 @router.get(
     "/api/v1/insights",
-    summary="List a group's insights",
-    description="The newest digest first, the best of each first, a page at a time. The scope review or admin is "
-    "needed.",
-    response_description="A page.",
+    summary="List the insights of a group",
+    description="Newest digest first, and the best insights of each digest first, in pages. Requires the scope "
+    "review or admin.",
+    response_description="One page.",
     responses=openapi.problems(*openapi.READS),
 )
 async def insights(request: ApiRequest, parameters: Annotated[InsightParameters, Query()]) -> InsightPageView:
@@ -245,9 +250,9 @@ async def insights(request: ApiRequest, parameters: Annotated[InsightParameters,
 @router.get(
     "/api/v1/insights/{id}",
     summary="Read an insight with its sources and similar memories",
-    description="Its sources with their verdicts, the nearest verified memories with a diff by words, what it "
-    "duplicates, contradicts or would supersede, what like it was rejected, and what was decided. The scope review or "
-    "admin is needed.",
+    description="The sources with their verdicts; the most similar verified memories with a word diff; which "
+    "memories it duplicates, contradicts or would supersede; similar rejected texts; and the "
+    "decisions so far. Requires the scope review or admin.",
     response_description="The insight.",
     responses=openapi.problems(*openapi.READS, 404),
 )
@@ -262,8 +267,9 @@ async def insight(
 @router.post(
     "/api/v1/insights/decide",
     summary="Decide on many insights at once",
-    description="Each by itself, in order, with a result or a problem in its place. The scope review is needed.",
-    response_description="One result each.",
+    description="Each decision is independent; the answer has a result or a problem for each, in order. Requires "
+    "the scope review.",
+    response_description="One result for each.",
     responses=openapi.problems(*openapi.WRITES),
 )
 async def decide_many(
@@ -282,8 +288,8 @@ async def decide_many(
 @router.post(
     "/api/v1/insights/{id}/promote",
     summary="Promote an insight",
-    description="It can be retrieved as soon as the response arrives, unless the status is promoting: then the "
-    f"embedding model is down, and the chunks follow when it is back. {PERSON}",
+    description="The memory can be retrieved as soon as the response arrives. With the status promoting, the embedding "
+    f"model is down, and the memory can be retrieved when it responds again. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )
@@ -299,8 +305,8 @@ async def promote(
 @router.post(
     "/api/v1/insights/{id}/reject",
     summary="Reject an insight",
-    description="Its sources are judged, and its words are not promoted until that is undone or the tombstone lifted; "
-    f"the sources may be said again. {PERSON}",
+    description="Its text cannot be promoted until the rejection is undone or the tombstone is lifted. Its sources are "
+    f"not rejected. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )
@@ -316,7 +322,7 @@ async def reject(
 @router.post(
     "/api/v1/insights/{id}/merge",
     summary="Merge other insights into this one",
-    description=f"It stays pending, with the sources of all. {PERSON}",
+    description=f"The insight stays pending and gets the sources of all. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )
@@ -331,8 +337,8 @@ async def merge(
 
 @router.post(
     "/api/v1/insights/{id}/snooze",
-    summary="Put an insight off",
-    description=f"It is pending again when the time has come. {PERSON}",
+    summary="Snooze an insight",
+    description=f"The insight is pending again at the given time. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )
@@ -347,8 +353,8 @@ async def snooze(
 
 @router.post(
     "/api/v1/insights/{id}/undo",
-    summary="Take back the last decision on an insight",
-    description=f"As a new decision: what happened stays on record. {PERSON}",
+    summary="Undo the last decision on an insight",
+    description=f"The undo is a new decision; the earlier one stays on record. {PERSON}",
     response_description="Done.",
     responses=REFUSALS,
 )

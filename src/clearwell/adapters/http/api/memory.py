@@ -20,15 +20,15 @@ Limit = Annotated[int, Field(ge=0, le=MAX_RESULTS)]
 
 
 class MemoryInput(RequestBody):
-    """A text that becomes knowledge."""
+    """A text to promote."""
 
     content: str = Field(description="the text, up to 1 MiB")
     session_id: str | None = None
-    author: str | None = Field(None, description="whose words these are")
+    author: str | None = Field(None, description="who said it")
     occurred_at: Moment | None = Field(None, description="when it was said, with a time zone")
-    agent_id: str | None = Field(None, description="makes it this agent's own experience")
+    agent_id: str | None = Field(None, description="makes it a memory of this agent only")
     metadata: dict[str, Any] = Field(default_factory=dict)
-    supersedes: Id | None = Field(None, description="the memory that this replaces; its history is kept")
+    supersedes: Id | None = Field(None, description="the memory that this supersedes; its history is kept")
 
     def to_record(self) -> NewMemory:
         return NewMemory(
@@ -47,26 +47,28 @@ class IngestInput(MemoryInput, GroupedBody):
 
 
 class IngestBatch(GroupedBody):
-    """Many texts to promote in one group. Each is stored or has its problem."""
+    """Many texts to promote in one group. The answer has a result or a problem for each."""
 
     items: list[MemoryInput] = Field(min_length=1, max_length=MAX_ITEMS)
 
 
 class RetrievalInput(GroupedBody):
-    """What may be asked of retrieval."""
+    """The options of retrieval."""
 
-    max_results: int | None = Field(None, ge=1, le=MAX_RESULTS, description="15 if left out")
-    hot_limit: Limit | None = Field(None, description="most items of working memory; 10 if left out")
-    cold_limit: Limit | None = Field(None, description="most items of long-term memory; 5 if left out")
-    relevance_threshold: Share | None = Field(None, description="leaves out verified items below this relevance")
-    agent_id: str | None = Field(None, description="adds this agent's own memory")
-    session_id: str | None = Field(None, description="only what belongs to this session")
-    sources: list[str] | None = Field(None, description="the tiers to ask: hot, cold; both if left out")
-    time_range_days: float | None = Field(None, description="only what was said in the last so many days")
+    max_results: int | None = Field(
+        None, ge=1, le=MAX_RESULTS, description="the largest number of items; 15 by default"
+    )
+    hot_limit: Limit | None = Field(None, description="the largest number of unverified items; 10 by default")
+    cold_limit: Limit | None = Field(None, description="the largest number of verified items; 5 by default")
+    relevance_threshold: Share | None = Field(None, description="exclude verified items with a lower relevance")
+    agent_id: str | None = Field(None, description="include the memories of this agent")
+    session_id: str | None = Field(None, description="only items of this session")
+    sources: list[str] | None = Field(None, description="the tiers to search: hot, cold; both by default")
+    time_range_days: float | None = Field(None, description="only what was said within this number of days")
     since: Moment | None = Field(None, alias="from", description="only what was said at this time or later")
     until: Moment | None = Field(None, alias="to", description="only what was said before this time")
     as_of: Moment | None = Field(
-        None, description="what was verified then; leaves working memory out; a time to come means now"
+        None, description="only what was verified at this time, without working memory; a future time means now"
     )
     filters: Any = Field(
         None,
@@ -77,9 +79,12 @@ class RetrievalInput(GroupedBody):
         + ", ".join(Operator),
     )
     max_chars: int | None = Field(
-        None, ge=0, le=MOST_CHARS, description="cuts each item at a sentence; 500 if left out, 0 leaves items whole"
+        None,
+        ge=0,
+        le=MOST_CHARS,
+        description="shorten each item at the end of a sentence; 500 by default, 0 for the full text",
     )
-    explain: bool | None = Field(None, description="adds to each item what its scores were made of")
+    explain: bool | None = Field(None, description="add the parts of the scores to each item")
 
     def to_options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -101,7 +106,7 @@ class RetrievalInput(GroupedBody):
 
 
 class QueryInput(RetrievalInput):
-    """A question to working and long-term memory."""
+    """A query to working memory and long-term memory."""
 
     query: str
 
@@ -143,9 +148,9 @@ IngestBody = Annotated[
 @router.post(
     "/api/v1/memory/ingest",
     summary="Promote a text to long-term memory",
-    description="A person's decision: the scope review is needed. It can be retrieved as soon as the "
-    "response arrives. With items: [...] "
-    "up to 100 at once; each is stored, or has its problem in its place.",
+    description="A decision of a person. The memory can be retrieved as soon as the response arrives. Use items: "
+    "[...] for up to 100 texts at once; the answer has a result or a problem for each. Requires the "
+    "scope review.",
     response_description="Stored as verified memory.",
     responses=openapi.problems(*openapi.WRITES),
 )
@@ -165,11 +170,12 @@ async def ingest(request: ApiRequest, response: Response, wanted: IngestBody) ->
 
 @router.post(
     "/api/v1/memory/query",
-    summary="Ask working and long-term memory",
-    description="Both tiers at once, each item with its source, score and label. One tier that is down is named in "
-    "degraded, and the other one answers; without the embedder words alone are searched, and score is then the share "
-    "of the query's words. Quarantine is never searched.",
-    response_description="What was found.",
+    summary="Search working memory and long-term memory",
+    description="Searches both tiers; each item has its source, score and label. If one tier is down, the other "
+    "one answers and degraded names the missing one. Without the embedding model, long-term memory is"
+    " searched by words only, and score is the share of the words of the query. Quarantine is never "
+    "searched. Requires the scope read.",
+    response_description="The items.",
     responses=openapi.problems(*openapi.QUERIES),
 )
 async def query(

@@ -1,4 +1,4 @@
-"""Where knowledge comes from and what rests on it; promotion straight from the tiers below; decisions and figures."""
+"""Provenance of memories, promotion of outputs and entries, retraction, decisions and statistics."""
 
 from typing import Annotated
 from uuid import UUID
@@ -22,8 +22,8 @@ from clearwell.views.provenance import (
 
 router = APIRouter(tags=["review"], route_class=ApiRoute)
 
-PERSON = "A person's decision: the scope review is needed."
-READER = "The scope review or admin is needed."
+PERSON = "Requires the scope review."
+READER = "Requires the scope review or admin."
 REFUSALS = openapi.problems(*openapi.WRITES, 404)
 RowId = Annotated[UUID, Path(alias="id")]
 PromoteOutputBody = Annotated[
@@ -37,7 +37,7 @@ PromoteOutputBody = Annotated[
 
 
 class UndoDecisionInput(UndoInput):
-    """Take back a decision that is named by its own id."""
+    """Undo a decision by its id."""
 
     only: Annotated[Action | None, Field(strict=False)] = Field(
         None, description="refuse a decision of another kind, such as retract"
@@ -45,21 +45,21 @@ class UndoDecisionInput(UndoInput):
 
 
 class PromoteManyInput(GroupedBody):
-    """Outputs to promote as they are. Each is promoted, or has its problem."""
+    """Outputs to promote as they are. The answer has a result or a problem for each."""
 
-    ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="rows of quarantine")
+    ids: list[str] = Field(min_length=1, max_length=MAX_DECISIONS, description="ids of outputs")
     origin: Annotated[Origin, Field(strict=False)] = Field(
-        Origin.QUARANTINE, description="quarantine, or working: only what is live in working memory"
+        Origin.QUARANTINE, description="quarantine, or working for entries that have not expired"
     )
 
 
 class RetractInput(GroupedBody):
-    """Without the token of a list: what would be withdrawn. With it: withdraw that."""
+    """Without a token, list what would be withdrawn; with the token of that list, withdraw it."""
 
-    source: Id | None = Field(None, description="a row of quarantine")
+    source: Id | None = Field(None, description="the id of an output")
     session_id: str | None = None
     agent_id: str | None = None
-    token: str | None = Field(None, description="from the list; only what was listed is withdrawn")
+    token: str | None = Field(None, description="the token of the list; only listed memories are withdrawn")
     reason: str | None = None
 
     def to_selector(self) -> SourceSelector:
@@ -77,8 +77,8 @@ RETRACT_EXAMPLES = openapi.examples(list={"group_id": "grp-123", "session_id": "
 
 @router.post(
     "/api/v1/quarantine/{id}/promote",
-    summary="Promote an output straight from quarantine",
-    description=f"With its session, agent and time. group_id may be left out. {PERSON}",
+    summary="Promote an output from quarantine",
+    description=f"The memory keeps the session, agent and time of the output. group_id is optional. {PERSON}",
     response_description="Stored as verified memory.",
     responses=REFUSALS,
 )
@@ -96,9 +96,9 @@ async def promote_row(
 @router.post(
     "/api/v1/quarantine/promote",
     summary="Promote many outputs at once",
-    description="As they are, each by itself, in order, with a result or a problem in its place. With origin: working "
-    f"only live entries of working memory. {PERSON}",
-    response_description="One result each.",
+    description="Promotes the outputs as they are; the answer has a result or a problem for each, in order. With "
+    f"origin: working, only entries of working memory that have not expired. {PERSON}",
+    response_description="One result for each.",
     responses=openapi.problems(*openapi.WRITES),
 )
 async def promote_outputs(
@@ -116,8 +116,8 @@ async def promote_outputs(
 
 @router.post(
     "/api/v1/working/{group_id:path}/{id}/promote",
-    summary="Promote a live entry of working memory",
-    description=f"With its session, agent and time. {PERSON}",
+    summary="Promote an entry of working memory",
+    description=f"The memory keeps the session, agent and time of the entry. {PERSON}",
     response_description="Stored as verified memory.",
     responses=REFUSALS,
 )
@@ -134,7 +134,7 @@ async def promote_entry(
 @router.get(
     "/api/v1/memories/{id}/origin",
     summary="Where a memory comes from",
-    description=f"Its promotion, the decisions on it, the insights and the raw outputs that it rests on. {READER}",
+    description=f"Its promotion, the decisions on it, and the insights and outputs that it is based on. {READER}",
     response_description="The origin.",
     responses=openapi.problems(*openapi.READS, 404),
 )
@@ -148,8 +148,8 @@ async def origin(
 
 @router.get(
     "/api/v1/quarantine/{id}/influence",
-    summary="What rests on an output",
-    description=f"The insights, promotions and memories that rest on it, and what it only said again. {READER}",
+    summary="Which memories are based on an output",
+    description=f"The insights, promotions and memories that are based on it, and what it repeats. {READER}",
     response_description="The influence.",
     responses=openapi.problems(*openapi.READS, 404),
 )
@@ -163,10 +163,10 @@ async def influence(
 
 @router.post(
     "/api/v1/memories/retract",
-    summary="Withdraw what rests on one source, session or agent",
-    description="Without a token it only lists what would be withdrawn. With the list's token exactly that is "
-    "withdrawn, in one step; where the list has changed since, nothing is (409). History is kept, and "
-    f"POST /api/v1/decisions/{{id}}/undo brings it back. {PERSON}",
+    summary="Withdraw the memories that are based on a source, session or agent",
+    description="Without a token, lists what would be withdrawn. With the token of that list, withdraws exactly that "
+    "in one step; if it has changed since, nothing is withdrawn (409). History is kept, and "
+    f"POST /api/v1/decisions/{{id}}/undo restores the memories. {PERSON}",
     response_description="Listed or withdrawn.",
     responses=openapi.problems(*openapi.WRITES),
 )
@@ -191,9 +191,9 @@ async def retract(
 
 @router.get(
     "/api/v1/decisions",
-    summary="List a group's decisions",
-    description=f"Newest first, a page at a time. {READER}",
-    response_description="A page.",
+    summary="List the decisions of a group",
+    description=f"Newest first, in pages. {READER}",
+    response_description="One page.",
     responses=openapi.problems(*openapi.READS),
 )
 async def decisions(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DecisionPageView:
@@ -205,8 +205,8 @@ async def decisions(request: ApiRequest, parameters: Annotated[PageParameters, Q
 
 @router.post(
     "/api/v1/decisions/{id}/undo",
-    summary="Take back any decision",
-    description=f"As a new decision: what happened stays on record. {PERSON}",
+    summary="Undo a decision",
+    description=f"The undo is a new decision; the earlier one stays on record. {PERSON}",
     response_description="Undone.",
     responses=REFUSALS,
 )
@@ -231,8 +231,8 @@ async def undo(
 
 @router.get(
     "/api/v1/review/calibration",
-    summary="Stated confidence against what became of it",
-    description=f"By agent, in tenths. It informs reviewers and changes no threshold. {READER}",
+    summary="How reliable the confidence of agents is",
+    description=f"By agent, in steps of 0.1. It informs reviewers and changes no threshold. {READER}",
     response_description="The table.",
     responses=openapi.problems(*openapi.READS),
 )
@@ -243,8 +243,9 @@ async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters
 @router.get(
     "/api/v1/review/numbers",
     summary="Review statistics",
-    description=f"Lag, accept rates, the share of memories ever retrieved, the yield of digests. {READER}",
-    response_description="The numbers.",
+    description="Time to decision, accept rates, the share of memories that were retrieved, and the yield of digests. "
+    f"{READER}",
+    response_description="The statistics.",
     responses=openapi.problems(*openapi.READS),
 )
 async def statistics(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewStatisticsView:
