@@ -36,5 +36,5 @@ def own_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def bundled(own_folder: Path) -> Program:
-    """With bundled servers of its own."""
-    return Program(own_folder, {"CLEARWELL_DATA_DIR": str(own_folder / "data")})
+    """With bundled servers of its own, started as a user starts it."""
+    return Program(own_folder, {"CLEARWELL_DATA_DIR": str(own_folder / "data")}, own_interpreter=True)

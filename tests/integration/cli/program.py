@@ -1,4 +1,4 @@
-"""The real program in a process of its own, and the commands that it prints."""
+"""The real program in processes of its own, and the commands that it prints."""
 
 import json
 import os
@@ -11,14 +11,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import httpx
 
 import clearwell.errors
+from tests.launcher import Command, launcher
 
 FOREIGN = (
     "PYTHONDONTWRITEBYTECODE",
@@ -54,15 +56,17 @@ class Program:
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    own_interpreter: bool = False
+    """Whether each command starts Python and imports the program, as for a user, instead of being forked."""
 
     def but(self, **changed: str) -> "Program":
-        return Program(self.folder, {**self.environment, **changed})
+        return replace(self, environment={**self.environment, **changed})
 
     def chinese(self) -> "Program":
         return self.but(LC_ALL="zh_CN.UTF-8")
 
     def run(self, *words: str, stdin: str = "") -> Ran:
-        ran = self._ran(self.command(*words), stdin=stdin)
+        ran = self._ran(self.command(*words), stdin=stdin) if self.own_interpreter else self._forked(words, stdin=stdin)
         assert "Traceback" not in ran.err
         assert "\x1b" not in ran.out + ran.err, "no colours where there is no terminal"
         return ran
@@ -83,15 +87,7 @@ class Program:
         errors = output.with_suffix(".err")
         with reserved_port() as port:
             with output.open("wb") as out, errors.open("wb") as err:
-                process = subprocess.Popen(
-                    self.command("serve", "--port", str(port), *words),
-                    env=self._environment(),
-                    cwd=self.folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    preexec_fn=_ignore_sigint if ignoring_sigint else None,
-                )
+                process = self._start(("serve", "--port", str(port), *words), out, err, ignoring_sigint=ignoring_sigint)
             try:
                 yield Serving(process, output, errors)
             finally:
@@ -108,6 +104,37 @@ class Program:
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "clearwell", *words]
+
+    def _start(
+        self, words: Sequence[str], out: IO[bytes], err: IO[bytes], *, ignoring_sigint: bool
+    ) -> "subprocess.Popen[bytes] | Command":
+        if self.own_interpreter:
+            return subprocess.Popen(
+                self.command(*words),
+                env=self._environment(),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                preexec_fn=_ignore_sigint if ignoring_sigint else None,
+            )
+        assert not ignoring_sigint
+        with Path(os.devnull).open("rb") as nothing:
+            return self._fork(words, (nothing, out, err))
+
+    def _fork(self, words: Sequence[str], streams: tuple[IO[bytes], IO[bytes], IO[bytes]]) -> Command:
+        return launcher(SOURCE).start(words, environment=self._environment(), folder=self.folder, streams=streams)
+
+    def _forked(self, words: Sequence[str], stdin: str) -> Ran:
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write(stdin.encode())
+            given.seek(0)
+            started = self._fork(words, (given, out, err))
+            try:
+                code = started.wait(60)
+            finally:
+                started.kill()
+            return Ran(code, _read(out), _read(err))
 
     def _ran(self, command: list[str], stdin: str = "") -> Ran:
         ended = subprocess.run(
@@ -130,7 +157,7 @@ class Program:
 class Serving:
     """A ``clearwell serve`` that runs."""
 
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | Command"
     output: Path
     errors: Path
 
@@ -169,6 +196,11 @@ def answers_of(program: Program, command: str, **environment: str) -> list[Any]:
     ran = program.shell(command, **environment)
     assert ran.code == 0, ran
     return [json.loads(line) for line in ran.out.splitlines()]
+
+
+def _read(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode()
 
 
 def _split(words: Sequence[str], separator: str) -> Iterator[list[str]]:

@@ -97,7 +97,7 @@ def test_a_taken_port_is_said_with_its_holder_before_anything_starts(tmp_path: P
 def fresh(own_folder: Path) -> Program:
     folder = own_folder / f"fresh-{free_port()}"
     folder.mkdir()
-    return Program(folder, {"CLEARWELL_DATA_DIR": str(folder / "d")})
+    return Program(folder, {"CLEARWELL_DATA_DIR": str(folder / "d")}, own_interpreter=True)
 
 
 def test_a_stopped_one_leaves_nothing_running_and_the_next_finds_the_data(fresh: Program) -> None:

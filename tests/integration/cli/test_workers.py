@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import psutil
@@ -13,6 +14,12 @@ import redis
 from tests.integration.cli.program import Program, Serving, free_port, until
 
 KNOWN = "Invoices above ten thousand euros are signed by two members of the board."
+
+
+@pytest.fixture
+def program(program: Program) -> Program:
+    """The processes start as their supervisor did."""
+    return replace(program, own_interpreter=True)
 
 
 @pytest.fixture
