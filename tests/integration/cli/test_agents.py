@@ -22,6 +22,7 @@ ALLOWED = {
     ("status",),
     ("data",),
     ("doctor",),
+    ("models", "check"),
     ("settings",),
     ("counts",),
     ("requeue",),
