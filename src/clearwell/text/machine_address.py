@@ -5,7 +5,7 @@ matter is an injection, whoever wrote it. The rules are in ``words/machine_addre
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from clearwell.text.hidden_text import readable
 from clearwell.text.normalisation import remove_disguise
+from clearwell.text.sentences import find_sentences
 from clearwell.text.words import words
 
 LONGEST_LINE: Final = 5_000
@@ -28,10 +29,15 @@ _COMMAND: Final = (
     r"|before (?:anything else|you \w+),?)\s{1,3})"
 )
 """Where a command may begin."""
-_SENTENCE: Final = r"(?:^|[.!?>\"”]\s*)[\[\s]*"
+_SENTENCE: Final = r"(?:^|[.!?>\"”]\s{0,3})[\[\s]{0,3}"
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|‘[^’\n]{3,400}’|「[^」\n]{3,400}」|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)"
 )
+_DIALOGUE: Final = re.compile(
+    r"^[ *#]{0,6}(?:human|user)[ *]{0,3}:.{0,400}\n{1,3}[ *#]{0,6}(?:assistant|ai)[ *]{0,3}:", re.MULTILINE
+)
+"""A forged exchange with the machine."""
+_WEAK: Final = 0.5
 _REPORT_WITHIN: Final = 120
 """How far before a quotation, or behind it, the words are looked for that report an attack."""
 
@@ -49,6 +55,8 @@ class Address(StrEnum):
     ADDRESS = "address"
     COERCION = "coercion"
     MARKUP = "markup"
+    SIGNS = "signs"
+    """No rule holds, but several weaker signs stand together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,21 @@ class _Rule:
     pattern: re.Pattern[str]
     first: frozenset[str] = frozenset()
     """The words one of which begins what an English rule finds."""
+    needs: frozenset[str] = frozenset()
+    """Words one of which is in it as well, where the first words are common."""
+
+    def may_hold(self, found: frozenset[str]) -> bool:
+        return not self.first.isdisjoint(found) and not (self.needs and self.needs.isdisjoint(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    weight: float
+    speaks: bool
+    """Whether it speaks to somebody, and not only of machines."""
+    pattern: re.Pattern[str]
+    words: frozenset[str] = frozenset()
+    """The words one of which is in what an English sign finds."""
 
 
 def speaks_to_machine(text: str) -> Address | None:
@@ -66,7 +89,9 @@ def speaks_to_machine(text: str) -> Address | None:
     looked at: the page contained the injection "ignore all previous instructions". The quotation marks alone are no
     excuse.
     """
-    plain = remove_disguise(readable(text)).lower().replace("’", "'")
+    plain = remove_disguise(readable(text)).lower().translate(_simplified())
+    if _DIALOGUE.search(plain):
+        return Address.MARKUP
     return next((found for line in _split_lines(plain) if (found := _read_line(line))), None)
 
 
@@ -84,15 +109,39 @@ def _read_line(line: str) -> Address | None:
 
 
 def _find(line: str) -> Address | None:
-    return next((rule.address for rule in _select(line) if rule.pattern.search(line)), None)
+    found = frozenset(_WORD.findall(line))
+    for rule in _select(line, found):
+        if rule.pattern.search(line):
+            return rule.address
+    return Address.SIGNS if _has_signs(line, found) else None
 
 
-def _select(line: str) -> Iterator[_Rule]:
+def _has_signs(line: str, found: frozenset[str]) -> bool:
+    """Whether two sentences in a row have so many signs that they speak to the machine together."""
+    if not line.isascii() and _CHINESE.search(line):
+        possible = _chinese_signs()
+    elif found.isdisjoint(_strong_words()):
+        return False
+    else:
+        possible = tuple(sign for sign in _english_signs() if not sign.words.isdisjoint(found))
+    threshold = _threshold()
+    if sum(sign.weight for sign in possible) < threshold or _weigh(line, possible) < threshold:
+        return False
+    places = list(find_sentences(line))
+    pairs = zip(places, [*places[1:], places[-1]], strict=True)
+    return any(_weigh(line[start : min(end, start + OVERLAP)], possible) >= threshold for (start, _), (_, end) in pairs)
+
+
+def _weigh(text: str, signs: Iterable[_Sign]) -> float:
+    found = [sign for sign in signs if sign.pattern.search(text)]
+    return sum(sign.weight for sign in found) if any(sign.speaks for sign in found) else 0.0
+
+
+def _select(line: str, found: frozenset[str]) -> Iterator[_Rule]:
     """The rules that may hold for a line: of the English ones, those of which a first word is in it."""
     yield from _markup()
-    found = _first_words().intersection(_WORD.findall(line))
-    if found:
-        yield from (rule for rule in _english() if not rule.first.isdisjoint(found))
+    if not _first_words().isdisjoint(found):
+        yield from (rule for rule in _english() if rule.may_hold(found))
     if not line.isascii() and _CHINESE.search(line):
         yield from _chinese()
 
@@ -120,7 +169,7 @@ def _build_english(entry: Mapping[str, Any], parts: Mapping[str, str]) -> _Rule:
     first = entry["first"].split()
     then = "|".join(_fill(pattern, parts) for pattern in entry["then"])
     pattern = re.compile(f"{before}(?:{'|'.join(map(re.escape, first))})(?:{then})")
-    return _Rule(Address(entry["address"]), pattern, frozenset(first))
+    return _Rule(Address(entry["address"]), pattern, frozenset(first), frozenset(entry.get("needs", "").split()))
 
 
 @cache
@@ -135,8 +184,43 @@ def _chinese() -> tuple[_Rule, ...]:
 
 
 @cache
+def _simplified() -> Mapping[int, str]:
+    pairs = words("machine_address")["zh"]["traditional"].split()
+    return {ord("’"): "'", **{ord(pair[0]): pair[1] for pair in pairs}}
+
+
+@cache
 def _markup() -> tuple[_Rule, ...]:
     return tuple(_Rule(Address.MARKUP, re.compile(pattern)) for pattern in words("machine_address")["en"]["markup"])
+
+
+@cache
+def _english_signs() -> tuple[_Sign, ...]:
+    signs = words("machine_address")["signs"]["en"]
+    return tuple(_build_sign(name, sign["pattern"], sign["words"]) for name, sign in signs.items())
+
+
+@cache
+def _chinese_signs() -> tuple[_Sign, ...]:
+    signs = words("machine_address")["signs"]["zh"]
+    return tuple(_build_sign(name, pattern) for name, pattern in signs.items())
+
+
+@cache
+def _strong_words() -> frozenset[str]:
+    """The words of the signs without which no others reach the threshold."""
+    return frozenset().union(*(sign.words for sign in _english_signs() if sign.weight > _WEAK))
+
+
+@cache
+def _threshold() -> float:
+    return float(words("machine_address")["signs"]["threshold"])
+
+
+def _build_sign(name: str, pattern: str, found_with: str = "") -> _Sign:
+    signs = words("machine_address")["signs"]
+    speaks = name in signs["speaking"].split()
+    return _Sign(signs["weights"][name], speaks, re.compile(pattern), frozenset(found_with.split()))
 
 
 @cache
