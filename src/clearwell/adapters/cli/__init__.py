@@ -14,7 +14,8 @@ from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.models import models
-from clearwell.adapters.cli.review import retract, review
+from clearwell.adapters.cli.retraction import retract
+from clearwell.adapters.cli.review import review
 from clearwell.adapters.cli.terminal import prepare_streams
 from clearwell.adapters.cli.tombstones import tombstones
 from clearwell.adapters.cli.working import working

@@ -1,4 +1,4 @@
-"""``review`` and ``retract``: look at insights and decide on them, as the person at this machine."""
+"""``review``: list insights and decide on them, as the local user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.conflicts import settle_conflicts
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clearwell.records import Json
     from clearwell.views.decisions import DecisionResultView, DecisionView
     from clearwell.views.memories import PromotionResultView
-    from clearwell.views.provenance import DependentMemoryView, RetractionPreviewView
 
 W = TypeVar("W")
 R = TypeVar("R")
@@ -37,7 +36,6 @@ review = typer.Typer(help="List insights and decide what becomes knowledge.", ri
 InsightIds = Annotated[list[str], typer.Argument(metavar="ID...", help="The IDs that `review list` shows.")]
 InsightId = Annotated[str, typer.Argument(metavar="ID", help="The ID that `review list` shows.")]
 Version = Annotated[int | None, typer.Option("--version", min=1, help="The version that you have read.")]
-SHOWN_WIDTH = 100
 
 
 class From(StrEnum):
@@ -381,75 +379,3 @@ def _name_subject(decision: DecisionView, terminal: Terminal) -> str:
 
 
 # withdrawing what rests on a source
-
-
-def retract(
-    group: Group,
-    source: Annotated[str | None, typer.Option("--source", help="The ID of an output.")] = None,
-    session: Annotated[str | None, typer.Option("--session", help="A session (session_id).")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="An agent (agent_id).")] = None,
-    token: Annotated[
-        str | None, typer.Option("--token", help="Withdraw the memories of the list with this token.")
-    ] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="The reason.")] = None,
-    undo: Annotated[
-        str | None, typer.Option("--undo", metavar="DECISION", help="Restore what this decision withdrew.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """List or withdraw the memories of a source, session or agent.
-
-    Without --token the memories are only listed. --undo restores what was withdrawn.
-    """
-    settings, terminal = start()
-    if undo is None and sum(one is not None for one in (source, session, agent)) != 1:
-        raise UsageProblem("cli_retract_what", field="--source, --session, --agent")
-    row_id = None if source is None else parse_id(source, "row_not_found", group=group)
-    decision = None if undo is None else parse_id(undo, "decision_not_found", group=group)
-    if decision is None and token is None:
-        preview = ask(
-            settings,
-            terminal,
-            lambda client: client.review.preview_retraction(group, source=row_id, session_id=session, agent_id=agent),
-        )
-        if as_json:
-            terminal.answer(preview)
-        else:
-            _show_preview(preview, terminal)
-        return
-
-    async def act(client: Client) -> DecisionResultView:
-        if decision is not None:
-            return await client.review.undo(group, decision, reason=reason, only=Action.RETRACT)
-        return await client.review.retract(
-            group, token or "", source=row_id, session_id=session, agent_id=agent, reason=reason
-        )
-
-    done = ask(settings, terminal, act)
-    if as_json:
-        terminal.answer(done)
-    else:
-        count = len(done.memories or ())
-        terminal.tell(f"cli_retract_{done.status}", count=count, id=done.decision_id, style="green")
-
-
-def _show_preview(preview: RetractionPreviewView, terminal: Terminal) -> None:
-    if not preview.memories:
-        terminal.tell("retract_nothing")
-        return
-    terminal.tell("cli_retract_listed", count=len(preview.memories), style="bold")
-    headings = ["cli_head_id", "cli_head_made_by", "cli_head_when", "cli_head_other_sources", "cli_head_text"]
-    terminal.table(headings, [_memory_row(memory, terminal) for memory in preview.memories])
-    if any(memory.rests_on.others for memory in preview.memories):
-        terminal.tell("cli_retract_others", style="yellow")
-    terminal.tell("cli_retract_token", token=preview.token)
-
-
-def _memory_row(memory: DependentMemoryView, terminal: Terminal) -> list[str]:
-    return [
-        str(memory.memory_id),
-        escaped(memory.decided_by_name),
-        terminal.moment(memory.decided_at),
-        str(memory.rests_on.others or "–"),
-        shortened(memory.content_shown, SHOWN_WIDTH),
-    ]
