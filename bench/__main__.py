@@ -22,6 +22,7 @@ from bench import (
     scale,
     served,
     start,
+    statements,
     tokens,
 )
 
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "start": start.measure,
     "purify": purify.measure,
     "sameness": sameness.measure,
+    "statements": statements.measure,
     "retrieval": retrieval.measure,
     "over_http": over_http.measure,
     "scale": scale.measure,

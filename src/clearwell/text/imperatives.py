@@ -34,11 +34,14 @@ def has_verb(lower: str) -> bool:
 
 def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
     """Whether a clause opens with a verb; ``certain`` asks for one that is no noun, or that has an object."""
-    tokens = [token.strip(_MARKS) for token in clause.split()]
+    raw = clause.split()
+    tokens = [token.strip(_MARKS) for token in raw]
     place = 0
     while place < len(tokens) - 1 and (tokens[place] in _words("adverbs") or tokens[place].endswith("ly")):
         place += 1
-    verb, rest = "".join(tokens[place : place + 1]), tokens[place + 1 :]
+    if not tokens or raw[place].endswith(":"):
+        return False
+    verb, rest = tokens[place], tokens[place + 1 :]
     if verb == "don't" or (verb in {"do", "be"} and rest[:1] in (["not"], ["sure"], ["careful"])):
         return True
     if verb not in _words("imperatives"):

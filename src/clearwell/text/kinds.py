@@ -51,6 +51,7 @@ _POINTING: Final = re.compile(
 """How a sentence opens that is about something named before it."""
 _SHORT_ENGLISH: Final = 4
 _SHORT_CHINESE: Final = 8
+_MOST_NOTICES: Final = 3
 _FEWEST_WORDS: Final = 3
 _FEWEST_CHARACTERS: Final = 5
 _FEWEST_IN_ROW: Final = 4
@@ -109,9 +110,7 @@ def classify(passage: Passage) -> SegmentKind:
 
 def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKind:
     rules = _rules("zh" if chinese else "en")
-    notice = rules.notices.match(bare.lower())
-    if notice and notice.end() < len(bare):
-        bare = bare[notice.end() :]
+    bare = _skip_notices(bare, rules)
     lower = bare.lower()
     length = _count_words(bare, chinese)
     if rules.chatter.match(lower) and (length <= rules.longest_chatter or not _is_specific(bare, lower, rules)):
@@ -129,6 +128,16 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
     if rules.soft.match(lower) and not _is_specific(bare, lower, rules):
         return SegmentKind.CHATTER
     return _classify_by_context(bare, lower, passage, chinese)
+
+
+def _skip_notices(bare: str, rules: _Rules) -> str:
+    """The sentence without the openings that only announce it."""
+    for _ in range(_MOST_NOTICES):
+        notice = rules.notices.match(bare.lower())
+        if notice is None or notice.end() == len(bare):
+            break
+        bare = bare[notice.end() :]
+    return bare
 
 
 def _adds_claim(bare: str, lower: str, rules: _Rules) -> bool:
