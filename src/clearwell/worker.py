@@ -29,7 +29,7 @@ SCHEDULE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Duty:
-    """What is done again and again, and how long to pause in between."""
+    """A periodic task and the pause between two runs."""
 
     name: str
     seconds: float
@@ -64,7 +64,7 @@ class Worker:
         )
 
     def digest_duties(self, *, scheduled: bool) -> Sequence[Duty]:
-        """The duties that make digests: those that somebody requests, and with ``scheduled`` those that are due."""
+        """The duties that create digests: requested ones and, with ``scheduled``, those that are due."""
         requested = Duty("digests", DIGEST_SECONDS, self._run_digests)
         return (
             (requested, Duty("digest schedule", SCHEDULE_SECONDS, self._add_due_digests)) if scheduled else (requested,)

@@ -31,7 +31,7 @@ async def evaluate_models(
     seconds: float,
     report: Callable[[ModelRole], ProgressReport] | None = None,
 ) -> ModelsEvaluation:
-    """Evaluate the models of these roles one after the other, each for at most so many seconds."""
+    """Evaluate the models of these roles one after the other, each within a time limit."""
     models = [await _evaluate(settings, role, seconds, None if report is None else report(role)) for role in roles]
     return ModelsEvaluation(models=tuple(models), currency=settings.price_currency, seconds=seconds)
 
@@ -70,7 +70,7 @@ async def _evaluate_configured(
 
 
 def _choose_concurrency(settings: Settings, role: ModelRole) -> int:
-    """As many calls at once as the path makes, so that the times are those of the path."""
+    """Use the concurrency of the path, so that latencies are comparable."""
     return {ModelRole.JUDGE: settings.judge_concurrency, ModelRole.WRITER: WRITER_AT_ONCE}.get(role, 1)
 
 

@@ -45,7 +45,7 @@ def make_model(choice: ModelChoice, settings: Settings, *, meter: TokenMeter | N
 
 
 def make_chat(settings: Settings, *, meter: TokenMeter | None = None) -> OpenAIChat | None:
-    """The language model that judges, where one is configured."""
+    """Return the chat model of the judge, if one is configured."""
     if settings.judge_base_url is None:
         return None
     return OpenAIChat(
@@ -69,7 +69,7 @@ WRITER_CODES = {
 
 
 def make_writing_chat(settings: Settings, *, meter: TokenMeter | None = None) -> OpenAIChat | None:
-    """The language model that writes insights, where one is configured."""
+    """Return the chat model that writes insights, if one is configured."""
     if settings.digest_llm_base_url is None:
         return None
     key = settings.digest_llm_api_key
@@ -87,7 +87,7 @@ def make_writing_chat(settings: Settings, *, meter: TokenMeter | None = None) ->
 
 
 def open_judge(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> Judge | None:
-    """The judge, where one is configured. Its connections are closed with the stack."""
+    """Return the judge, if one is configured. The stack closes its connections."""
     chat = make_chat(settings, meter=meter)
     if chat is None:
         return None
@@ -96,7 +96,7 @@ def open_judge(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter |
 
 
 def open_writer(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> InsightWriter | None:
-    """The writer of insights, where one is configured. Its connections are closed with the stack."""
+    """Return the writer of insights, if one is configured. The stack closes its connections."""
     chat = make_writing_chat(settings, meter=meter)
     if chat is None:
         return None

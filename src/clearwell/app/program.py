@@ -34,7 +34,7 @@ LOADING_SECONDS = 5.0
 async def open_clearwell(
     settings: Settings, servers: Servers, *, embedder: Embedder | None = None
 ) -> AsyncIterator[Clearwell]:
-    """The whole program on these servers. A bundled PostgreSQL is migrated; any other must have been."""
+    """Open the whole program on these servers. A bundled PostgreSQL is migrated; others must be up to date."""
     ensure_logs_configured()
     clock, ids = SystemClock(), TimeOrderedIds()
     async with AsyncExitStack() as stack:
@@ -68,7 +68,7 @@ async def open_clearwell(
 
 @asynccontextmanager
 async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryManager]:
-    """The memory manager for a program of your own: by the environment, on bundled servers where none is named."""
+    """Open the memory manager by the settings of the environment; on bundled servers if no address is set."""
     settings = settings or Settings()
     async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
         yield clearwell.memory
@@ -77,7 +77,7 @@ async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryM
 
 @asynccontextmanager
 async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
-    """The keys alone: they need neither working memory nor a model."""
+    """Open only the keys, which need neither working memory nor a model."""
     async with open_postgres(settings, database_url) as database:
         yield make_keys(settings, PostgresKeys(database), SystemClock(), TimeOrderedIds())
 
@@ -101,7 +101,7 @@ async def open_reembedding(
 
 @asynccontextmanager
 async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[tuple[GroupIndexBuilder, str]]:
-    """The indexes of large groups alone, and the model that they are for."""
+    """Open only the indexes of large groups, with the model that they are for."""
     async with open_postgres(settings, database_url) as database:
         reembedding = await PostgresReembeddings(database).last()
         model = make_embedder(settings).model if reembedding is None else reembedding.to_model
@@ -109,9 +109,9 @@ async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[t
 
 
 async def _loaded(embedder: Embedder) -> None:
-    """Load the word lists and the model before anybody waits for them.
+    """Load the word lists and the model.
 
-    Without the model capture still works, and the rest says what is missing.
+    Without the model, capture still works, and other operations report that it is missing.
     """
     await asyncio.to_thread(comparison.read_features, "")
     try:

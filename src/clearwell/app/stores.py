@@ -43,7 +43,7 @@ from clearwell.stores.valkey import ValkeyHeartbeats, ValkeyRecalls, ValkeyWorki
 async def open_stores(
     settings: Settings, database: Database, redis_url: str, clock: Clock, ids: Ids
 ) -> AsyncIterator[Stores]:
-    """All stores on an open database and the Valkey at this address, as long as this lasts."""
+    """Open all stores on an open database and the Valkey at this address, until the block ends."""
     async with AsyncExitStack() as stack:
         client = open_client(
             redis_url, pool_max=settings.redis_pool_max, timeout_seconds=settings.redis_timeout_seconds
@@ -64,7 +64,7 @@ def make_stores(
     clock: Clock,
     ids: Ids,
 ) -> Stores:
-    """All stores on connections that somebody else opens and closes."""
+    """Make all stores on connections that the caller opens and closes."""
     review = PostgresReview(database)
     return Stores(
         captures=PostgresCaptures(database),
@@ -97,7 +97,7 @@ def make_stores(
 
 @asynccontextmanager
 async def open_postgres(settings: Settings, url: str) -> AsyncIterator[Database]:
-    """The database at this address, as long as this lasts. A bundled one is migrated; any other must have been."""
+    """Open the database at this address. A bundled one is migrated; others must be up to date."""
     if settings.database_url is None:
         await migrate(url)
     else:

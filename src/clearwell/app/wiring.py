@@ -94,7 +94,7 @@ class Clearwell:
     embedder: Embedder
 
     async def health(self) -> Health:
-        """Ask every part at once, each for at most the time that retrieval would wait for it."""
+        """Check all components concurrently, with the time limit of retrieval for each."""
         parts: dict[str, Awaitable[object]] = {
             "database": self.stores.longterm.ping(),
             "working_memory": self.stores.working.ping(),
@@ -139,7 +139,7 @@ def build(
     judge: Judge | None = None,
     writer: InsightWriter | None = None,
 ) -> Clearwell:
-    """The program on these stores and models. ``make_model`` makes the other model of a migration."""
+    """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding."""
     models = EmbeddingModels(embedder, stores.reembeddings, make_model)
     counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)

@@ -55,7 +55,7 @@ class ApiConnection:
         await self._http.aclose()
 
     async def is_alive(self) -> bool:
-        """Whether a Clearwell answers there soon."""
+        """Whether a Clearwell server responds there within a short time."""
         try:
             answer = await self._http.get("/healthz", timeout=PROBE_SECONDS)
             return answer.is_success and bool(answer.json() == {"status": "alive"})
@@ -66,7 +66,7 @@ class ApiConnection:
         return await self.request(view, "GET", path, None, **parameters)
 
     async def post(self, view: type[V], path: str, fields: Mapping[str, object], **parameters: object) -> V:
-        """What is None is left out of the body: the server's default holds."""
+        """Send a body without the fields that are None, so that the defaults of the server apply."""
         body = {name: value for name, value in fields.items() if value is not None}
         return await self.request(view, "POST", path, body, **parameters)
 
@@ -97,15 +97,15 @@ class ApiConnection:
 
 
 def rename(fields: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    """The fields under the names that the API has for them."""
+    """Rename fields to their names in the API."""
     return {names.get(name, name): value for name, value in fields.items()}
 
 
 def segment(name: str) -> str:
-    """A name as a part of a path."""
+    """Encode a name as a segment of a path."""
     return quote(name, safe="")
 
 
 def _tls_context(base_url: str) -> ssl.SSLContext:
-    """The system's certificates are read only where they are needed: that takes longer than a request."""
+    """Read the system certificates only if they are needed, because that takes longer than a request."""
     return ssl.create_default_context() if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

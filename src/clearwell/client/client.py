@@ -29,7 +29,7 @@ RETRIEVAL_NAMES = {"since": "from", "until": "to"}
 
 
 class CaptureFields(TypedDict, total=False):
-    """What is known of an output beside its words."""
+    """The fields of an output, except its text."""
 
     session_id: str | None
     node_id: str | None
@@ -41,7 +41,7 @@ class CaptureFields(TypedDict, total=False):
 
 
 class MemoryFields(TypedDict, total=False):
-    """What is known of a text that becomes knowledge."""
+    """The fields of a text to promote."""
 
     session_id: str | None
     author: str | None
@@ -52,7 +52,7 @@ class MemoryFields(TypedDict, total=False):
 
 
 class RetrievalFields(TypedDict, total=False):
-    """What may be asked of retrieval. Times are ISO 8601 with a zone."""
+    """The options of retrieval. Times are ISO 8601 with a zone."""
 
     max_results: int | None
     hot_limit: int | None
@@ -71,16 +71,16 @@ class RetrievalFields(TypedDict, total=False):
 
 
 class ContextFields(RetrievalFields, total=False):
-    """What may be asked of a context."""
+    """The options of a context."""
 
     query: str | None
     max_tokens: int | None
 
 
 class Client:
-    """Asks one server. Use it as an asynchronous context manager, which closes the connection at its end.
+    """Sends requests to one server. Use it as an asynchronous context manager, which closes the connection.
 
-    Every method raises the errors of the library, and Unavailable where the server does not answer.
+    Every method raises the errors of the library, and Unavailable if the server does not respond.
     """
 
     def __init__(self, api: ApiConnection) -> None:
@@ -102,7 +102,7 @@ class Client:
         return ReviewClient(self._api)
 
     async def is_alive(self) -> bool:
-        """Whether a Clearwell answers there soon."""
+        """Whether a Clearwell server responds there within a short time."""
         return await self._api.is_alive()
 
     # captures and the ingress pipeline
@@ -110,12 +110,12 @@ class Client:
     async def capture(
         self, group_id: str, content: str, *, wait: bool = False, **fields: Unpack[CaptureFields]
     ) -> CaptureView:
-        """Keep an output. With ``wait`` the answer comes when its admission has ended, or after some seconds."""
+        """Capture an output. With ``wait`` this returns when its admission has ended, or after some seconds."""
         body = {"group_id": group_id, "content": content, **fields}
         return await self._api.post(CaptureView, "/captures", body, wait=wait or None)
 
     async def check(self, group_id: str, content: str, **fields: Unpack[CaptureFields]) -> DryRunView:
-        """Try a text on the ingress pipeline without keeping it."""
+        """Check a text with the ingress pipeline without storing it."""
         return await self._api.post(DryRunView, "/ingress/check", {"group_id": group_id, "content": content, **fields})
 
     async def ingress_counts(self, group_id: str) -> IngressCountsView:
@@ -125,17 +125,17 @@ class Client:
         return await self._api.get(QuarantineRowView, f"/quarantine/{row_id}", group_id=group_id)
 
     async def requeue(self, group_id: str, row_id: UUID) -> RequeuedRowView:
-        """Put a refused output through the pipeline again."""
+        """Queue a refused output for the ingress pipeline again."""
         return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id})
 
     async def admit_refused(self, group_id: str, row_id: UUID, *, reason: str | None = None) -> CaptureView:
-        """Put a refused output into working memory, as a person."""
+        """Admit a refused output to working memory, as a person."""
         return await self._api.post(
             CaptureView, f"/quarantine/{row_id}/admit", {"group_id": group_id, "reason": reason}
         )
 
     async def requeue_refused(self, group_id: str, refused_by: str) -> RequeuedView:
-        """Do so with what one check refused, some rows at a time."""
+        """Queue the outputs that one check refused again, a limited number at a time."""
         return await self._api.post(
             RequeuedView, "/quarantine/requeue", {"group_id": group_id, "refused_by": refused_by}
         )
@@ -157,7 +157,7 @@ class Client:
         )
 
     async def query(self, group_id: str, query: str, **fields: Unpack[RetrievalFields]) -> RetrievalView:
-        """Ask working and long-term memory."""
+        """Search working memory and long-term memory."""
         body = rename({"group_id": group_id, "query": query, **fields}, RETRIEVAL_NAMES)
         return await self._api.post(RetrievalView, "/memory/query", body)
 
@@ -175,7 +175,7 @@ class Client:
         return await self._api.get(GroupView, f"/groups/{segment(group_id)}")
 
     async def change_group(self, group_id: str, change: Mapping[str, str | None]) -> GroupView:
-        """Change the fields that are named; None empties one."""
+        """Change the named fields; None removes a value."""
         return await self._api.request(GroupView, "PUT", f"/groups/{segment(group_id)}", change)
 
     async def agents(self, group_id: str) -> AgentsView:

@@ -42,7 +42,7 @@ class ServerInfo:
 
 
 def fingerprint_stores(settings: Settings) -> str:
-    """Tells one pair of stores from another, without telling their passwords."""
+    """Hash the addresses of the stores, to tell stores apart without revealing passwords."""
     urls = [None if url is None else url.get_secret_value() for url in (settings.database_url, settings.redis_url)]
     named = [_data_dir(settings) if url is None else url for url in urls]
     return hashlib.sha256("\n".join(map(str, named)).encode("utf-8", "surrogateescape")).hexdigest()
@@ -50,7 +50,7 @@ def fingerprint_stores(settings: Settings) -> str:
 
 @contextmanager
 def publish(settings: Settings, info: ServerInfo) -> Iterator[None]:
-    """Let commands find this server as long as this lasts. Raises OSError where the folder cannot be written."""
+    """Let commands find this server until the block ends. Raises OSError if the folder is not writable."""
     folder = _run_folder(settings)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -69,7 +69,7 @@ def publish(settings: Settings, info: ServerInfo) -> Iterator[None]:
 
 
 def find_servers(settings: Settings) -> list[ServerInfo]:
-    """The servers that run on this data folder and these stores, the latest first. Files left behind are removed."""
+    """Return the servers on this data folder and these stores, latest first. Removes files of killed servers."""
     stores, found = fingerprint_stores(settings), list[tuple[float, ServerInfo]]()
     for path in _run_folder(settings).glob(PATTERN):
         with suppress(OSError, ValueError, TypeError), path.open(encoding="utf-8") as file:
@@ -109,5 +109,5 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def _is_foreign(status: os.stat_result) -> bool:
-    """A file of another user was not written for us, or not by whom we think."""
+    """Whether a file belongs to another user and cannot be trusted."""
     return sys.platform != "win32" and status.st_uid != os.geteuid()

@@ -1,6 +1,6 @@
-"""The PostgreSQL and the Valkey that come in wheels, run in a data folder as if somebody had installed them.
+"""The PostgreSQL and the Valkey that come in wheels, run in a data folder like installed servers.
 
-The rest of Clearwell sees two URLs and cannot tell them from servers elsewhere.
+The rest of Clearwell only sees two URLs, as with any other server.
 """
 
 from clearwell.embedded.postgres import MAX_CONNECTIONS, EmbeddedPostgres

@@ -1,4 +1,4 @@
-"""The data folder: what is where, whose it is, and where sockets go when its path is too long for them."""
+"""The data folder: its parts, its owner, and the folder of sockets if its path is too long for them."""
 
 import hashlib
 import os
@@ -40,7 +40,7 @@ class DataFolder:
 
     @property
     def fingerprint(self) -> str:
-        """Names folders of this data folder that have to be elsewhere."""
+        """Return a short name for folders of this data folder that are outside of it."""
         return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
 
     def create(self) -> None:
@@ -52,7 +52,7 @@ class DataFolder:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say what could not be written, and why, instead of a bare OSError."""
+    """Translate an OSError into an error that names the path and the reason."""
     try:
         yield
     except OSError as error:
@@ -61,7 +61,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def own_folder(path: Path, *, parents: bool = False) -> None:
-    """Create a folder for us alone, where it is not there yet."""
+    """Create a folder that only this user can enter, if it does not exist."""
     try:
         path.mkdir(mode=0o700, parents=parents, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -72,7 +72,7 @@ def own_folder(path: Path, *, parents: bool = False) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make a rename in this folder last."""
+    """Flush a rename in this folder to disk."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)
@@ -81,7 +81,7 @@ def sync_folder(path: Path) -> None:
 
 
 def check_owner(path: Path) -> None:
-    """Refuse data of another user: what we would write there, he could not read any more."""
+    """Refuse data of another user, who could not read what we would write there."""
     owner = path.stat().st_uid
     if owner != os.geteuid():
         raise EmbeddedStoreError("embedded_wrong_owner", path=path, owner=owner, user=os.geteuid())
@@ -106,7 +106,7 @@ def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) 
 
 
 def claim(folder: Path, owner: int) -> None:
-    """Create ``folder`` for ``owner`` alone; refuse one that somebody else has put there before us."""
+    """Create ``folder`` for ``owner`` alone. Raises if another user created it before."""
     with writing(folder):
         try:
             folder.mkdir(mode=0o700)
@@ -121,7 +121,7 @@ def claim(folder: Path, owner: int) -> None:
 
 
 def _suits_sockets(folder: Path) -> bool:
-    """Short enough, and without a comma: libpq takes a host with commas for a list of hosts."""
+    """Whether a path is short enough and has no comma, which libpq reads as a list of hosts."""
     return "," not in str(folder) and len(os.fsencode(folder / LONGEST_SOCKET_NAME)) <= SOCKET_PATH_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Where the programs are that came in wheels. Nothing of the wheels' own code is imported."""
+"""The paths of the programs in the wheels. The Python code of the wheels is not imported."""
 
 import platform
 import sys

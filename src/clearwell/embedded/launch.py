@@ -45,7 +45,7 @@ def launch(
 
 
 def environment() -> dict[str, str]:
-    """What servers see of our environment: no keys, no ``PG…`` settings meant for clients, English messages."""
+    """The environment of the servers: no keys, no ``PG…`` variables for clients, English messages."""
     return {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"LC_ALL": "C"}
 
 

@@ -1,9 +1,9 @@
-"""Locks that the kernel keeps: whoever holds one and dies, by kill -9 too, has released it.
+"""Locks that the kernel releases when their process ends, also by kill -9.
 
 Each server has three files in the run folder:
 
 ``<key>.start``  exclusive, held by a program while it starts, attaches to or stops the server
-``<key>.users``  shared, held by every program that uses the server: who gets it exclusively is the last one
+``<key>.users``  shared, held by every program that uses the server; the one that gets it exclusively is the last
 ``<key>.life``   exclusive, inherited by the server and its children: as long as it is held, the folder is in use
 """
 
@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 
 class Lock:
-    """One flock on one file. Two objects exclude each other also inside one process."""
+    """One flock on one file. Two objects exclude each other within one process, too."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,7 +45,7 @@ class Lock:
             self.hand_over()
 
     def hand_over(self) -> None:
-        """Close our end only: a child that inherited the lock goes on holding it."""
+        """Close only this descriptor: a child that inherited the lock continues to hold it."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None

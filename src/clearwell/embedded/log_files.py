@@ -1,4 +1,4 @@
-"""The servers' log files: plain files that are turned over at a start, never pipes."""
+"""The log files of the servers: plain files that are rotated at a start, never pipes."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ TAIL_LINES = 15
 
 
 def open_log(path: Path) -> int:
-    """A descriptor to append to. A log that has grown large is set aside first, as ``.1``."""
+    """Return a descriptor to append to. A large log is first renamed to ``.1``."""
     with writing(path):
         if path.exists() and path.stat().st_size > TURN_OVER_BYTES:
             path.replace(path.with_name(path.name + ".1"))

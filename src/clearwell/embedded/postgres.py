@@ -126,7 +126,7 @@ class EmbeddedPostgres(EmbeddedServer):
         return f"postgresql://{LOGIN}@{quote(bytes(self._sockets), safe='')}:{PORT}/{database}"
 
     def _server_process(self) -> ServerProcess | None:
-        """The postmaster. Its children without it cannot serve any more, but can keep the folder for long."""
+        """The postmaster. Children that outlive it cannot serve, but may hold the folder for a long time."""
         family = running_in(self.folder, self.program)
         children = [process for process in family if process.title.startswith("postgres:")]
         postmaster = first_of(process for process in family if process not in children)
@@ -147,13 +147,16 @@ class EmbeddedPostgres(EmbeddedServer):
             raise EmbeddedStoreError("embedded_other_version", folder=self.folder, found=found, version=version)
 
     def _remove_stale_pid_files(self) -> None:
-        """PostgreSQL refuses to start when they name any live process of its user. We know that none is it."""
+        """Remove pid files: PostgreSQL refuses to start if they name any live process of its user.
+
+        The locks have shown that no server runs in this folder.
+        """
         with writing(self.folder):
             (self.folder / "postmaster.pid").unlink(missing_ok=True)
             (self._sockets / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
 
     def _create_data(self) -> None:
-        """initdb beside the final place, then one rename: half a data folder never has its name."""
+        """Run initdb in a temporary folder and rename it, so that the final folder is never incomplete."""
         if self.folder.exists() and any(self.folder.iterdir()):
             raise EmbeddedStoreError("embedded_foreign_files", folder=self.folder)
         with writing(self._placement.home):

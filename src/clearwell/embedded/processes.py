@@ -1,4 +1,4 @@
-"""Which processes are servers in a folder: asked of the system, never read from a pid file."""
+"""Finds the server processes of a folder by asking the system. Pid files are not used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psutil
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A live process. It is never confused with a later one that got its number."""
+    """A live process. A later process with the same pid is not mistaken for it."""
 
     pid: int
     parent: int
@@ -22,7 +22,7 @@ class ServerProcess:
 
     @classmethod
     def of(cls, pid: int) -> ServerProcess | None:
-        """The process with this number; none if it has ended or is another user's."""
+        """Return the process with this pid, or None if it has ended or belongs to another user."""
         try:
             handle = psutil.Process(pid)
             if handle.status() == psutil.STATUS_ZOMBIE:
@@ -43,20 +43,20 @@ class ServerProcess:
 
 
 def running_in(folder: Path, program: str) -> list[ServerProcess]:
-    """All processes of a server in ``folder``, its children too."""
+    """Return all processes of a server in ``folder``, including its children."""
     found = (ServerProcess.of(pid) for pid in psutil.pids() if _runs(pid, program, folder))
     return [process for process in found if process is not None]
 
 
 def first_of(family: Iterable[ServerProcess]) -> ServerProcess | None:
-    """The one that is not a child of another."""
+    """Return the process that is not a child of another one."""
     members = list(family)
     pids = {process.pid for process in members}
     return next((process for process in members if process.parent not in pids), None)
 
 
 def _runs(pid: int, program: str, folder: Path) -> bool:
-    """Whether it is ``program`` with ``folder`` as its working folder: both servers stay in their data."""
+    """Whether the process is ``program`` with ``folder`` as its working folder, as both servers have it."""
     try:
         process = psutil.Process(pid)
         return bool(process.name() == program and process.cwd() == str(folder))

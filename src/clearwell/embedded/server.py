@@ -63,7 +63,7 @@ class EmbeddedServer(ABC):
         self._log_since = 0
 
     def start(self) -> RunningServer:
-        """Attach to the live server of this folder, or start one; again after it died, with its data."""
+        """Attach to the live server of this folder, or start one. Also restarts a server that died."""
         if self._running is not None and self.alive():
             return self._running
         self._find_program()
@@ -81,7 +81,7 @@ class EmbeddedServer(ABC):
         return self._running
 
     def stop(self) -> None:
-        """Leave the server; the last program to leave stops it."""
+        """Stop using the server. The last program that does so stops it."""
         if not self._users_lock.held or self._started_by != os.getpid():  # a forked copy of us is no user
             return
         with self._alone():
@@ -125,7 +125,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def _find_program(self) -> None:
-        """Find the program, or say that there is none for this system."""
+        """Find the program. Raises if there is none for this system."""
 
     @abstractmethod
     def _settle(self) -> None:
@@ -133,7 +133,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Make the folder ready for a start. Called when no server works in it."""
+        """Prepare the folder for a start. Called when no server runs in it."""
 
     @abstractmethod
     def _command(self) -> Sequence[str | Path]:
@@ -141,13 +141,13 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def _answer(self, pid: int, *, started: bool) -> RunningServer | None:
-        """The server that answers at our socket, if it is ready and works in our folder."""
+        """Return the server that responds at our socket, if it is ready and runs in our folder."""
 
     def _server_process(self) -> ServerProcess | None:
         return first_of(running_in(self.folder, self.program))
 
     def _attach(self) -> RunningServer | None:
-        """A server that holds the folder and answers. Returns None with lock ``life`` held: nobody is there."""
+        """Attach to a server that runs in the folder. Returns None, with lock ``life`` held, if there is none."""
         for _ in poll(self.start_seconds, pause=0.05):
             if self._life_lock.try_exclusive():
                 self._refuse_stranger()
@@ -197,7 +197,7 @@ class EmbeddedServer(ABC):
         )
 
     def _abort(self, child: "subprocess.Popen[bytes]") -> None:
-        """A server that we started and cannot use does not stay behind."""
+        """Stop a server that was started but cannot be used."""
         child.send_signal(signal.Signals[self.stop_signals[-1][0]])
         with suppress(subprocess.TimeoutExpired):
             reap(child.pid, seconds=10)

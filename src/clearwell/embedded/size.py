@@ -1,4 +1,4 @@
-"""How much room the bundled servers' data take."""
+"""The size of the data of the bundled servers."""
 
 import os
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class DataSize:
 
 
 def data_size(data_dir: Path) -> DataSize:
-    """What the data folder takes now; zero for what is not there."""
+    """Return the current size of the data folder; zero for parts that do not exist."""
     data = DataFolder(Path(os.path.realpath(data_dir)))
     return DataSize(
         postgres=_bytes_below(data.postgres), valkey=_bytes_below(data.valkey), logs=_bytes_below(data.logs)

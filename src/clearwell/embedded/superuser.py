@@ -63,7 +63,7 @@ class ServerPlacement:
 
 
 def find_placement(data: DataFolder, install: Path, mode: RootMode | None) -> ServerPlacement:
-    """For anybody but root the data folder itself; ``mode`` forces one of root's ways instead of trying them."""
+    """Return the data folder itself, except for root. ``mode`` forces one of the two ways for root."""
     if os.geteuid() != 0:
         return ServerPlacement(data.path, data.run, RunAs(), os.geteuid())
     user = _ordinary_user()
@@ -79,7 +79,7 @@ def find_placement(data: DataFolder, install: Path, mode: RootMode | None) -> Se
 
 
 def reachable_install(placement: ServerPlacement, install: Path) -> Path:
-    """``install``, or a copy of it where the user that PostgreSQL runs as cannot get at it."""
+    """Return ``install``, or a copy of it if the user that PostgreSQL runs as cannot reach it."""
     uid, gid = placement.run_as.uid, placement.run_as.gid
     if uid is None or gid is None or _works([str(install / "bin" / "postgres"), "--version"], uid, gid):
         return install
@@ -92,7 +92,7 @@ def reachable_install(placement: ServerPlacement, install: Path) -> Path:
 
 
 def _mode_for(data: DataFolder, install: Path, wrapper: Sequence[str], user: User) -> RootMode:
-    """Data that are there decide; else the namespace, if the programs run and the folder can be written in it."""
+    """Follow existing data; otherwise use the namespace if programs can run and write in it."""
     if data.postgres.is_symlink() or _owner_of_data(data) == user.uid:
         return RootMode.NOBODY
     script = 'test -w "$1" && test -x "$1" && exec "$2" --version'
@@ -106,7 +106,7 @@ def _owner_of_data(data: DataFolder) -> int | None:
 
 
 def _ordinary_user() -> User:
-    """``nobody``, else any user: initdb looks its user up by number and fails where there is none."""
+    """Return ``nobody``, or else any other user: initdb needs an entry for the user id."""
     users = [User(entry.pw_name, entry.pw_uid, entry.pw_gid) for entry in pwd.getpwall() if entry.pw_uid != 0]
     found = next((user for user in users if user.name == "nobody"), next(iter(users), None))
     if found is None:
@@ -177,7 +177,7 @@ def _no_home(data: DataFolder, user: User) -> Path:
 
 
 def _link(data: DataFolder, home: Path) -> None:
-    """The data folder shows where its data are, and a later start follows."""
+    """Link the data folder to the place of its data, so that a later start finds it."""
     if not data.postgres.is_symlink():
         with writing(data.postgres):
             if data.postgres.exists():

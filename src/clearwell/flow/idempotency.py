@@ -19,7 +19,7 @@ class StoredAnswer:
 async def claim_key(
     store: IdempotencyStore, request: IdempotencyKey | None
 ) -> AsyncIterator[Claim | StoredAnswer | None]:
-    """Hold the key of a request while it runs; a request that raises gives its key back.
+    """Hold the key of a request while it runs; a request that raises releases its key.
 
     Yields None for a request without a key, the stored answer for one that was answered before, and a claim for a
     new one. Who holds the claim stores the answer: in the transaction of what is done, or with ``complete`` where

@@ -1,4 +1,4 @@
-"""What the worker maintains beside the path: indexes, and the knowledge of which workers are alive."""
+"""What the worker maintains: indexes, and which workers are alive."""
 
 from collections.abc import Sequence
 from datetime import timedelta

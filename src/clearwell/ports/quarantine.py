@@ -150,11 +150,11 @@ class AdmissionStore(Protocol):
     """Quarantine for the worker: find, read and settle pending rows."""
 
     async def find_pending(self, *, limit: int) -> list[PendingOutput]:
-        """Rows of any group that are due and that nobody has leased, oldest first."""
+        """Return rows of any group that are due and not leased, oldest first."""
         ...
 
     async def claim(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> list[Capture]:
-        """Lease the rows among these that are pending and that nobody else has leased, and read them."""
+        """Lease those of these rows that are pending and not leased by others, and read them."""
         ...
 
     async def renew(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
@@ -174,7 +174,7 @@ class AdmissionStore(Protocol):
         ...
 
     async def fail(self, group_id: str, log_id: UUID, lease: Lease) -> int:
-        """Postpone a row whose admission failed by itself; how often it has failed, 0 where the holder has no lease."""
+        """Postpone a row whose admission failed. Returns how often it has failed, or 0 if the lease was lost."""
         ...
 
     async def read_judge_tries(self, group_id: str, log_id: UUID) -> int:

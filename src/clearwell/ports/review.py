@@ -131,9 +131,9 @@ class DecisionTransaction(Protocol):
         ...
 
     async def find_duplicates(self, keys: Sequence[PromotionKey]) -> Mapping[PromotionKey, PromotionState]:
-        """By key: the promotion of the same thing, where one is valid or waiting.
+        """Return by key the promotion of the same content that is valid or waiting.
 
-        Of several it is the one from the same origin: made from it, or found made by a decision on it.
+        Of several, the one from the same origin is preferred.
         """
         ...
 
@@ -177,17 +177,17 @@ class DecisionTransaction(Protocol):
     async def insert_tombstone(
         self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None
     ) -> bool:
-        """Reject a value. False where a tombstone is in force for it already."""
+        """Reject a value. Returns False if it already has a tombstone in force."""
         ...
 
     async def lift_tombstone(self, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
-        """False where there is none that can be lifted."""
+        """Lift a tombstone. Returns False if there is none that can be lifted."""
         ...
 
     # idempotency
 
     async def store_answer(self, claim: Claim, answer: Json) -> None:
-        """Keep the answer for a repeated request. Raises RequestInProgress where the claim was lost."""
+        """Store the answer for a repeated request. Raises RequestInProgress if the claim was lost."""
         ...
 
 
@@ -195,7 +195,7 @@ class DecisionStore(Protocol):
     """Transactions for reviewers, and for the worker the promotions that reviewers left waiting."""
 
     def transaction(self, group_id: str) -> AbstractAsyncContextManager[DecisionTransaction]:
-        """Hold this group until the block ends. An error within the block undoes everything."""
+        """Lock this group until the block ends. An error within the block rolls everything back."""
         ...
 
     async def list_waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
@@ -203,7 +203,7 @@ class DecisionStore(Protocol):
         ...
 
     async def read_waiting(self, waiting: WaitingPromotion) -> Promotion | None:
-        """The promotion itself; None where it does not wait any more."""
+        """Return the promotion, or None if it no longer waits."""
         ...
 
     async def complete_waiting(
@@ -217,7 +217,7 @@ class DecisionStore(Protocol):
     ) -> bool:
         """Store the chunks of a waiting promotion, and withdraw in the same transaction what it replaces.
 
-        False where it does not wait any more, or one of these values was refused meanwhile.
+        Returns False if it no longer waits, or one of these values was rejected in the meantime.
         """
         ...
 
@@ -262,18 +262,18 @@ class ReviewStore(Protocol):
 
 
 class ProvenanceStore(Protocol):
-    """Which memories rest on which outputs, read from both ends."""
+    """Which memories are based on which outputs, in both directions."""
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
         """A memory down to the raw outputs."""
         ...
 
     async def influence(self, group_id: str, log_id: UUID) -> Provenance | None:
-        """An output up to the memories that rest on it."""
+        """Return the provenance of an output, up to the memories that are based on it."""
         ...
 
     async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
-        """The valid memories that rest on a source, by a decision in force or by their own session, author or agent."""
+        """Return the valid memories that are based on a source, or match by their own session, author or agent."""
         ...
 
 
@@ -289,5 +289,5 @@ class StatisticsStore(Protocol):
         ...
 
     async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
-        """Keep that retrieval returned these. An id that is no memory is ignored."""
+        """Record that retrieval returned these memories. Other ids are ignored."""
         ...

@@ -224,7 +224,7 @@ class QuarantinePageView(View):
 
     @classmethod
     def from_records(cls, rows: Sequence[QuarantineRow], limit: int, language: Language) -> Self:
-        """A page of ``limit`` rows, made from one row more where there is one."""
+        """A page of ``limit`` rows, made from one more row if there is one."""
         views = tuple(QuarantineRowView.from_record(row, language) for row in rows[:limit])
         return cls(rows=views, next=views[-1].id if len(rows) > limit else None)
 

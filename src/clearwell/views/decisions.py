@@ -61,7 +61,7 @@ class DecisionPageView(View):
 
     @classmethod
     def from_records(cls, decisions: Sequence[Decision], limit: int, key_names: Mapping[str, str]) -> Self:
-        """A page of ``limit`` decisions, made from one more where there is one."""
+        """A page of ``limit`` decisions, made from one more if there is one."""
         views = tuple(DecisionView.from_record(decision, key_names) for decision in decisions[:limit])
         return cls(decisions=views, next=views[-1].id if len(decisions) > limit else None)
 

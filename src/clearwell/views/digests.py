@@ -1,4 +1,4 @@
-"""Digests: where one stands, and what it shows."""
+"""Digests: their state and their insights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DigestPageView(View):
 
     @classmethod
     def from_records(cls, digests: Sequence[Digest], limit: int, language: Language) -> Self:
-        """A page of ``limit`` digests, made from one more where there is one."""
+        """A page of ``limit`` digests, made from one more if there is one."""
         views = tuple(DigestSummaryView.from_record(digest, language) for digest in digests[:limit])
         return cls(digests=views, next=views[-1].id if len(digests) > limit else None)
 

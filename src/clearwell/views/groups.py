@@ -1,4 +1,4 @@
-"""Groups, their agents, and the values that must not come back to a group."""
+"""Groups, agents and tombstones."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class InsightPageView(View):
 
     @classmethod
     def from_records(cls, insights: Sequence[Insight], limit: int, language: Language) -> Self:
-        """A page of ``limit`` insights, made from one more where there is one."""
+        """A page of ``limit`` insights, made from one more if there is one."""
         views = tuple(InsightView.from_record(insight, language) for insight in insights[:limit])
         return cls(insights=views, next=views[-1].id if len(insights) > limit else None)
 

@@ -1,4 +1,4 @@
-"""The command line: serve, look after and use Clearwell from a shell.
+"""The command line: run, administer and use Clearwell from a shell.
 
 Importing it loads no more than the help needs. A command imports what it works with when it runs.
 """

@@ -43,10 +43,10 @@ LOOK_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Connection:
-    """A client, and the program behind it where that was opened in this process.
+    """A client, and the program behind it if that was opened in this process.
 
-    ``leaves_admissions``: the program admits nothing itself, because a server runs that decides by other settings, or
-    because the judge that is needed is not here.
+    ``leaves_admissions``: the program admits nothing itself, because a running server has other settings, or
+    because the judge that is needed is not configured here.
     """
 
     client: Client
@@ -55,13 +55,13 @@ class Connection:
     leaves_admissions: bool = False
 
     def leave_admissions(self) -> None:
-        """Let other processes admit what this command keeps or puts back."""
+        """Let other processes admit what this command captures or queues again."""
         if self.program is not None:
             self.program.queue.leave_rows()
             self.leaves_admissions = True
 
     async def wait_for_admission(self, group_id: str, row_id: UUID) -> QuarantineRowView:
-        """Where an output stands when its admission has ended, or some seconds later."""
+        """Wait until the admission of an output has ended, or some seconds, and return the output."""
         if self.program is not None and not self.leaves_admissions:
             await self.program.queue.join()
             return await self.client.quarantine_row(group_id, row_id)
@@ -139,7 +139,7 @@ def local_person() -> Principal:
 async def _in_process(
     settings: Settings, terminal: Terminal, opened: Clearwell, *, digests: bool
 ) -> AsyncIterator[Connection]:
-    """A client that drives the application on this program. What was begun here is done when this ends."""
+    """Yield a client that drives the application on this program. Waits for running work at the end."""
     from httpx import ASGITransport
     from uvicorn.importer import import_from_string
 

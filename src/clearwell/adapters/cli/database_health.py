@@ -1,4 +1,4 @@
-"""The part of ``doctor`` that looks into the database: filter, retrieval, backlog, judge, model and keys."""
+"""The checks of ``doctor`` in the database: ingress, retrieval, backlog, judge, model and keys."""
 
 import shlex
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What is known before the database is looked into; None stands for what did not answer."""
+    """What is known before the database is checked; None for what did not respond."""
 
     settings: Settings
     findings: Findings

@@ -98,7 +98,7 @@ def _check_eviction(facts: WorkingFacts, findings: Findings) -> None:
 
 
 async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, int] | None:
-    """The model's name and dimensions, where it embeds."""
+    """Return the name and the dimensions of the model, if it works."""
     try:
         embedder = make_embedder(settings)
     except ClearwellError as error:
@@ -124,7 +124,7 @@ async def check_embedder(settings: Settings, findings: Findings) -> tuple[str, i
 
 
 async def check_judge(settings: Settings, findings: Findings) -> None:
-    """Ask it once, about a text that nobody can object to."""
+    """Ask the judge once, about a harmless text."""
     try:
         chat = make_chat(settings)
     except ClearwellError as error:

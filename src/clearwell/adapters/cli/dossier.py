@@ -1,4 +1,4 @@
-"""An insight under review and everything beside it, for people."""
+"""Shows an insight under review with everything that a reviewer needs."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _show_nearby(dossier: DossierView, terminal: Terminal) -> None:
 
 
 def _mark_diff(nearby: NearbyMemoryView, *, colored: bool) -> Text:
-    """The memory's words on the way to the insight's; marked by signs where there are no colours."""
+    """Show the word diff from the memory to the insight, with signs if there are no colours."""
     text = Text()
     for piece in nearby.diff:
         before, after = ("", "") if colored else MARKS[piece.op]

@@ -52,7 +52,7 @@ class Findings:
 
     @property
     def summary(self) -> str:
-        """The code of the last sentence. Refused rows that wait for somebody are no problem of a part, and no peace."""
+        """The code of the last sentence. Outputs that the judge left unanswered are mentioned, but are no failure."""
         if not self.healthy:
             return "doctor_not_well"
         return "doctor_rows_wait" if any(one.check == "judge_gave_up" for one in self.found) else "doctor_all_well"

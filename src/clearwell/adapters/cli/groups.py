@@ -1,4 +1,4 @@
-"""``group`` and ``agent``: what a group and its agents are told."""
+"""``group`` and ``agent``: system prompts, digest schedules and personas."""
 
 from __future__ import annotations
 

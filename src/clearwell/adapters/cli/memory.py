@@ -1,4 +1,4 @@
-"""``capture``, ``ingest``, ``query`` and ``context``: text into memory, and what is known of a question."""
+"""``capture``, ``ingest``, ``query`` and ``context``: store texts in memory and retrieve them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def capture(
 async def _capture(
     settings: Settings, terminal: Terminal, group: str, content: str, fields: CaptureFields
 ) -> CaptureView:
-    """Keep an output; where it stands when whoever admits it has done so, or some seconds later."""
+    """Capture an output, and return it when its admission has ended, or some seconds later."""
     from clearwell.adapters.cli.connection import connect
 
     async with connect(settings, terminal) as connection:

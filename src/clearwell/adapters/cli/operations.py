@@ -1,4 +1,4 @@
-"""The commands of an operator. Each imports what it works with when it runs, so that help is there at once."""
+"""The commands of an operator. Each one imports what it needs when it runs, so that help is fast."""
 
 from __future__ import annotations
 

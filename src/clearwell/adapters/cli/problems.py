@@ -36,7 +36,7 @@ BROKEN_SETTINGS = (ValidationError, SettingsError, tomllib.TOMLDecodeError)
 
 
 def language() -> Language:
-    """The language to say an error in, also where the settings themselves are wrong."""
+    """Return the language of error messages, even if the settings are invalid."""
     try:
         return Settings().display_language
     except BROKEN_SETTINGS:
@@ -44,7 +44,7 @@ def language() -> Language:
 
 
 def report(error: Exception) -> int:
-    """Say what went wrong on stderr; the exit code. What is no problem of the user's is raised again."""
+    """Print an error on stderr and return the exit code. Unexpected errors are raised again."""
     terminal = Terminal(language())
     match error:
         case ValidationError():
@@ -71,7 +71,7 @@ def report(error: Exception) -> int:
 
 
 def setting_problem(problem: ErrorDetails, language: Language) -> str:
-    """Which setting, and what is wrong with it. Never its value: it may be a password."""
+    """Name the setting and its problem, but not its value, which may be a password."""
     given, *inner = problem["loc"] or (problem.get("ctx", {}).get("setting", ""),)
     name = next((field for field in Settings.model_fields if given in (field, *Settings.variables(field))), None)
     if name is None:
@@ -86,7 +86,7 @@ def _reason(problem: ErrorDetails, language: Language) -> str:
 
 
 def _file_problem(error: tomllib.TOMLDecodeError, language: Language) -> str:
-    """Where the file cannot be read: the parser's words are English, its numbers are not."""
+    """Extract line and column from the message of the TOML parser, which is English."""
     place = PLACE.search(str(error))
     if place is None:
         return say("cli_config_unreadable", language, path=config_path())

@@ -1,4 +1,4 @@
-"""``explain``: where a captured output came from, what the ingress pipeline decided, and what became of it."""
+"""``explain``: where a captured output came from, what the ingress pipeline decided, and where it is now."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _describe_state(traced: TracedOutput, settings: Settings, terminal: Terminal
 
 
 def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, str]]:
-    """Where it came from."""
+    """The origin of the output."""
     rows = [
         ("cli_head_agent", escaped(row.agent_id or "–")),
         ("cli_explain_node", escaped(f"{row.node_id or '–'} ({row.node_type})")),

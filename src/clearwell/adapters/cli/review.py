@@ -209,7 +209,7 @@ def _decide(group: str, choices: Sequence[Choice], as_json: bool) -> None:
 async def _decide_all(
     client: Client, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
 ) -> list[DecisionResultView | ClearwellError]:
-    """Carry out the decisions and show each, with what the promoted text contradicts."""
+    """Carry out the decisions and show each result, with the memories that a promoted text contradicts."""
     results = await _each(choices, lambda choice: _decide_one(client, group, choice))
     for choice, result in zip(choices, results, strict=True) if not as_json else ():
         _show_result(choice, result, terminal)
@@ -226,7 +226,7 @@ async def _promote_instead(client: Client, group: str, choice: Choice, memory_id
 
 
 async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionResultView:
-    """Explain an ID that is not an insight: a decision can be undone by its ID, an output cannot."""
+    """Decide on one insight. A decision can be undone by its own ID, too; the ID of an output is explained."""
     try:
         return await client.review.decide(group, choice.action, choice.id, **choice.fields)
     except Conflict as conflict:
@@ -279,7 +279,7 @@ async def _require_no_output(client: Client, group: str, row_id: UUID) -> None:
 
 
 async def _each(wanted: Sequence[W], act: Callable[[W], Awaitable[R]]) -> list[R | ClearwellError]:
-    """Each by itself, in order. The problem of a single one is raised."""
+    """Run each one in order and collect results and errors. The error of a single one is raised."""
     if len(wanted) == 1:
         return [await act(wanted[0])]
     results: list[R | ClearwellError] = []

@@ -59,7 +59,7 @@ class ApiServer(uvicorn.Server):
 
 
 class StopRequest:
-    """Whether the program was asked to stop. ``watch`` says what to do then; it is told whether it was asked before."""
+    """Whether a stop was requested. ``watch`` sets what to call then, with whether it was requested before."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -75,7 +75,7 @@ class StopRequest:
 
 
 def run_server(settings: Settings, *, workers: int, access_log: bool) -> None:
-    """Serve until a signal asks to stop."""
+    """Serve until a signal requests to stop."""
     terminal = Terminal(settings.display_language)
     _configure_logs(settings, terminal)
     _warn_of_misspelt(terminal)
@@ -94,7 +94,7 @@ def run_server(settings: Settings, *, workers: int, access_log: bool) -> None:
 
 
 def run_worker(settings: Settings, terminal: Terminal) -> None:
-    """Work without the API until a signal asks to stop."""
+    """Run the worker without the API until a signal requests to stop."""
     _configure_logs(settings, terminal)
 
     async def work() -> None:
@@ -118,7 +118,7 @@ def _configure_logs(settings: Settings, terminal: Terminal) -> None:
 
 
 def _warn_of_misspelt(terminal: Terminal) -> None:
-    """Name each variable that no setting reads: it would be missed only when it is too late."""
+    """Warn about environment variables that look like settings but are unknown."""
     for name, meant in Settings.find_misspelt_variables().items():
         if meant:
             terminal.warn("cli_variable_misspelt", name=name, meant=meant)
@@ -242,7 +242,7 @@ async def _serve_api(
     on_ready: Callable[[bool], None],
     on_stop: Callable[[], None],
 ) -> None:
-    """Open the program and answer requests until ``stop`` is asked. ``on_ready`` is told whether a key is needed."""
+    """Open the program and serve until ``stop`` is requested. ``on_ready`` gets whether a key is needed."""
     settings = assignment.settings
     app = import_from_string(CREATE_APP)(settings, servers=assignment.servers, sweeps=sweeps)
     # We run the lifespan: uvicorn would turn an error in it into a traceback.
@@ -275,7 +275,7 @@ def _close(sockets: list[socket.socket]) -> None:
 
 
 def _leave(published: ExitStack, terminal: Terminal) -> None:
-    """From now on commands open the stores themselves."""
+    """Remove the server file: commands open the stores themselves from now on."""
     published.close()
     terminal.tell("cli_serve_stopping")
 

@@ -25,7 +25,10 @@ from clearwell.vocabulary import Admission
 
 @dataclass(slots=True)
 class DatabaseStatus:
-    """What the database told. Keys, models and counts need the schema; counts also a login that sees all groups."""
+    """What was read from the database. Keys, models and counts need the schema.
+
+    Counts also need a login that sees all groups.
+    """
 
     at: ServerAt
     facts: ServerFacts
@@ -42,7 +45,7 @@ class WorkingStatus:
 
 @dataclass(slots=True)
 class Status:
-    """A part that does not run is None; one that did not answer is its problem."""
+    """The state of each component: None if it does not run, an error if it did not respond."""
 
     api: bool
     model: str

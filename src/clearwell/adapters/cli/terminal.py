@@ -69,7 +69,7 @@ class Terminal:
         self.out.print(Padding(Text(visible(text)), (0, 0, 0, indent), expand=False))
 
     def pairs(self, rows: Sequence[tuple[str, str]], *, indent: int = 2) -> None:
-        """Names and what they are, in two columns."""
+        """Print names and values in two columns."""
         width = max(cell_len(name) for name, _ in rows)
         for name, value in rows:
             gap = " " * (width - cell_len(name) + 2)
@@ -127,7 +127,7 @@ def _escaped(character: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The beginning of a text on one line, in so many columns of a terminal."""
+    """Shorten a text to one line of this width."""
     line = Text(" ".join(text.split()))
     line.truncate(width, overflow="ellipsis")
     return line.plain

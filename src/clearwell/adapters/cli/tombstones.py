@@ -1,4 +1,4 @@
-"""``tombstone add``, ``tombstone list`` and ``tombstone lift``: values that must not come back."""
+"""``tombstone add``, ``tombstone list`` and ``tombstone lift``: rejected texts."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def write_reason(verdict: VerdictView) -> str:
 
 
 def write_value(value: object) -> str:
-    """What was measured, as people write it."""
+    """Format a measured value."""
     if value is None:
         return "–"
     if isinstance(value, bool):

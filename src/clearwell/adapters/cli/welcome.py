@@ -94,7 +94,7 @@ def commands_to_try(served: Served, group: str, terminal: Terminal) -> Sequence[
 
 
 def demo_group() -> str:
-    """A group of its own each time: what was tried before would be a duplicate."""
+    """Return a new group each time, since texts that were tried before would be duplicates."""
     return f"demo-{datetime.now().astimezone():%m%d-%H%M%S}"
 
 

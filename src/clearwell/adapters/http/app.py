@@ -116,7 +116,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 class Edge:
-    """The outermost layer: what nobody foresaw becomes a plain 500, and HEAD is GET without a body.
+    """The outermost layer: an unexpected error becomes a 500, and HEAD is GET without a body.
 
     Pure ASGI: nothing is buffered, and a request costs one function call.
     """

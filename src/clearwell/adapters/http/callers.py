@@ -1,4 +1,4 @@
-"""Who is asking: the key that a request shows, or the person at this machine.
+"""The caller of a request: the holder of its key, or the local user.
 
 Without any key only the person at this machine is answered (local mode). A web page cannot pose as that person: a
 foreign name that resolves to 127.0.0.1 (DNS rebinding) shows in ``Host``, a page of another site in ``Origin`` or
@@ -23,7 +23,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 async def identify(request: HTTPConnection, clearwell: Clearwell) -> Principal:
-    """The caller, with rights lowered where it acts for an agent. Raises Unauthenticated or NotAllowed."""
+    """Return the caller, with reduced rights if it acts for an agent. Raises Unauthenticated or NotAllowed."""
     secret = _read_secret(request)
     local = secret is None and is_loopback(clearwell.settings.host)
     principal = await clearwell.keys.authenticate(secret, local=local)
@@ -52,7 +52,7 @@ def _acts_for_agent(request: HTTPConnection) -> bool:
 
 
 async def require_closed_or_local(clearwell: Clearwell) -> None:
-    """Refuse to listen where other machines may ask while nobody needs a key."""
+    """Refuse to listen on an address that other machines can reach while no key is required."""
     host = clearwell.settings.host
     if not is_loopback(host) and not await clearwell.keys.any_key_ever():
         raise ConfigurationError("bind_without_key", host=host)

@@ -85,7 +85,7 @@ class GroupedBody(RequestBody):
 
     @property
     def named_group(self) -> str | None:
-        """The group as the caller named it, None where it named none."""
+        """The group that the caller named, or None."""
         if "group_id" in self.model_fields_set:
             return self.group_id
         return self.project_id if "project_id" in self.model_fields_set else None

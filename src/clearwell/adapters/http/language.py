@@ -13,7 +13,7 @@ def language_of(request: HTTPConnection) -> Language:
 
 @lru_cache(maxsize=256)
 def choose_language(accepted: str) -> Language:
-    """Chinese where the header ``Accept-Language`` puts it before English, else English."""
+    """Return Chinese if ``Accept-Language`` prefers it to English, otherwise English."""
     best = {"zh": 0.0, "en": 0.0}
     first = ""
     for part in accepted.split(","):

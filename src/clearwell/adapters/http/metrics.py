@@ -1,6 +1,6 @@
-"""Numbers for Prometheus: counts of this process, and how review goes in the database.
+"""Metrics for Prometheus: counts of this process, and statistics of review from the database.
 
-Groups and agents are labels only where the operator allows it; else everything is summed up.
+Groups and agents are labels only if the operator allows it; otherwise totals are shown.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ LabelValues = tuple[str, ...]
 
 
 class ProgramCollector(Collector):
-    """Collects what one running program counted, and the statistics of review where the database answered."""
+    """Collects the counts of one program, and the statistics of review if the database responded."""
 
     def __init__(self, clearwell: Clearwell, review: Statistics | None) -> None:
         self._clearwell = clearwell
@@ -48,7 +48,7 @@ class ProgramCollector(Collector):
     def _counter(
         self, name: str, text: str, labels: list[str], counted: Counts, *, private: Sequence[str] = ("group",)
     ) -> CounterMetricFamily:
-        """Counts by their private labels, which come first, where the operator allows them."""
+        """Yield counts with the labels of groups and agents, if the operator allows them."""
         family = CounterMetricFamily(name, text, labels=[*(private if self._by_group else ()), *labels])
         sums: Counter[tuple[str, ...]] = Counter()
         for values, count in counted.items():
@@ -59,7 +59,7 @@ class ProgramCollector(Collector):
 
 
 def collect_review(statistics: Statistics, *, by_group: bool) -> Iterator[Metric]:
-    """Yield how review goes, by group and agent or of all together."""
+    """Yield the statistics of review, by group and agent or in total."""
     yield _collect_insights(statistics, by_group)
     yield _collect_lag(statistics, by_group)
     if by_group:

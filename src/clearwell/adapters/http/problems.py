@@ -77,7 +77,7 @@ def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
 
 
 def failure(request: HTTPConnection) -> Response:
-    """The answer where something failed that nobody foresaw."""
+    """The answer to an unexpected error."""
     language = language_of(request)
     return _response(ProblemView.from_error(ClearwellError("http_failed"), language), language, {})
 
@@ -159,7 +159,7 @@ def invalid_structure(errors: Sequence[Mapping[str, Any]]) -> InvalidInput:
 
 
 def _strip_form(place: Sequence[int | str]) -> Sequence[int | str]:
-    """The place without the tag of the form, where a body may hold one thing or a batch."""
+    """The location of an error without the tag that tells a single body from a batch."""
     return place[1:] if place and place[0] in {ONE, MANY} else place
 
 

@@ -75,7 +75,7 @@ class ApiRequest(Request):
         return self._value
 
     async def authenticate(self) -> None:
-        """Find out who asks. Raises Unauthenticated or NotAllowed."""
+        """Identify the caller. Raises Unauthenticated or NotAllowed."""
         self.caller = await identify(self, self.clearwell)
 
     async def read(self, *, may_be_blank: bool) -> None:
@@ -104,7 +104,7 @@ class ApiRequest(Request):
 
     @property
     def idempotency_key(self) -> IdempotencyKey | None:
-        """The caller's promise that a repeated request is the same one, where it gave any."""
+        """The Idempotency-Key of the request, if it has one."""
         key = self.headers.get("idempotency-key")
         if key is None:
             return None
@@ -116,7 +116,7 @@ class ApiRequest(Request):
         )
 
     def group(self, named: GroupedBody) -> str:
-        """The group that was named, or the only one of the key. Raises WrongStructure where there is neither."""
+        """The group that was named, or the only one of the key. Raises WrongStructure if there is neither."""
         group = named.named_group if named.named_group is not None else self._only_group()
         if group is None:
             raise WrongStructure([Flaw("http_group_which", "group_id")])
@@ -190,7 +190,7 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in a body. Raises Malformed, or InvalidInput for what is no object or no Unicode."""
+    """Parse the JSON object of a body. Raises Malformed, or InvalidInput if it is no object or no Unicode."""
     if not body.strip():
         raise Malformed("http_body_empty")
     try:

@@ -25,7 +25,7 @@ CACHED_PATIENCE = 0.125
 
 @dataclass(frozen=True, slots=True)
 class CachedLookup:
-    """The answer to an earlier look-up, and when it was given."""
+    """The result of an earlier lookup, and its time."""
 
     lookup: KeyLookup
     at: datetime

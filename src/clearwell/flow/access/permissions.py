@@ -34,7 +34,7 @@ def require_in_group(principal: Principal, group_id: str, *rights: Right) -> Non
 
 
 def require_reviewer(principal: Principal, group_id: str) -> None:
-    """Require that the caller may look into this group. The reserved group is allowed here too."""
+    """Require that the caller may review or administer this group. The reserved group is allowed, too."""
     require_right(principal, Right.REVIEW, Right.ADMIN)
     limits.require_id(group_id, "group_id")
     require_group_covered(principal, group_id)

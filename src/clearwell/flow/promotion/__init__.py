@@ -6,6 +6,6 @@ transaction. Without the embedding model the decision is committed, and the chun
 Next: ``flow.retrieval`` finds the chunks.
 
 ``texts`` and ``outputs`` promote for callers. ``planning`` chunks, embeds and hashes before the transaction;
-``writing`` checks and stores in it. ``waiting`` completes promotions that had to wait for the model. ``tombstones``
+``writing`` checks and stores in it. ``completion`` completes promotions that had to wait for the model. ``tombstones``
 keeps rejected values out, and lifts rejections again.
 """

@@ -1,4 +1,4 @@
-"""Complete the promotions that were decided while the embedding model was down. Nothing is decided here."""
+"""Completes the promotions that were decided while the embedding model was down."""
 
 import structlog
 
@@ -13,7 +13,7 @@ log = structlog.get_logger(__name__)
 
 
 class PromotionCompleter:
-    """Makes the chunks of promotions that wait for them."""
+    """Creates the chunks of waiting promotions."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class PromotionCompleter:
         self._audit_events = AuditEvents(clock, ids)
 
     async def complete_due(self, *, limit: int = 100) -> int:
-        """Complete the promotions that are due; how many got their chunks."""
+        """Complete the promotions that are due, and return how many were completed."""
         completed = 0
         for waiting in await self._decisions.list_waiting(limit=limit):
             try:

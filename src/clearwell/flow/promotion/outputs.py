@@ -1,4 +1,4 @@
-"""Promote outputs of agents straight from quarantine or working memory, without an insight between."""
+"""Promote outputs of agents from quarantine or working memory, without an insight."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,14 +38,14 @@ class OutputPromoter:
     async def promote_row(
         self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
-        """Promote a row of quarantine. ``text`` has what differs: words, readers, the memory that it replaces."""
+        """Promote a row of quarantine. ``text`` has the changes: content, agent, or the memory to supersede."""
         await self._gate.require_person(by, group_id, f"promote quarantine {log_id}")
         return await self._promote_one(group_id, log_id, text, Origin.QUARANTINE, by=by, request=request)
 
     async def promote_entry(
         self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
-        """Promote a live entry of working memory."""
+        """Promote an entry of working memory that has not expired."""
         await self._gate.require_person(by, group_id, f"promote working entry {entry_id}")
         return await self._promote_one(group_id, entry_id, text, Origin.WORKING, by=by, request=request)
 
@@ -58,7 +58,7 @@ class OutputPromoter:
         by: Principal,
         request: IdempotencyKey | None = None,
     ) -> list[PromotionResult | ClearwellError]:
-        """Promote many outputs as they are, in one transaction: a result or a problem for each, in order."""
+        """Promote many outputs as they are, in one transaction. Returns a result or an error for each, in order."""
         await self._gate.require_person(by, group_id, f"promote {len(ids)} outputs")
         if origin not in (Origin.QUARANTINE, Origin.WORKING):
             raise InvalidInput("action_unknown", field="origin", limit="quarantine, working")
@@ -103,7 +103,7 @@ class OutputPromoter:
     async def _read_outputs(
         self, group_id: str, ids: Sequence[UUID], text: NewMemory, origin: Origin
     ) -> list[NewMemory | ClearwellError]:
-        """Each output as a text with its session, agent and time; from working memory, only live entries."""
+        """Read each output as a text with its session, agent and time; from working memory, only valid entries."""
         live = set(ids)
         if origin is Origin.WORKING:
             live = {entry.id for entry in await self._working.entries(group_id)}
@@ -132,7 +132,7 @@ def _build_text(capture: Capture, text: NewMemory, origin: Origin) -> NewMemory:
 
 
 def _parse_id(given: str, group_id: str) -> UUID | NotFound:
-    """Something that is no id names no row."""
+    """Parse an id. An invalid one is reported as not found."""
     try:
         return UUID(given)
     except ValueError:
@@ -140,7 +140,7 @@ def _parse_id(given: str, group_id: str) -> UUID | NotFound:
 
 
 def _store_result(result: PromotionResult | ClearwellError) -> Json:
-    """What is kept for a repeated request. Of a problem only its name: its words may quote what has changed since."""
+    """The answer for a repeated request. Of an error only the code, since its text may quote what has changed."""
     return {"problem": result.code} if isinstance(result, ClearwellError) else result.to_json()
 
 

@@ -34,7 +34,7 @@ class Embeddings:
 class PromotionPlan:
     """A text that is ready to be promoted.
 
-    ``embeddings`` is None where the model did not answer: the promotion then waits for its chunks. ``value_hashes``
+    ``embeddings`` is None if the model did not respond: the promotion then waits for its chunks. ``value_hashes``
     stand for everything the text says, and the fingerprint for what makes another text the same as this one.
     ``conflicts_with`` are the verified memories that it contradicts.
     """
@@ -70,12 +70,12 @@ class Chunker:
         return tuple(chunks)
 
     async def embed(self, chunks: Sequence[str]) -> Embeddings:
-        """Embed chunks with the model for new rows: during a migration that is the new model."""
+        """Embed chunks with the model for new rows: during a re-embedding, that is the new one."""
         embedder = await self._models.fetch_current()
         return Embeddings(embedder.model, tuple(await embedder.embed(chunks)) if chunks else ())
 
     async def embed_texts(self, texts: Sequence[Sequence[str]]) -> list[Embeddings | None]:
-        """Embed the chunks of several texts in one call. None for each text where the model does not answer."""
+        """Embed the chunks of several texts in one call. Returns None for each if the model does not respond."""
         try:
             embeddings = await self.embed([chunk for chunks in texts for chunk in chunks])
         except EmbedderUnavailable as error:
@@ -86,7 +86,7 @@ class Chunker:
 
 
 class PromotionPlanner:
-    """Makes a plan of each text. Everything that takes time happens here."""
+    """Plans the promotion of texts. Everything that takes time is done here."""
 
     def __init__(self, chunker: Chunker, knowledge: Knowledge, conflicts: ConflictFinder) -> None:
         self._chunker = chunker

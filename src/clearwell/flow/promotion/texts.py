@@ -16,7 +16,7 @@ from clearwell.settings import Settings
 
 
 class TextPromoter:
-    """Promotes texts. Only people may: whether a person asks is checked before anything else."""
+    """Promotes texts for people. Checks first that the caller is a person."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class TextPromoter:
     async def promote(
         self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
-        """Promote texts in one transaction. Returns the memory or the problem of each text, in order."""
+        """Promote texts in one transaction. Returns the memory or the error of each text, in order."""
         await self._gate.require_person(by, group_id, "promote")
         checked = [self._check(text) for text in texts]
         async with claim_key(self._idempotency, request) as claim:
@@ -82,7 +82,7 @@ class TextPromoter:
 
 
 def _store_answer(results: Sequence[PromotionResult | ClearwellError]) -> Json:
-    """What is kept for a repeated request: ids, never content. A problem with a text is found again by checking."""
+    """The answer for a repeated request: ids, never content. Errors of a text are found again by checking."""
     return [_store_problem(one) if isinstance(one, ClearwellError) else one.to_json() for one in results]
 
 

@@ -1,4 +1,4 @@
-"""Tombstones: a person rejects a value so that it does not come back, and may lift a rejection again."""
+"""Tombstones: a person rejects a value so that it does not come back, or lifts a rejection."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,14 +35,14 @@ NEAR_REJECTED = "near_rejected"
 
 
 class TombstoneLifter:
-    """Lifts tombstones, and frees what they held back: waiting promotions, and insights flagged as similar."""
+    """Lifts tombstones, and releases waiting promotions and insights that were flagged as similar."""
 
     def __init__(self, embedder: Embedder, settings: Settings) -> None:
         self._embedder = embedder
         self._settings = settings
 
     async def lift(self, transaction: DecisionTransaction, tombstone_id: UUID, *, by: str, at: datetime) -> bool:
-        """False where there is none that can be lifted: a forgotten value stays forgotten."""
+        """Lift a tombstone. Returns False if there is none that can be lifted, such as that of a forgotten value."""
         if not await transaction.lift_tombstone(tombstone_id, by=by, at=at):
             return False
         await transaction.retry_refused_promotions(at=at)
@@ -115,14 +115,14 @@ class TombstoneRegistry:
     async def lift(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
     ) -> None:
-        """Lift a rejection. A forgotten value stays forgotten."""
+        """Lift the tombstone of a rejected value. Raises NotFound if there is none, or the value was forgotten."""
         await self._gate.require_reviewer(by, group_id, f"lift tombstone {tombstone_id}")
         async with claim_key(self._idempotency, request) as claim:
             if not isinstance(claim, StoredAnswer):
                 await self._lift(group_id, tombstone_id, by, claim)
 
     async def all(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
-        """All tombstones of a group, the newest first."""
+        """Return all tombstones of a group, newest first."""
         require_reviewer(by, group_id)
         return await self._tombstones.all(group_id)
 
@@ -150,7 +150,7 @@ class TombstoneRegistry:
         return tombstone.id
 
     async def _embed(self, value: str) -> Vector | None:
-        """None where the model does not answer: the value is refused all the same, only similar text not flagged."""
+        """Return None if the model does not respond: the value is still refused, but similar text is not flagged."""
         try:
             (vector,) = await self._embedder.embed([value])
         except EmbedderUnavailable as error:

@@ -33,7 +33,7 @@ from clearwell.text.normalisation import normalise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotedInsight:
-    """The insight that is promoted, and both texts where a person wrote another one."""
+    """The insight that is promoted, and both texts if a person wrote another one."""
 
     insight_id: UUID
     text_before: str | None = None
@@ -41,7 +41,7 @@ class PromotedInsight:
 
 
 class PromotionWriter:
-    """Writes plans in a transaction: refused values stay out, and the same thing becomes one memory."""
+    """Writes plans in a transaction. Rejected values are refused, and the same content is one memory."""
 
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
@@ -57,7 +57,7 @@ class PromotionWriter:
         by: Principal,
         insight: PromotedInsight | None = None,
     ) -> list[PromotionResult | ClearwellError]:
-        """Promote these texts. Returns one result for each plan, in order: the memory, or why there is none."""
+        """Promote these texts. Returns the memory or an error for each plan, in order."""
         now = self._clock.now()
         known = await read_known_promotions(transaction, group_id, plans)
         batch = _Batch(group_id, by, now, self._ids, known)
@@ -86,7 +86,7 @@ class PromotionWriter:
         at: datetime,
         insight: PromotedInsight | None,
     ) -> list[PromotionResult | ClearwellError]:
-        """Record a decision for each result. Who promotes the same thing again has decided it before."""
+        """Record a decision for each result. A repeated promotion by the same person is not recorded again."""
         decisions: list[tuple[Decision, AuditEvent]] = []
         marks: dict[UUID, UUID] = {}
         results: list[PromotionResult | ClearwellError] = []
@@ -152,7 +152,7 @@ class PromotionWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPromotions:
-    """What a group knows that bears on a batch of plans, as it was before the batch.
+    """What a group knows about the plans of a batch, as it was before the batch.
 
     ``same_content`` has the keys whose duplicate also has the same words for the same readers.
     """
@@ -167,7 +167,7 @@ class KnownPromotions:
     replacements: Mapping[UUID, PromotionState]
 
     def require_not_refused(self, plan: PromotionPlan) -> None:
-        """Raise where a value of the text was rejected or forgotten, and name the tombstone."""
+        """Raise if a value of the text was rejected or forgotten; the error names the tombstone."""
         tombstone = next((self.tombstones[one] for one in plan.value_hashes if one in self.tombstones), None)
         if tombstone is not None:
             raise Conflict(
@@ -179,9 +179,9 @@ class KnownPromotions:
             )
 
     def find_duplicate(self, plan: PromotionPlan) -> PromotionState | None:
-        """The same thing, where it is knowledge.
+        """Find the memory with the same content.
 
-        Raises where the output was promoted with other words, and that memory is not the one to be replaced.
+        Raises if the output was promoted with another text, and that memory is not the one to supersede.
         """
         state = self.duplicates.get(plan.key)
         if state is None or plan.key in self.same_content:
@@ -195,9 +195,9 @@ class KnownPromotions:
         return self.duplicates.get(PromotionKey(plan.fingerprint, None))
 
     def require_replaceable(self, memory_id: UUID, *, by: UUID | None) -> None:
-        """Raise unless this memory is valid and no other promotion waits to replace it.
+        """Raise unless this memory is valid and no other promotion waits to supersede it.
 
-        A memory that has replaced it already (``by``) may be said to do so again.
+        Naming it again for the memory that has already superseded it (``by``) is allowed.
         """
         state = self.superseded.get(memory_id)
         if state is None:
@@ -220,7 +220,7 @@ class KnownPromotions:
             )
 
     def find_same_decision(self, decision: Decision) -> Decision | None:
-        """The same person's decision on the same thing from the same origin that is in force and replaced the same."""
+        """Find a decision in force of the same person, on the same content and origin, that supersedes the same."""
         assert decision.memory_id is not None  # noqa: S101 - a promotion has one
         subject = (decision.by, decision.insight_id, decision.origin_id)
         for one in self.decisions.get(decision.memory_id, ()):
@@ -232,14 +232,14 @@ class KnownPromotions:
         return None
 
     def add_decision(self, memory_id: UUID, decision: Decision) -> None:
-        """Let the plans that follow in the batch find a decision on this memory."""
+        """Make a decision known to the later plans of the batch."""
         self.decisions.setdefault(memory_id, []).append(RecordedDecision(decision, undone=False))
 
 
 async def read_known_promotions(
     transaction: DecisionTransaction, group_id: str, plans: Sequence[PromotionPlan]
 ) -> KnownPromotions:
-    """Read what the group knows of these plans, in a fixed number of statements."""
+    """Read what the group knows about these plans, in a fixed number of statements."""
     replacing = [plan for plan in plans if plan.text.supersedes is not None]
     keys = [plan.key for plan in plans] + [PromotionKey(plan.fingerprint, None) for plan in replacing]
     duplicates = await transaction.find_duplicates(list(dict.fromkeys(keys)))
@@ -267,7 +267,7 @@ async def _is_known(plan: PromotionPlan, duplicates: Mapping[PromotionKey, Promo
 
 
 async def has_same_content(state: PromotionState, text: NewMemory) -> bool:
-    """Whether a memory has these words, for these readers."""
+    """Whether a memory has this content, for the same agent or group."""
     promoted = state.promotion.text
     if promoted.agent_id != text.agent_id:
         return False
@@ -282,7 +282,7 @@ def _normalise_equal(one: str, other: str) -> bool:
 
 
 def describe_memory(state: PromotionState) -> dict[str, object]:
-    """The memory that is there, for the conflict with a request for another one."""
+    """Describe the existing memory in the error of a conflicting request."""
     text = state.promotion.text
     return {
         "memory_id": str(state.promotion.memory_id),
@@ -311,7 +311,7 @@ class _Batch:
             return problem
 
     def _add(self, plan: PromotionPlan) -> PromotionResult:
-        """The memory that a text becomes: one of this batch, one that is known, or a new one."""
+        """Return the memory of a text: one of this batch, an existing one, or a new one."""
         self._known.require_not_refused(plan)
         existing = self._find_existing(plan)
         memory_id = None if existing is None else existing.id
@@ -361,7 +361,7 @@ def _name_conflicts(plan: PromotionPlan, result: PromotionResult | ClearwellErro
 
 
 def _list_superseded(pairs: Sequence[tuple[PromotionPlan, PromotionResult | ClearwellError]]) -> list[UUID]:
-    """The memories to withdraw. What a waiting promotion replaces stays valid until that one has its chunks."""
+    """Return the memories to withdraw. Those that a waiting promotion supersedes stay valid until it is completed."""
     superseded = [
         plan.text.supersedes
         for plan, result in pairs

@@ -1,4 +1,4 @@
-"""The dossier of an insight: what a reviewer sees beside it to decide on it.
+"""The dossier of an insight: what a reviewer needs to decide on it.
 
 Its sources with their verdicts, the verified memories near it with their relation and a diff by words, a similar value
 that was rejected, and the decisions so far.
@@ -85,7 +85,7 @@ class DossierBuilder:
         self._settings = settings
 
     async def build(self, group_id: str, insight_id: UUID) -> Dossier:
-        """Without the embedding model the dossier has no nearby memories, and says so in ``degraded``."""
+        """Build the dossier. Without the embedding model it has no nearby memories, and ``degraded`` says so."""
         insight = await read_insight(self._review, group_id, insight_id, now=self._clock.now())
         rows = await self._quarantine.find(group_id, [one.log_id for one in insight.sources])
         texts = _list_statements(insight.summary)
@@ -111,7 +111,7 @@ class DossierBuilder:
             return None
 
     async def _find_promotion(self, insight: Insight, decisions: Sequence[Decision]) -> PromotionState | None:
-        """The promotion of a promoted insight: its memory may still wait for the model, or be withdrawn."""
+        """Return the promotion of a promoted insight, whose memory may be waiting or withdrawn."""
         if insight.state not in (InsightState.PROMOTED, InsightState.PROMOTING):
             return None
         undone = {one.undoes for one in decisions}
@@ -170,7 +170,7 @@ class DossierBuilder:
 
 
 def _list_statements(summary: str) -> list[str]:
-    """The whole text, and its sentences where it has several: a memory may contradict only one of them."""
+    """Return the whole text and, if it has several, its sentences: a memory may contradict only one of them."""
     sentences = [_strip_quotes(one) for one in split_sentences(summary)]
     return [summary, *(sentences[:MAX_SENTENCES] if len(sentences) > 1 else [])]
 
@@ -188,7 +188,7 @@ def _build_nearby(insight: Insight, found: Found, comparison: Comparison) -> Nea
 
 
 def _unquote(insight: Insight, known: str) -> str:
-    """The summary for a diff: that an extractive insight quotes its sentences is no difference."""
+    """Remove the quotation marks of an extractive summary, which are not a difference."""
     if insight.written_by is not Writer.EXTRACTIVE or "“" in known:
         return insight.summary
     return "\n".join(map(_strip_quotes, insight.summary.splitlines()))
@@ -203,7 +203,7 @@ def _rank(comparison: Comparison) -> tuple[int, float]:
 
 
 def _name_relation(comparison: Comparison, insight: Insight, known_since: datetime) -> str:
-    """A contradiction that was said later than the memory would supersede it."""
+    """Name the relation. A contradiction that is newer than the memory would supersede it."""
     match comparison.relation:
         case Relation.SAME:
             return DUPLICATES
@@ -230,7 +230,7 @@ def _collect_flags(insight: Insight, *, near_rejected: bool) -> tuple[str, ...]:
 
 
 def diff_words(old: str, new: str) -> tuple[DiffPiece, ...]:
-    """The difference from the old text to the new one, by words; Chinese is cut into words, too."""
+    """Return the word diff from the old text to the new one. Chinese is segmented into words."""
     before, after = _split_words(old), _split_words(new)
     if len(before) > MAX_DIFF_WORDS or len(after) > MAX_DIFF_WORDS:
         whole = [(DELETE, old), (INSERT, new)] if old != new else [(EQUAL, old)]
@@ -240,12 +240,12 @@ def diff_words(old: str, new: str) -> tuple[DiffPiece, ...]:
 
 
 def _split_words(text: str) -> list[str]:
-    """Words, spaces and marks, which give the text again when they are joined."""
+    """Split a text into words, spaces and punctuation; joined, they are the text again."""
     return [word for run in _RUN.findall(text) for word in (rjieba.cut(run) if not run.isascii() else (run,))]
 
 
 def _list_changes(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-    """Words are matched whatever their case; one that differs in case only is replaced."""
+    """Compare words without regard to case; a word that differs only in case is a replacement."""
     matcher = SequenceMatcher(None, [word.casefold() for word in before], [word.casefold() for word in after], False)
     changes: list[tuple[str, str]] = []
     for op, i1, i2, j1, j2 in matcher.get_opcodes():

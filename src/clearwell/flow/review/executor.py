@@ -115,7 +115,7 @@ class DecisionExecutor:
         by: Principal,
         request: IdempotencyKey | None = None,
     ) -> list[DecisionResult | ClearwellError]:
-        """Decide on many insights, each by itself and in order: a result or an error for each."""
+        """Decide on many insights, independently and in order. Returns a result or an error for each."""
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
                 stored = claim.value if isinstance(claim.value, list) else []

@@ -17,7 +17,7 @@ class InsightChanged(Exception):
 
 
 def wake(insight: Insight, now: datetime) -> Insight:
-    """A snoozed insight whose time has come is pending."""
+    """Return a snoozed insight as pending if its time has come."""
     if insight.state is InsightState.SNOOZED and insight.snoozed_until is not None and insight.snoozed_until <= now:
         return replace(insight, state=InsightState.PENDING, snoozed_until=None)
     return insight
@@ -36,7 +36,7 @@ async def load_insight(
 ) -> Insight:
     """Read an insight in the transaction that decides on it.
 
-    Raises NotFound where it does not exist, and Conflict where it has another version than the caller has seen.
+    Raises NotFound if it does not exist, and Conflict if it has changed since the caller read it.
     """
     found = (await transaction.find_insights([insight_id])).get(insight_id)
     if found is None:
@@ -55,7 +55,7 @@ async def load_insight(
 
 
 async def require_open(transaction: DecisionTransaction, insight: Insight) -> None:
-    """Raise where an insight is decided: that must be undone first."""
+    """Raise if an insight has been decided on; that decision must be undone first."""
     if insight.state in OPEN:
         return
     code = "insight_merged" if insight.state is InsightState.MERGED else "insight_decided"

@@ -30,7 +30,7 @@ MAX_MERGED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedMerge:
-    """A merge that was checked: the insights to merge into the first, and its text where a person wrote one."""
+    """A checked merge: the insights to merge into the first, and its text if a person wrote one."""
 
     group_id: str
     request: DecisionRequest
@@ -48,7 +48,7 @@ class InsightMerge:
         self._settings = settings
 
     def prepare(self, group_id: str, request: DecisionRequest) -> PreparedMerge:
-        """Check the request. A merge needs nothing from outside of the transaction."""
+        """Check the request. Everything else is done in the transaction."""
         others = tuple(dict.fromkeys(one for one in request.others if one != request.id))
         if not 1 <= len(others) <= MAX_MERGED:
             raise InvalidInput("merge_with_whom", field="with", limit=MAX_MERGED)
@@ -58,7 +58,7 @@ class InsightMerge:
         return PreparedMerge(group_id=group_id, request=request, others=others, text=text)
 
     async def apply(self, transaction: DecisionTransaction, prepared: PreparedMerge, by: Principal) -> DecisionResult:
-        """Move the sources, mark the other insights as merged, and record the decision with what was before it."""
+        """Move the sources, mark the other insights as merged, and record the decision with the previous state."""
         request, group_id, now = prepared.request, prepared.group_id, self._clock.now()
         first = await load_insight(transaction, group_id, request.id, version=request.version, now=now)
         await require_open(transaction, first)
@@ -114,6 +114,6 @@ def _build_merged(
 
 
 def _join_summaries(insights: Sequence[Insight]) -> str:
-    """Every summary that says something else, one after the other: nothing is lost, and a person may shorten it."""
+    """Join the summaries that differ. Nothing is lost, and a person can shorten the text."""
     texts = {normalise(one.summary): one.summary for one in reversed(insights)}
     return "\n".join(reversed(texts.values()))

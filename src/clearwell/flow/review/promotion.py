@@ -54,7 +54,7 @@ class InsightPromotion:
         self._settings = settings
 
     async def prepare(self, group_id: str, request: DecisionRequest) -> PreparedPromotion:
-        """Read the insight, and chunk and embed the text that it is to have as a memory."""
+        """Read the insight, and chunk and embed the text to promote."""
         insight = await read_insight(self._review, group_id, request.id, now=self._clock.now())
         text = choose_text(insight, request, self._settings)
         (plan,) = await self._planner.plan(group_id, [_build_memory(insight, text, request)])
@@ -63,7 +63,7 @@ class InsightPromotion:
     async def apply(
         self, transaction: DecisionTransaction, prepared: PreparedPromotion, by: Principal
     ) -> DecisionResult:
-        """Store the memory, mark the insight as promoted and its sources as judged, and record the decision."""
+        """Store the memory, mark the insight as promoted and its sources as decided, and record the decision."""
         request, plan, now = prepared.request, prepared.plan, self._clock.now()
         group_id = prepared.insight.group_id
         insight = await load_insight(transaction, group_id, request.id, version=request.version, now=now)
@@ -112,7 +112,7 @@ def _compare_texts(insight: Insight, text: str) -> PromotedInsight:
 async def _find_earlier_promotion(
     transaction: DecisionTransaction, insight: Insight, plan: PromotionPlan
 ) -> DecisionResult:
-    """The answer to the same promotion before. Raises where that had other words or readers: undo it first."""
+    """Return the answer to the same promotion before. Raises if that had another text or scope."""
     last = await transaction.find_last_decision(insight.id)
     if last is None or last.memory_id is None:
         await require_open(transaction, insight)
@@ -150,6 +150,6 @@ def _describe_promotion(result: PromotionResult, insight: Insight, plan: Promoti
 
 
 def _describe_promoted(insight: Insight, *, waiting: bool) -> InsightStatus:
-    """An insight whose memory is still to come is shown as promoting."""
+    """Describe a promoted insight; it is promoting while its memory waits for the model."""
     status = InsightStatus.of(insight)
     return replace(status, state=InsightState.PROMOTING) if waiting else status

@@ -29,7 +29,7 @@ from clearwell.text.normalisation import find_values, frame_summary, normalise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRejection:
-    """An insight that is ready to be rejected, with the hash and the vector of the value that is to stay out."""
+    """An insight that is ready to be rejected, with the hash and the vector of its value."""
 
     request: DecisionRequest
     reason: str
@@ -70,7 +70,7 @@ class InsightRejection:
     async def apply(
         self, transaction: DecisionTransaction, prepared: PreparedRejection, by: Principal
     ) -> DecisionResult:
-        """Add the tombstone, mark the insight as rejected and its sources as judged, and record the decision."""
+        """Add the tombstone, mark the insight as rejected and its sources as decided, and record the decision."""
         request, now = prepared.request, self._clock.now()
         group_id = prepared.insight.group_id
         insight = await load_insight(transaction, group_id, request.id, version=request.version, now=now)
@@ -106,7 +106,7 @@ class InsightRejection:
     async def _insert_tombstone(
         self, transaction: DecisionTransaction, prepared: PreparedRejection, by: Principal, now: datetime
     ) -> tuple[UUID | None, bool]:
-        """The tombstone of the value, and whether it is new: the value may have been rejected before."""
+        """Add the tombstone; return its id and whether it is new, since the value may have been rejected before."""
         tombstone = Tombstone(
             id=self._ids.new(),
             group_id=prepared.insight.group_id,
@@ -122,7 +122,7 @@ class InsightRejection:
         return None if in_force is None else in_force.id, False
 
     async def _embed(self, insight: Insight) -> Vector | None:
-        """The vector of the summary; None where the model does not answer."""
+        """Return the vector of the summary, or None if the model does not respond."""
         if insight.embedding is not None and insight.embedding_model == self._embedder.model:
             return insight.embedding
         try:

@@ -1,4 +1,4 @@
-"""Retraction: withdraw every memory that rests on one source, session or agent, as a preview showed them."""
+"""Retraction: withdraw every memory that is based on a source, session or agent, as previewed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class RetractionPreview:
 
 
 class Retraction:
-    """Previews a retraction, and carries it out where the preview still holds."""
+    """Previews a retraction, and carries it out if the preview is still correct."""
 
     def __init__(self, provenance: ProvenanceStore, clock: Clock, ids: Ids) -> None:
         self._provenance = provenance
@@ -30,7 +30,7 @@ class Retraction:
         self._audit_events = AuditEvents(clock, ids)
 
     async def preview(self, group_id: str, selector: SourceSelector) -> RetractionPreview:
-        """The memories that rest on the source, session or agent."""
+        """Return the memories that are based on the source, session or agent."""
         given = [one for one in (selector.source, selector.session_id, selector.agent_id) if one is not None]
         if len(given) != 1:
             raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id")
@@ -49,7 +49,7 @@ class Retraction:
         reason: str | None,
         by: Principal,
     ) -> DecisionResult:
-        """Withdraw the previewed memories. Raises where these are others than the token stands for."""
+        """Withdraw the previewed memories. Raises Conflict if they are not those of the token."""
         ids = tuple(sorted(one.memory_id for one in preview.memories))
         states = await transaction.find_promotions(ids)
         if token != preview.token or any(states[one].state == "withdrawn" for one in ids):

@@ -84,7 +84,7 @@ class ReviewService:
         before: UUID | None = None,
         limit: int = 50,
     ) -> Sequence[Insight]:
-        """The newest digest first, the best of each first."""
+        """Return insights, newest digest first and the best of each digest first."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         now = self._clock.now()
         found = await self._review.insights(group_id, now=now, state=state, before=before, limit=limit)
@@ -98,7 +98,7 @@ class ReviewService:
     async def decisions(
         self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Decision]:
-        """The newest first."""
+        """Return decisions, newest first."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._review.decisions(group_id, before=before, limit=limit)
 
@@ -146,7 +146,7 @@ class ReviewService:
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
-        """Reject an insight: its words do not come back."""
+        """Reject an insight. Its text cannot be promoted until that is undone."""
         decision = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
         return await self.decide(group_id, decision, by=by, request=request)
 
@@ -176,7 +176,7 @@ class ReviewService:
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
-        """Put an insight off; for a week unless a time is given."""
+        """Snooze an insight, for a week by default."""
         decision = DecisionRequest(action=Action.SNOOZE, id=insight_id, version=version, until=until, days=days)
         return await self.decide(group_id, decision, by=by, request=request)
 
@@ -209,7 +209,7 @@ class ReviewService:
         by: Principal,
         request: IdempotencyKey | None = None,
     ) -> list[DecisionResult | ClearwellError]:
-        """Decide on many insights, each by itself and in order: a result or a problem for each."""
+        """Decide on many insights, independently and in order. Returns a result or an error for each."""
         await self._gate.require_person(by, group_id, f"decide on {len(decisions)} insights")
         return await self._executor.decide_many(group_id, decisions, by=by, request=request)
 
@@ -232,13 +232,13 @@ class ReviewService:
     async def promote_row(
         self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
-        """Promote an output from quarantine. ``text`` has what differs: words, readers, the memory that it replaces."""
+        """Promote an output from quarantine. ``text`` has the changes: content, agent, or the memory to supersede."""
         return await self._outputs.promote_row(group_id, log_id, text, by=by, request=request)
 
     async def promote_entry(
         self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
     ) -> PromotionResult:
-        """Promote a live entry of working memory."""
+        """Promote an entry of working memory that has not expired."""
         return await self._outputs.promote_entry(group_id, entry_id, text, by=by, request=request)
 
     async def promote_outputs(
@@ -250,13 +250,13 @@ class ReviewService:
         by: Principal,
         request: IdempotencyKey | None = None,
     ) -> list[PromotionResult | ClearwellError]:
-        """Promote many outputs as they are: a result or a problem for each, in order."""
+        """Promote many outputs as they are. Returns a result or an error for each, in order."""
         return await self._outputs.promote_many(group_id, ids, origin=origin, by=by, request=request)
 
     # provenance and retraction
 
     async def origin(self, group_id: str, memory_id: UUID, *, by: Principal) -> Provenance:
-        """A memory down to the raw outputs that it rests on."""
+        """Return the provenance of a memory, down to the outputs that it is based on."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         found = await self._provenance.origin(group_id, memory_id)
         if found is None:
@@ -264,7 +264,7 @@ class ReviewService:
         return found
 
     async def influence(self, group_id: str, log_id: UUID, *, by: Principal) -> Provenance:
-        """An output up to the memories that rest on it."""
+        """Return the provenance of an output, up to the memories that are based on it."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         found = await self._provenance.influence(group_id, log_id)
         if found is None:
@@ -272,7 +272,7 @@ class ReviewService:
         return found
 
     async def preview_retraction(self, group_id: str, selector: SourceSelector, *, by: Principal) -> RetractionPreview:
-        """What ``retract`` would withdraw, with the token to do it."""
+        """Return what ``retract`` would withdraw, with the token to do so."""
         await self._gate.require_reviewer(by, group_id, "list what to retract")
         return await self._retraction.preview(group_id, selector)
 
@@ -286,14 +286,14 @@ class ReviewService:
         reason: str | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed. Where that is not the same any more, nothing is withdrawn."""
+        """Withdraw what was previewed, or nothing if that has changed since."""
         await self._gate.require_person(by, group_id, "retract by origin")
         return await self._executor.retract(group_id, selector, token=token, by=by, reason=reason, request=request)
 
     # statistics
 
     async def calibration(self, group_id: str, *, by: Principal) -> Sequence[CalibrationRow]:
-        """The confidence that agents stated, against what became of their outputs. It changes no threshold."""
+        """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
         require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
         return await self._statistics.calibration(group_id)
 

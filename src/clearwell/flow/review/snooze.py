@@ -16,7 +16,7 @@ MAX_SNOOZE = timedelta(days=3650)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedSnooze:
-    """A snooze that was checked, with the moment at which the insight is pending again."""
+    """A checked snooze, with the time at which the insight is pending again."""
 
     group_id: str
     request: DecisionRequest
@@ -25,7 +25,7 @@ class PreparedSnooze:
 
 
 class InsightSnooze:
-    """Puts an insight off: it is pending again when its time has come."""
+    """Snoozes an insight: it is pending again at a given time."""
 
     def __init__(self, recorder: DecisionRecorder, clock: Clock, ids: Ids) -> None:
         self._recorder = recorder
@@ -33,7 +33,7 @@ class InsightSnooze:
         self._ids = ids
 
     def prepare(self, group_id: str, request: DecisionRequest) -> PreparedSnooze:
-        """Check the request. A snooze needs nothing from outside of the transaction."""
+        """Check the request. Everything else is done in the transaction."""
         until, reason = self._find_end(request), limits.require_reason(request.reason)
         return PreparedSnooze(group_id=group_id, request=request, until=until, reason=reason)
 

@@ -13,7 +13,7 @@ MAX_GROUPS = 500
 
 
 class StatisticsCache:
-    """Reads the statistics of each group from the database at most once a minute, however often metrics are asked."""
+    """Caches the statistics of each group, so that they are read from the database at most once a minute."""
 
     def __init__(self, store: StatisticsStore, clock: Clock) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Undo any decision by a new one: what it changed is as before, and what happened stays on record."""
+"""Undo any decision by a new one, which restores the previous state. Both stay on record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ class DecisionUndo:
         reason: str | None,
         only: Action | None = None,
     ) -> DecisionResult:
-        """Undo one decision, whatever it was about. With ``only`` it must be of that kind."""
+        """Undo one decision of any kind. With ``only``, another kind is refused."""
         decision = await transaction.find_decision(decision_id)
         if decision is None:
             raise NotFound("decision_not_found", id=decision_id, group=group_id)
@@ -117,7 +117,7 @@ class DecisionUndo:
         )
 
     async def _load_last_decided(self, transaction: DecisionTransaction, decision: Decision) -> Insight | None:
-        """The insight of the decision. Raises where a later decision on it must be undone first."""
+        """Read the insight of the decision. Raises if a later decision on it must be undone first."""
         if decision.insight_id is None:
             return None
         insight = (await transaction.find_insights([decision.insight_id]))[decision.insight_id]
@@ -128,7 +128,7 @@ class DecisionUndo:
         return insight
 
     async def _require_not_superseded(self, transaction: DecisionTransaction, decision: Decision) -> None:
-        """Raise where the memory was replaced since: the one it replaced must not come back beside that."""
+        """Raise if the memory has been superseded since: what it had superseded must not come back next to that."""
         memory_id = decision.memory_id
         if decision.action is not Action.PROMOTE or decision.supersedes is None or memory_id is None:
             return
@@ -161,7 +161,7 @@ class DecisionUndo:
     async def _revert_promotion(
         self, transaction: DecisionTransaction, decision: Decision, now: datetime
     ) -> _ChangedMemories:
-        """Withdraw the memory unless another decision holds it, and restore the one that it superseded."""
+        """Withdraw the memory unless another decision keeps it valid, and restore the one that it superseded."""
         await _clear_output_marks(transaction, decision)
         if decision.memory_id is None:
             return _ChangedMemories()
@@ -185,7 +185,7 @@ class DecisionUndo:
 
 
 async def _is_rejected_otherwise(transaction: DecisionTransaction, tombstone_id: UUID) -> bool:
-    """Whether another rejection keeps the value out: of another insight, or by hand."""
+    """Whether another rejection of the value is in force, of another insight or by a tombstone."""
     found = await transaction.find_rejecting_decisions(tombstone_id)
     return all(one.decision.already for one in found) or any(not one.undone for one in found)
 

@@ -1,6 +1,6 @@
-"""Which memories are valid after an undo: those that a decision in force promoted, unless another one took them away.
+"""Which memories are valid after an undo: those that a decision in force promoted and none has withdrawn.
 
-The same thing is one memory, whatever is undone in whatever order.
+The same content is one memory, whatever the order of undos.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from clearwell.records import Promotion, PromotionState, Tombstone
 
 
 class MemoryValidity:
-    """Withdraws and restores memories as the decisions in force say."""
+    """Withdraws and restores memories according to the decisions in force."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
 
     async def withdraw(self, transaction: DecisionTransaction, memory_id: UUID, *, now: datetime) -> bool:
-        """Withdraw a memory that no decision holds any more; False where one does."""
+        """Withdraw a memory unless a promotion of it is in force. Returns whether it was withdrawn."""
         if await _is_held(transaction, memory_id):
             return False
         await transaction.withdraw_memories([memory_id], at=now)
@@ -29,9 +29,9 @@ class MemoryValidity:
     async def restore(
         self, transaction: DecisionTransaction, memory_ids: Sequence[UUID], *, now: datetime
     ) -> list[UUID]:
-        """Restore those of these memories that are to be valid; returns them.
+        """Restore those of these memories that should be valid, and return them.
 
-        Raises Conflict where the value of one was refused in the meantime.
+        Raises Conflict if the value of one was rejected in the meantime.
         """
         restored = []
         for memory_id, state in (await transaction.find_promotions(memory_ids)).items():
@@ -69,7 +69,7 @@ def _key_of(promotion: Promotion) -> PromotionKey:
 
 
 async def _is_missing(transaction: DecisionTransaction, state: PromotionState) -> bool:
-    """Whether a withdrawn memory is to be valid: a decision holds it, and nothing has taken its place."""
+    """Whether a withdrawn memory should be valid: a promotion is in force, and nothing has superseded it."""
     memory_id = state.promotion.memory_id
     if state.state != "withdrawn" or not await _is_held(transaction, memory_id):
         return False
@@ -81,13 +81,13 @@ async def _is_missing(transaction: DecisionTransaction, state: PromotionState) -
 
 
 async def _is_held(transaction: DecisionTransaction, memory_id: UUID) -> bool:
-    """Whether a decision to promote this memory is in force. One from before decisions were recorded is, too."""
+    """Whether a promotion of this memory is in force. One from before decisions were recorded counts, too."""
     found = (await transaction.find_promoting_decisions([memory_id])).get(memory_id, ())
     return all(one.decision.already for one in found) or any(not one.undone for one in found)
 
 
 async def _is_replaced(transaction: DecisionTransaction, memory_id: UUID) -> bool:
-    """Whether another memory has taken its place. One that still waits for its chunks has not yet."""
+    """Whether another memory has superseded it. One that waits for its chunks has not yet."""
     later = (await transaction.find_superseding_decisions([memory_id])).get(memory_id)
     if later is None or later.memory_id is None:
         return False

@@ -85,7 +85,7 @@ def promotions_params(promotions: Sequence[Promotion]) -> dict[str, Any]:
 
 
 def chunks_params(placed: Sequence[tuple[Memory, dict[str, Any]]]) -> dict[str, Any]:
-    """Chunks with the place and the words that ``Words`` gave them."""
+    """The parameters of chunks with their positions and terms."""
     return {
         "chunks": Jsonb([_chunk_json(chunk, more) for chunk, more in placed]),
         "embeddings": [None if chunk.embedding is None else to_column(chunk.embedding) for chunk, _ in placed],

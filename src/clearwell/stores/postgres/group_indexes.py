@@ -102,7 +102,7 @@ class GroupIndexBuilder:
         self._rows = rows
 
     async def maintain(self, model: str) -> IndexChanges:
-        """Build and drop what is due. Where nothing is due this costs two small statements."""
+        """Build and drop the indexes that are due. If none are, this takes two small statements."""
         to_build, to_drop = await self._fetch_due(model)
         if not to_build and not to_drop:
             return IndexChanges()

@@ -178,7 +178,7 @@ def _make_counts_for_reader(
 
 
 class PostgresLexicalIndex(LexicalIndex):
-    """The terms of verified chunks, made by one lexicon."""
+    """The terms of verified chunks, made by one encoder."""
 
     def __init__(self, database: Database, encoder: SparseEncoder) -> None:
         self._database = database

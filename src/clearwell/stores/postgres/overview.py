@@ -2,7 +2,7 @@
 
 The working roles see one group at a time, on purpose. Counts over all groups are made with the login of
 ``DATABASE_URL`` itself, as migrations are, and only if row-level security does not hide the rows from it:
-a count of what can be seen would say 0 where the truth is "hidden".
+a count of the visible rows would be wrong.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from clearwell.stores.postgres.schema import migrations
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFacts:
-    """The server, and how far its schema is. ``schema`` is None where there is none."""
+    """The version of the server and of its schema. ``schema`` is None if there is none."""
 
     version: str
     pgvector: str | None
@@ -91,7 +91,7 @@ class JudgeBacklog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingPromotions:
-    """Promotions whose chunks are still to be made for one reason, and the one decided first."""
+    """Promotions that wait for the same reason, and the oldest of them."""
 
     problem: str | None
     rows: int
@@ -149,7 +149,7 @@ class Overview:
         return await self._ingress_summary({"since": since, "group_id": None})
 
     async def ingress_summary_in(self, group_id: str, *, since: datetime) -> IngressSummary:
-        """The same of one group, seen as its reviewer sees it: every login that runs Clearwell can."""
+        """The same for one group, in the role of a reviewer, which every login of Clearwell can enter."""
         async with self._as(Role.REVIEWER, group_id):
             return await self._ingress_summary({"since": since, "group_id": group_id})
 

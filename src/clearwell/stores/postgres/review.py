@@ -1,4 +1,4 @@
-"""What reviewers read: insights, decisions, provenance both ways, calibration and numbers."""
+"""What reviewers read: insights, decisions, provenance, calibration and statistics."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -206,7 +206,7 @@ def _calibration_of(row: DictRow) -> CalibrationRow:
 def _list_dependents(
     found: Sequence[PromotionState], under: Mapping[UUID, set[UUID]], matching: set[UUID], by_name: set[UUID]
 ) -> list[DependentMemory]:
-    """Of these memories the valid ones that rest on a matching output, or match by their own names."""
+    """Return the valid memories that are based on a matching output, or match by their own fields."""
     listed = [
         DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
         for one in found

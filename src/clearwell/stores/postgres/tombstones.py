@@ -47,7 +47,7 @@ class PostgresTombstones(TombstoneStore):
 def lookup_statements(
     group_id: str, value_hashes: Sequence[bytes], embedding: Vector | None, model: str
 ) -> list[Statement]:
-    """The tombstones of these values, and the nearest rejected value where there is a vector."""
+    """Return the statements that find the tombstones of these values and, with a vector, the nearest rejected one."""
     in_force = (query("tombstones_in_force"), {"group_id": group_id, "value_hashes": list(value_hashes)})
     if embedding is None:
         return [in_force]

@@ -46,7 +46,7 @@ def encode(entry: WorkingEntry, *, max_bytes: int) -> str:
 
 
 def decode(element: bytes) -> WorkingEntry | None:
-    """Return the entry, or None where the element is none of ours or of another version."""
+    """Return the entry, or None if the element is not an entry of this version."""
     try:
         return _entry(json.loads(element))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):

@@ -22,7 +22,7 @@ class ValkeyHeartbeats(Heartbeats):
         self._member = f"{me} {decides}"
 
     async def beat(self, *, lasts: timedelta) -> None:
-        """Register this process as a worker for so long."""
+        """Register this process as a worker for this time."""
         now = self._clock.now()
         with translated_errors():
             async with self._client.pipeline(transaction=True) as pipeline:

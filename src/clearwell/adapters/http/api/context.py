@@ -1,4 +1,4 @@
-"""What an agent is told before it speaks: the whole context, or the history that a workflow's node adds."""
+"""The context of an agent, and the memory-retrieval node of a workflow."""
 
 from enum import StrEnum
 from typing import Annotated, Any

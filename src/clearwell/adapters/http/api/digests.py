@@ -1,4 +1,4 @@
-"""Digests: have one made, and read what it shows."""
+"""Digests: request and read them."""
 
 from typing import Annotated
 from uuid import UUID

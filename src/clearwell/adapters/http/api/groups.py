@@ -1,4 +1,4 @@
-"""What belongs to a group: its prompt and schedule, its agents, and the values that must not come back to it."""
+"""Groups: system prompt and digest schedule, agents, and tombstones."""
 
 from typing import Annotated
 from uuid import UUID

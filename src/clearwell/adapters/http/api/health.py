@@ -61,7 +61,7 @@ async def metrics(request: ApiRequest) -> Response:
 
 
 async def _read_statistics(clearwell: Clearwell) -> Statistics | None:
-    """None where the database does not answer: what this process counted is told all the same."""
+    """Return None if the database does not respond; the counts of this process are shown in any case."""
     try:
         return await clearwell.statistics.read()
     except Unavailable as error:

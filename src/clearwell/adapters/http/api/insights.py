@@ -189,7 +189,7 @@ class DecisionInput(RequestBody):
 
 
 def read_decision(value: object) -> DecisionRequest | InvalidInput:
-    """One decision of a batch, or what is wrong with it: that is its own problem and not the batch's."""
+    """Read one decision of a batch, or its error, which does not affect the others."""
     if not isinstance(value, dict):
         raise PydanticCustomError("dict_type", "not an object")
     try:
