@@ -70,7 +70,11 @@ class NodePolicy(BaseModel):
     digest: bool = Field(True, description="is a candidate for the digest")
 
 
-FILTER_STAGES = (("confidence", "length"), ("tombstone", "echo", "non_duplicate"), ("self_consistency",))
+FILTER_STAGES = (
+    ("confidence", "length", "instruction", "substance"),
+    ("tombstone", "echo", "non_duplicate"),
+    ("self_consistency",),
+)
 
 
 class Settings(BaseSettings):
@@ -114,6 +118,10 @@ class Settings(BaseSettings):
     min_width: Annotated[int, Field(ge=0)] = Field(
         50, description="refuse texts with fewer columns; a wide character counts as two"
     )
+    refuse_instructions: bool = Field(
+        True, description="refuse outputs that speak to the machine that reads them; off: only flag them"
+    )
+    require_substance: bool = Field(True, description="refuse outputs without a claim or a decision")
     duplicate_similarity: Share = Field(0.9, description="calibrated similarity from which two texts can be the same")
     conflict_similarity: Share = Field(
         0.55, description="calibrated similarity from which a changed fact is a conflict"

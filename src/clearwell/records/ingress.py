@@ -27,13 +27,15 @@ class Verdict:
     def explanation(self, language: Language = "en") -> str:
         """Return the reason as a text."""
         params = {**self.params, "value": _format_value(self.value), "threshold": _format_value(self.threshold)}
-        for name in ("problem", "differs"):
+        for name in ("problem", "differs", "how"):
             # A sentence within the sentence is stored as its code, so that it can be said in either language.
             inner, of = params.get(f"{name}_code"), params.get(f"{name}_params")
             if isinstance(inner, str):
                 params[name] = say(inner, language, **(of if isinstance(of, dict) else {}))
         if isinstance(after := params.get("after"), str) and f"check_{after}" in catalogue():
             params["after"] = say(f"check_{after}", language)
+        if isinstance(kinds := params.get("kinds"), dict):
+            params["kinds"] = _name_kinds(kinds, language)
         return say(self._wording(), language, **params)
 
     def _wording(self) -> str:
@@ -41,6 +43,12 @@ class Verdict:
         counted_none = self.value == 0 and not isinstance(self.value, bool)
         nothing = counted_none or self.params.get("found") in ("", "-")
         return f"{self.reason}_none" if nothing and f"{self.reason}_none" in catalogue() else self.reason
+
+
+def _name_kinds(kinds: dict[str, Json], language: Language) -> str:
+    """Name kinds of segments, each with its number."""
+    named = [f"{say(f'segment_{kind}', language)} {count}" for kind, count in kinds.items()]
+    return (", " if language == "en" else "、").join(named) or "–"
 
 
 def _format_value(value: Json) -> Json:

@@ -35,6 +35,8 @@ async def test_waiting_answers_with_the_verdicts(http: httpx.AsyncClient) -> Non
     assert [one["check"] for one in answer["verdicts"]] == [
         "confidence",
         "length",
+        "instruction",
+        "substance",
         "tombstone",
         "echo",
         "non_duplicate",

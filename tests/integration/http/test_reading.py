@@ -34,7 +34,7 @@ async def test_a_row_tells_its_whole_fate(http: httpx.AsyncClient) -> None:
         "reason": "The confidence 0.1 is below 0.8.",
         "params": {},
     }
-    assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 5
+    assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 7
 
 
 async def test_an_unknown_or_foreign_row_is_not_found(http: httpx.AsyncClient) -> None:

@@ -5,6 +5,7 @@ first ``fail`` ends the run.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -13,6 +14,7 @@ from clearwell.flow.ingress import echo
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.ports import StatementComparison
 from clearwell.records import (
+    STATEMENT_KINDS,
     Capture,
     Comparison,
     Json,
@@ -30,8 +32,11 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.text.characters import measure_width
+from clearwell.text.flags import INSTRUCTION_LIKE
+from clearwell.text.machine_address import speaks_to_machine
 
-CONFIDENCE, LENGTH, TOMBSTONE, ECHO = "confidence", "length", "tombstone", "echo"
+CONFIDENCE, LENGTH, INSTRUCTION, SUBSTANCE = "confidence", "length", "instruction", "substance"
+TOMBSTONE, ECHO = "tombstone", "echo"
 NON_DUPLICATE, SELF_CONSISTENCY, NODE_TYPE = "non_duplicate", "self_consistency", "node_type"
 ADMISSION = "admission"
 """Not a check: the verdict of a row whose checks could not be run, or that a person admitted."""
@@ -148,6 +153,37 @@ def check_length(candidate: Candidate, settings: Settings) -> Verdict:
     return Verdict(check=LENGTH, outcome=outcome, reason=reason, value=width, threshold=settings.min_width)
 
 
+def check_instruction(candidate: Candidate, settings: Settings) -> Verdict:
+    """Text that speaks to the machine that reads it, instead of about the matter."""
+    flagged = INSTRUCTION_LIKE in candidate.flags
+    address = speaks_to_machine(echo.blank_fences(candidate.capture.content)) if flagged else None
+    if address is None:
+        return Verdict(check=INSTRUCTION, outcome=Outcome.PASS, reason="verdict_no_instruction")
+    refused = settings.refuse_instructions
+    return Verdict(
+        check=INSTRUCTION,
+        outcome=Outcome.FAIL if refused else Outcome.FLAG,
+        reason="verdict_instruction" if refused else "verdict_instruction_flagged",
+        value=address.value,
+        params={"how_code": f"address_{address}"},
+    )
+
+
+def check_substance(candidate: Candidate, settings: Settings) -> Verdict:
+    """An output without a claim or a decision tells nothing that could be remembered."""
+    kinds = Counter(one.kind for one in candidate.segments)
+    statements = sum(kinds[kind] for kind in STATEMENT_KINDS)
+    if statements:
+        return Verdict(check=SUBSTANCE, outcome=Outcome.PASS, reason="verdict_substance", value=statements)
+    return Verdict(
+        check=SUBSTANCE,
+        outcome=Outcome.FAIL if settings.require_substance else Outcome.PASS,
+        reason="verdict_no_substance",
+        value=0,
+        params={"kinds": {kind.value: count for kind, count in kinds.most_common()}},
+    )
+
+
 def check_tombstone(_: Candidate, known: Known, __: StatementComparison, settings: Settings) -> Verdict:
     """A value that a person rejected or forgot is refused; one that is only like a rejected one is flagged."""
     if known.tombstone is not None:
@@ -248,7 +284,12 @@ def check_self_consistency(judgement: Judgement | None, settings: Settings) -> V
     return Verdict(check=SELF_CONSISTENCY, outcome=Outcome.FAIL, reason=reason, value=False, params=params)
 
 
-TEXT_CHECKS: Mapping[str, TextCheck] = {CONFIDENCE: check_confidence, LENGTH: check_length}
+TEXT_CHECKS: Mapping[str, TextCheck] = {
+    CONFIDENCE: check_confidence,
+    LENGTH: check_length,
+    INSTRUCTION: check_instruction,
+    SUBSTANCE: check_substance,
+}
 GROUP_CHECKS: Mapping[str, GroupCheck] = {
     TOMBSTONE: check_tombstone,
     ECHO: check_echo,

@@ -27,6 +27,8 @@ FENCE = re.compile(
 )
 HEADING = re.compile(r"^\s*(#{1,6} .*(历史上下文|History).*|\d+\. \[[⚡✅].{0,200}\])\s*$", re.MULTILINE)
 ITEM_LABEL = re.compile(r"^\s*\d+\. \[(?:⚡️?|✅)[^\]\n]{0,200}\]\s*", re.MULTILINE)
+BLANKS = dict.fromkeys(map(ord, "\u2800\u3164\uffa0"), " ")
+"""Characters that are shown as nothing and are no white space."""
 SHINGLE = 5
 LONGEST = 20_000
 MOST_SENTENCES = 200
@@ -86,8 +88,9 @@ def remove_fences(text: str, memories: Mapping[UUID, str]) -> OwnText:
 def blank_fences(text: str) -> str:
     """The text with line breaks in the place of fences and of what the context builder puts around memories.
 
-    What stands between fences stays, and every character keeps its place.
+    What stands between fences stays, and every character keeps its place. Blanks in disguise become spaces.
     """
+    text = text.translate(BLANKS)
     if not FENCE.search(text):
         return text
     blank = FENCE.sub(_blank_tags, text)

@@ -6,15 +6,16 @@ from uuid import UUID
 
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import Candidate
-from clearwell.flow.ingress.echo import OwnText
+from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
-from clearwell.flow.ingress.segmentation import make_statements, mark_quotations, read_statements, segment_output
+from clearwell.flow.ingress.segmentation import make_statements, mark_quotations, read_statements
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
+from clearwell.text.segments import segment
 
 
 class IngressPipeline:
@@ -40,11 +41,12 @@ class IngressPipeline:
         return await offload(len(capture.content), self._run_text_checks, capture)
 
     def _run_text_checks(self, capture: Capture) -> Candidate:
+        unfenced = blank_fences(capture.content)
         candidate = Candidate(
             capture=capture,
             own=OwnText(capture.content),
-            segments=segment_output(capture.content),
-            flags=flags_of(capture.content, capture.metadata),
+            segments=segment(unfenced),
+            flags=flags_of(unfenced, capture.metadata),
         )
         if refusal := checks.check_node_type(capture, self._settings):
             return replace(candidate, verdicts=(refusal,))
