@@ -6,8 +6,8 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 import psycopg
 
@@ -17,14 +17,10 @@ from bench.paths import recorder
 from clearwell.app import Clearwell
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import Candidate
-from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
-from clearwell.text.flags import flags_of
-from clearwell.text.normalisation import remove_disguise
 
 PERSON = Principal.local()
 SUBJECTS = "payments backups search login billing reporting inventory scheduling exports alerts quotas".split()
@@ -49,6 +45,10 @@ def chinese(dice: random.Random, length: int = 300) -> str:
         area, event, city = dice.choice(AREAS), dice.choice(EVENTS), dice.choice(CITIES)
         text += f"{city}的{area}模块在第{dice.randrange(900)}天{event}了百分之{dice.randrange(99)}。"
     return text[:length]
+
+
+Write: TypeAlias = Callable[..., str]
+LANGUAGES: dict[str, Write] = {"English": english, "Chinese": chinese}
 
 
 def said(content: str, group_id: str = "g") -> NewCapture:
@@ -83,33 +83,53 @@ def _cpu(shares: dict[str, list[float]], name: str) -> Iterator[None]:
     shares.setdefault(name, []).append((time.process_time() - started) * 1000)
 
 
+def sentence(write: Write, dice: random.Random) -> str:
+    """One sentence of at least fifty columns."""
+    return write(dice, 120).partition("。" if write is chinese else ". ")[0] + ("。" if write is chinese else ".")
+
+
+def report(write: Write, dice: random.Random, length: int = 3000) -> str:
+    """A Markdown report: headings, paragraphs, lists and thanks."""
+    text = ""
+    while len(text) < length:
+        lines = "".join(f"- {sentence(write, dice)}\n" for _ in range(6))
+        text += f"## {dice.choice(PLACES)}\n\n{sentence(write, dice)} {sentence(write, dice)}\n\n{lines}\nThanks!\n\n"
+    return text[:length]
+
+
 async def _cost(clearwell: Clearwell, embedder: OfflineEmbedder, dice: random.Random) -> list[str]:
-    """CPU of this process for one entry of 300 characters, by part."""
-    lines = ["### Filter without a judge: CPU for one entry of 300 characters (median under 25 ms)", ""]
-    lines += ["| part | English ms | Chinese ms |", "|---|---|---|"]
-    by_language = [await _shares(clearwell, embedder, partial(write, dice)) for write in (english, chinese)]
-    for part in by_language[0]:
-        lines.append(f"| {part} | {' | '.join(f'{statistics.median(one[part]):.2f}' for one in by_language)} |")
-    totals = [statistics.median(map(sum, zip(*one.values(), strict=True))) for one in by_language]
+    """CPU of this process for one output, by part."""
+    kinds = {"one sentence": sentence, "300 characters": _plain, "report of 3,000 characters": report}
+    cases = {f"{kind}, {name}": (of, write) for kind, of in kinds.items() for name, write in LANGUAGES.items()}
+    shares = {case: await _shares(clearwell, embedder, partial(of, write, dice)) for case, (of, write) in cases.items()}
+    lines = [
+        "### Filter without a judge: median CPU of one output, in ms (one sentence under 25, a report under 120)",
+        "",
+        f"| part | {' | '.join(cases)} |",
+        f"|---|{'---|' * len(cases)}",
+    ]
+    for part in next(iter(shares.values())):
+        lines.append(f"| {part} | {' | '.join(f'{statistics.median(one[part]):.2f}' for one in shares.values())} |")
+    totals = [statistics.median(map(sum, zip(*one.values(), strict=True))) for one in shares.values()]
     lines.append(f"| **all** | {' | '.join(f'**{total:.2f}**' for total in totals)} |")
-    return [*lines, ""]
+    return [*lines, "", *await _stored(clearwell, dice)]
+
+
+def _plain(write: Write, dice: random.Random) -> str:
+    return write(dice)
 
 
 async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callable[[], str]) -> dict[str, list[float]]:
     knowledge: Knowledge = clearwell.admitter._knowledge
     settings, comparison = clearwell.settings, RuleComparison()
+    pipeline = IngressPipeline(knowledge, comparison, embedder, settings, judged=False)
     shares: dict[str, list[float]] = {}
     for _ in range(40):
         capture = recorder(clearwell).accept(said(text()), by=PERSON)
-        with _cpu(shares, "hidden text and fences"):
-            flags = flags_of(capture.content, capture.metadata)
-            candidate = Candidate(capture=capture, own=OwnText(remove_disguise(capture.content)), flags=flags)
-        for name, check in checks.TEXT_CHECKS.items():
-            with _cpu(shares, name):
-                check(candidate, settings)
+        with _cpu(shares, "segments, flags and text checks"):
+            candidate = await pipeline.check_text(capture)
         with _cpu(shares, "embedding"):
-            (vector,) = await embedder.embed([capture.content])
-        candidate = replace(candidate, vector=vector)
+            (candidate,) = await pipeline.embed([candidate])
         with _cpu(shares, "reading what the group knows"):
             live = await knowledge.read_entries("g")
             known = await knowledge.look_up(candidate, await knowledge.gather(candidate, live), live)
@@ -117,8 +137,23 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
             with _cpu(shares, name):
                 compare(candidate, known, comparison, settings)
         with _cpu(shares, "self_consistency"):
-            IngressPipeline(knowledge, comparison, embedder, settings, judged=False).conclude(candidate)
+            pipeline.conclude(candidate)
     return shares
+
+
+async def _stored(clearwell: Clearwell, dice: random.Random) -> list[str]:
+    """Bytes of the statements of one report, in a group of its own."""
+    for write in LANGUAGES.values():
+        await clearwell.memory.capture(said(report(write, dice), "reports"), by=PERSON, wait=True)
+    rows = await clearwell.memory.quarantine_rows("reports", by=PERSON)
+    statements = await clearwell.stores.statements.read("reports", [row.capture.id for row in rows])
+    segments = [one for each in statements.values() for one in each]
+    vectors = [one.embedding.nbytes // 2 for one in segments if one.embedding is not None]
+    return [
+        f"A report of 3,000 characters has {len(segments) / len(rows):.0f} segments, "
+        f"{len(vectors) / len(rows):.0f} of them with vectors, which take {sum(vectors) / len(rows) / 1024:.0f} KiB.",
+        "",
+    ]
 
 
 async def _keeps_up(clearwell: Clearwell, dice: random.Random, *, rate: int = 40, seconds: int = 15) -> list[str]:

@@ -268,7 +268,7 @@ async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
 async def test_an_echo_is_no_candidate_and_a_repeat_is(stores: Stores) -> None:
     await keep(stores, 1, 2, 3)
     seen = replace(
-        settled(2, Admission.REFUSED, vector=unit(2)), sighting=Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
+        settled(2, Admission.REFUSED, vector=unit(2)), sightings=[Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)]
     )
     refused = settled(3, Admission.REFUSED)
     echo = Verdict(check="echo", outcome=Outcome.FAIL, reason="verdict_echo", at=refused.at, params={"of": "x"})

@@ -264,6 +264,6 @@ async def test_a_sighting_is_kept_with_its_entry(stores: Stores) -> None:
     seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
     async with stores.admissions.open("g", [UUID(int=2)]) as batch:
         again = settled(2, Admission.REFUSED)
-        await batch.settle([replace(again, sighting=seen)])
+        await batch.settle([replace(again, sightings=[seen])])
     receipts = await stores.admissions.read_receipts("g", [UUID(int=2)])
     assert receipts[UUID(int=2)][0] is Admission.REFUSED

@@ -229,7 +229,7 @@ async def test_a_row_leads_to_the_memories_that_rest_on_it(real_stores: Stores) 
     (made,) = await shown(real_stores, [1, 2])
     await keep(real_stores, 3, 4)
     seen = Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)
-    await settle(real_stores, replace(settled(3, Admission.REFUSED), sighting=seen))
+    await settle(real_stores, replace(settled(3, Admission.REFUSED), sightings=[seen]))
     async with real_stores.decisions.transaction("g") as transaction:
         taken = await promote(transaction, 1, made)
         straight = from_row(2, 1)

@@ -14,7 +14,7 @@ from clearwell.stores.valkey import entries
 
 TEXTS: dict[str, TextCache[str, Any]] = {
     "features": features_of,
-    "sentences": echo._normal_sentences,
+    "sentences": echo.normal_sentences,
     "shingles": echo.shingles,
     "weights": bm25._term_weights,
     "terms": bm25._term_counts,

@@ -17,6 +17,8 @@ from clearwell.errors import (
     NotFound,
     WorkingMemoryUnavailable,
 )
+from clearwell.flow.ingress.redaction import redact_verdicts
+from clearwell.flow.ingress.segmentation import MOST_VECTORS
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.ports import QuarantineFilter, SearchQuery
@@ -32,6 +34,7 @@ from clearwell.records import (
     Right,
     Source,
     Vector,
+    Verdict,
     WorkingEntry,
 )
 from clearwell.settings import Settings
@@ -84,6 +87,80 @@ async def test_what_is_already_knowledge_is_not_admitted_again() -> None:
     assert receipt.admission is Admission.REFUSED
     (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
     assert failed.params["other"] == str(promoted.id)
+
+
+THIRD = "The archive of the second rack is moved to the basement in December."
+
+
+def failed_verdict(receipt: CaptureReceipt) -> Verdict:
+    (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
+    return failed
+
+
+async def test_an_output_whose_statements_are_all_known_is_a_sighting_of_each() -> None:
+    path = Path()
+    first = await path.memory.capture(said(LONG), by=AGENT, wait=True)
+    memory = await path.memory.promote("g", OTHER, by=PERSON)
+    both = await path.memory.capture(said(f"## Report\n\n- {OTHER}\n- {LONG}"), by=AGENT, wait=True)
+    failed = failed_verdict(both)
+    assert (failed.check, failed.reason) == ("non_duplicate", "verdict_same_statements")
+    assert failed.params["others"] == [
+        {"other": str(memory.id), "layer": "longterm"},
+        {"other": str(first.id), "layer": "working"},
+    ]
+    assert failed.explanation("en").startswith("All 2 statements are known already")
+    row = await path.memory.quarantine_row("g", first.id, by=PERSON)
+    assert [one.log_id for one in row.sightings or ()] == [both.id]
+
+
+async def test_a_report_that_is_repeated_in_another_order_is_a_duplicate() -> None:
+    path = Path()
+    first = await path.memory.capture(said(f"{LONG}\n\n{OTHER}"), by=AGENT, wait=True)
+    for again in (f"{LONG}\n\n{OTHER}", f"Once more:\n\n1. {OTHER}\n2. {LONG}", OTHER):
+        receipt = await path.memory.capture(said(again), by=AGENT, wait=True)
+        assert failed_verdict(receipt).params["other"] == str(first.id)
+    assert len(await path.memory.working_memory("g", by=AGENT)) == 1
+
+
+async def test_an_output_that_mixes_known_and_new_is_admitted() -> None:
+    path = Path()
+    await path.memory.capture(said(LONG), by=AGENT, wait=True)
+    mixed = await path.memory.capture(said(f"{LONG}\n\n{THIRD}"), by=AGENT, wait=True)
+    assert mixed.admission is Admission.ADMITTED
+    (verdict,) = [one for one in mixed.verdicts if one.check == "non_duplicate"]
+    assert (verdict.outcome, verdict.reason) == (Outcome.PASS, "verdict_new_partly")
+    assert verdict.explanation("en").startswith("1 of 2 statements")
+
+
+async def test_a_conflict_names_the_two_statements() -> None:
+    path = Path()
+    await path.memory.capture(said(f"{OTHER}\n\n{LONG}"), by=AGENT, wait=True)
+    changed = LONG.replace("Monday", "Friday")
+    receipt = await path.memory.capture(said(f"{THIRD}\n\n{changed}"), by=AGENT, wait=True)
+    assert receipt.admission is Admission.ADMITTED
+    (verdict,) = [one for one in receipt.verdicts if one.check == "non_duplicate"]
+    assert (verdict.outcome, verdict.params["new"], verdict.params["known"]) == (Outcome.FLAG, changed, LONG)
+    for explanation in (verdict.explanation("en"), verdict.explanation("zh")):
+        assert f"“{changed}”" in explanation
+        assert f"“{LONG}”" in explanation
+    (brief,) = redact_verdicts([verdict], Principal(name="bot", rights=frozenset({Right.CAPTURE})))
+    assert LONG not in brief.explanation("en")
+
+
+async def test_a_statement_of_a_longer_memory_is_known() -> None:
+    path = Path()
+    memory = await path.memory.promote("g", f"{THIRD} {OTHER} {LONG}", by=PERSON)
+    for text in (OTHER, f"{LONG}\n\n{OTHER}"):
+        receipt = await path.memory.capture(said(text), by=AGENT, wait=True)
+        assert failed_verdict(receipt).params["other"] == str(memory.id)
+
+
+async def test_an_output_of_very_many_statements_is_compared_in_part_and_not_dropped() -> None:
+    path = Path()
+    lines = [f"Shelf {number} of the archive holds {number + 7} boxes of paper." for number in range(MOST_VECTORS + 1)]
+    await path.memory.capture(said("\n\n".join(lines[:-1])), by=AGENT, wait=True)
+    more = await path.memory.capture(said("\n\n".join([*lines[:-1], THIRD])), by=AGENT, wait=True)
+    assert more.admission is Admission.ADMITTED
 
 
 async def test_the_same_twice_in_one_batch_is_admitted_once() -> None:

@@ -70,7 +70,7 @@ class AdmissionResult:
     flags: Sequence[str] = ()
     embedding: Vector | None = None
     embedding_model: str | None = None
-    sighting: Sighting | None = None
+    sightings: Sequence[Sighting] = ()
     segmented: SegmentedOutput | None = None
 
 

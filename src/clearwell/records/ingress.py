@@ -36,7 +36,10 @@ class Verdict:
             params["after"] = say(f"check_{after}", language)
         if isinstance(kinds := params.get("kinds"), dict):
             params["kinds"] = _name_kinds(kinds, language)
-        return say(self._wording(), language, **params)
+        text = say(self._wording(), language, **params)
+        if isinstance(new := params.get("new"), str) and isinstance(known := params.get("known"), str):
+            text += (" " if language == "en" else "") + say("verdict_conflict_between", language, new=new, known=known)
+        return text
 
     def _wording(self) -> str:
         """Return the message code. Some reasons have another message if nothing was tried or quoted."""

@@ -52,7 +52,7 @@ class Row:
     verdicts: list[Verdict] = field(default_factory=list)
     vector: Vector | None = None
     model: str | None = None
-    sighting: Sighting | None = None
+    sightings: Sequence[Sighting] = ()
     judge_tries: int = 0
     failures: int = 0
     leased_by: UUID | None = None
@@ -123,7 +123,7 @@ class MemoryQuarantine:
                 at=one.settled_at or one.capture.created_at,
             )
             for one in self._rows[group_id].values()
-            if one.sighting is not None and one.sighting.entry_id == log_id
+            if log_id in {sighting.entry_id for sighting in one.sightings}
         )
         statements = None if row.segmented is None else tuple(row.segmented.statements)
         return replace(quarantine_row_of(row), sightings=again, statements=statements)
@@ -207,7 +207,7 @@ class MemoryQuarantine:
             return
         row.state, row.settled_at, row.flags = one.state, one.at, tuple(one.flags)
         row.verdicts, row.vector, row.model = list(one.verdicts), one.embedding, one.embedding_model
-        row.sighting = one.sighting
+        row.sightings = one.sightings
         row.segmented = one.segmented or row.segmented
         row.attempts += 1
         row.leased_by = row.leased_until = None
@@ -340,7 +340,7 @@ def quarantine_row_of(row: Row) -> QuarantineRow:
         flags=row.flags,
         verdicts=tuple(row.verdicts),
         removed_at=row.removed_at,
-        sighting_of=None if row.sighting is None else row.sighting.entry_id,
+        sighting_of=row.sightings[0].entry_id if row.sightings else None,
         next_try_at=row.next_try_at if row.state is Admission.PENDING else None,
     )
 

@@ -283,7 +283,7 @@ class Admitter:
             flags=candidate.flags,
             embedding=candidate.vector,
             embedding_model=None if candidate.vector is None else self._embedder.model,
-            sighting=candidate.sighting,
+            sightings=candidate.sightings,
             segmented=self._make_segmented(candidate),
         )
 

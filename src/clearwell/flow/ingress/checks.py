@@ -34,6 +34,7 @@ from clearwell.settings import Settings
 from clearwell.text.characters import measure_width
 from clearwell.text.flags import INSTRUCTION_LIKE
 from clearwell.text.machine_address import speaks_to_machine
+from clearwell.text.sentences import cut_at_sentence
 
 CONFIDENCE, LENGTH, INSTRUCTION, SUBSTANCE = "confidence", "length", "instruction", "substance"
 TOMBSTONE, ECHO = "tombstone", "echo"
@@ -42,16 +43,31 @@ ADMISSION = "admission"
 """Not a check: the verdict of a row whose checks could not be run, or that a person admitted."""
 NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
 CITES_FLAG = "cites_memory"
+WHOLE = -1
 LONGEST_SHOWN = 10**15
+LONGEST_QUOTED = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedText:
+    """What is compared by itself: one of several statements of a capture, or its whole text."""
+
+    text: str
+    vector: Vector | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """Something the group knows that is like a capture, on the calibrated scale."""
+    """Something the group knows that is like a compared text, on the calibrated scale.
+
+    ``of`` is the place of that text in ``Candidate.compared``; WHOLE is the whole text of a capture of several
+    statements.
+    """
 
     sighting: Sighting
     content: str
     similarity: float
+    of: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +95,12 @@ class Candidate:
     segments: Sequence[Segment] = ()
     statements: Sequence[Statement] | None = None
     """The segments with the vectors of claims and decisions. None before the output is embedded."""
+    compared: Sequence[ComparedText] = ()
+    """The statements, if there are several; otherwise the whole text."""
     verdicts: Sequence[Verdict] = ()
     flags: Sequence[str] = ()
     vector: Vector | None = None
-    sighting: Sighting | None = None
+    sightings: Sequence[Sighting] = ()
     judgement: Judgement | None = None
     given_up: Verdict | None = None
 
@@ -213,14 +231,11 @@ def check_echo(candidate: Candidate, known: Known, comparison: StatementComparis
     found = echo.measure_repeat(own.text, known.recalled, comparison, threshold=threshold, talk=settings.min_width)
     if found.whole:
         return _make_echo_verdict(round(found.share, 4), threshold, found.of)
-    given = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
-    same = [
-        one.sighting.entry_id
-        for one in given
-        if comparison.compare(own.text, one.content, one.similarity).relation is Relation.SAME
-    ]
-    if same:
-        return _make_echo_verdict(None, None, same)
+    recalled = [one for one in known.neighbours if one.sighting.entry_id in known.recalled]
+    related = _relate(candidate, recalled, comparison) if recalled else []
+    if related and all(one.known for one in related):
+        of = dict.fromkeys(one.neighbour.sighting.entry_id for each in related for one in each.known)
+        return _make_echo_verdict(None, None, list(of))
     value = round(found.share, 4) if known.recalled else None
     return Verdict(check=ECHO, outcome=Outcome.PASS, reason="verdict_no_echo", value=value, threshold=threshold)
 
@@ -231,42 +246,126 @@ def _make_echo_verdict(value: float | None, threshold: float | None, of: Sequenc
     return Verdict(check=ECHO, outcome=Outcome.FAIL, reason=reason, value=value, threshold=threshold, params=params)
 
 
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A compared text, a neighbour of it, and how they relate."""
+
+    text: str
+    neighbour: Neighbour
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Which neighbours say the same as a compared text, and which contradict it, the most similar first."""
+
+    known: Sequence[Related]
+    conflicts: Sequence[Related]
+
+
 def check_non_duplicate(
     candidate: Candidate, known: Known, comparison: StatementComparison, settings: Settings
 ) -> Verdict:
-    """The same meaning is dropped, the same but for a fact is a conflict, anything else is new."""
-    conflict: Verdict | None = None
-    for one in known.neighbours:
-        outcome = comparison.compare(candidate.own.text, one.content, one.similarity)
-        if outcome.relation is Relation.SAME:
-            return _make_relation_verdict(outcome, one, settings)
-        if outcome.relation is Relation.CONFLICT and conflict is None:
-            conflict = _make_relation_verdict(outcome, one, settings)
+    """An output whose statements are all known is dropped; one that changes a fact of something known is a conflict."""
+    whole = _relate_text(candidate.own.text, [one for one in known.neighbours if one.of == WHOLE], comparison)
+    related = _relate(candidate, known.neighbours, comparison)
+    if whole.known:
+        return _make_relation_verdict(whole.known[0], settings)
+    repeated = [one.known[0] for one in related if one.known]
+    if len(repeated) == len(related) and _is_compared_whole(candidate):
+        return _make_same_verdict(repeated, settings)
+    conflict = next((each.conflicts[0] for each in related if each.conflicts and not each.known), None)
     if conflict is not None:
-        return conflict
+        return _make_relation_verdict(conflict, settings)
+    return _make_new_verdict(known, len(repeated), len(related), settings)
+
+
+def _is_compared_whole(candidate: Candidate) -> bool:
+    """Whether all statements were compared: of a very long output, only the first ones have vectors."""
+    return all(one.embedding is not None for one in candidate.statements or () if one.segment.is_statement)
+
+
+def _relate(candidate: Candidate, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> list[Relations]:
+    compared = candidate.compared or [ComparedText(candidate.own.text)]
+    return [
+        _relate_text(each.text, [one for one in neighbours if one.of == place], comparison)
+        for place, each in enumerate(compared)
+    ]
+
+
+def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> Relations:
+    """Compare a text with its neighbours until one says the same."""
+    conflicts: list[Related] = []
+    for one in neighbours:
+        outcome = Related(text, one, comparison.compare(text, one.content, one.similarity))
+        if outcome.comparison.relation is Relation.SAME:
+            return Relations([outcome], conflicts)
+        if outcome.comparison.relation is Relation.CONFLICT:
+            conflicts.append(outcome)
+    return Relations([], conflicts)
+
+
+def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Settings) -> Verdict:
     threshold = settings.duplicate_similarity
     if not known.neighbours:
         return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason="verdict_new_empty", threshold=threshold)
     nearest = round(known.neighbours[0].similarity, 4)
     reason = "verdict_new" if nearest < threshold else "verdict_new_in_fact"
-    return Verdict(check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold)
+    params: dict[str, Json] = {}
+    if repeated:
+        reason, params = "verdict_new_partly", {"repeated": repeated, "count": compared}
+    return Verdict(
+        check=NON_DUPLICATE, outcome=Outcome.PASS, reason=reason, value=nearest, threshold=threshold, params=params
+    )
 
 
-def _make_relation_verdict(comparison: Comparison, neighbour: Neighbour, settings: Settings) -> Verdict:
+def _make_same_verdict(repeated: Sequence[Related], settings: Settings) -> Verdict:
+    """The verdict of an output whose statements are all known; ``others`` has each entry and memory that has one."""
+    if len(repeated) == 1:
+        return _make_relation_verdict(repeated[0], settings)
+    others = dict.fromkeys(one.neighbour.sighting for one in repeated)
+    first = repeated[0].neighbour.sighting
+    return Verdict(
+        check=NON_DUPLICATE,
+        outcome=Outcome.FAIL,
+        reason="verdict_same_statements",
+        value=round(min(one.neighbour.similarity for one in repeated), 4),
+        threshold=settings.duplicate_similarity,
+        params={
+            "other": str(first.entry_id),
+            "layer": first.layer,
+            "count": len(repeated),
+            "of": echo.name_first([one.entry_id for one in others]),
+            "others": [{"other": str(one.entry_id), "layer": one.layer} for one in others],
+        },
+    )
+
+
+def _make_relation_verdict(related: Related, settings: Settings) -> Verdict:
+    comparison, neighbour = related.comparison, related.neighbour
     same = comparison.relation is Relation.SAME
+    params: dict[str, Json] = {
+        "other": str(neighbour.sighting.entry_id),
+        "layer": neighbour.sighting.layer,
+        "differs_code": comparison.reason,
+        "differs_params": dict(comparison.params),
+    }
+    if not same:
+        params |= {"new": _shorten(related.text), "known": _shorten(neighbour.content)}
     return Verdict(
         check=NON_DUPLICATE,
         outcome=Outcome.FAIL if same else Outcome.FLAG,
         reason=RELATED_REASONS[comparison.relation, neighbour.sighting.layer],
         value=round(neighbour.similarity, 4),
         threshold=settings.duplicate_similarity if same else settings.conflict_similarity,
-        params={
-            "other": str(neighbour.sighting.entry_id),
-            "layer": neighbour.sighting.layer,
-            "differs_code": comparison.reason,
-            "differs_params": dict(comparison.params),
-        },
+        params=params,
     )
+
+
+def _shorten(text: str) -> str:
+    """A statement for a verdict, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_QUOTED else f"{cut_at_sentence(line, LONGEST_QUOTED - 1)}…"
 
 
 def check_self_consistency(judgement: Judgement | None, settings: Settings) -> Verdict:

@@ -126,8 +126,8 @@ def _is(inside: str, memory: str) -> bool:
         whole = normalise(known)
         if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
             return True
-    quoted = _normal_sentences[inside.rstrip("… ")]
-    return bool(quoted) and quoted <= _normal_sentences[escape_markup(memory)]
+    quoted = normal_sentences[inside.rstrip("… ")]
+    return bool(quoted) and quoted <= normal_sentences[escape_markup(memory)]
 
 
 @cache
@@ -155,7 +155,7 @@ def measure_repeat(
     sentences = _sentences(text) if near else []
     if not near or len(sentences) > MOST_SENTENCES:
         return Repeat(0.0)
-    exact = {normal for known in near.values() for normal in _normal_sentences[known]}
+    exact = {normal for known in near.values() for normal in normal_sentences[known]}
     nearest = dict(list(near.items())[:MOST_NEAR])
     found: dict[str, bool] = {}
     compared = 0
@@ -233,7 +233,7 @@ def _read_shingles(text: str) -> frozenset[str]:
     return frozenset(plain[start : start + SHINGLE] for start in range(max(1, len(plain) - SHINGLE + 1)))
 
 
-_normal_sentences = TextCache(_read_normal_sentences, max_bytes=8 * MIB, bytes_per_character=22)
+normal_sentences = TextCache(_read_normal_sentences, max_bytes=8 * MIB, bytes_per_character=22)
 shingles = TextCache(_read_shingles, max_bytes=32 * MIB, bytes_per_character=125)
 """All runs of five characters of the normalised text; of a shorter text, itself."""
 

@@ -1,14 +1,15 @@
 """What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
 
-from clearwell.comparison import LOWEST_SIMILARITY
-from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
-from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
+from clearwell.comparison import DUPLICATE_SIMILARITY, LOWEST_SIMILARITY
+from clearwell.flow.ingress.checks import WHOLE, Candidate, ComparedText, Known, Neighbour
+from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, normal_sentences, remove_fences
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
@@ -20,11 +21,14 @@ from clearwell.ports import (
     TombstoneStore,
     WorkingStore,
 )
-from clearwell.records import Found, Layer, Memory, Sighting, WorkingEntry
-from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value
+from clearwell.records import Found, Layer, Memory, Sighting, Vector, WorkingEntry
+from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value, normalise
 from clearwell.text.splitter import rejoin
 
 MEMORIES_COMPARED = 5
+SOME_COMPARED = 3
+"""For each statement of an output of several."""
+MOST_PAIRS = 64
 MOST_COMPARED = 4
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
 
@@ -68,9 +72,8 @@ class Knowledge:
         many transactions at once, both would wait for a connection that neither gives back.
         """
         capture = candidate.capture
-        found = await self._search_memories(candidate)
         return AdmissionEvidence(
-            memories=self._longterm_neighbours(found, await self._read_whole_texts(candidate, found)),
+            memories=await self._find_memories(candidate),
             value_hashes=await self.hash_values(capture.group_id, capture.content, candidate.own.text),
             recalled=await self._read_recalled_texts(candidate, live),
         )
@@ -83,12 +86,12 @@ class Knowledge:
         tombstones: TombstoneLookup | None = None,
     ) -> Known:
         """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
-        neighbours = [*self._working_neighbours(candidate, live), *gathered.memories]
+        neighbours = [*self._find_entries(candidate, live), *gathered.memories]
         standing, near = await (tombstones or self._tombstones).look_up(
             candidate.capture.group_id, gathered.value_hashes, embedding=candidate.vector, model=self._embedder.model
         )
         return Known(
-            neighbours=sorted(neighbours, key=lambda one: -one.similarity)[:MOST_COMPARED],
+            neighbours=_select_nearest(neighbours, len(candidate.compared)),
             tombstone=standing,
             near_rejected=None if near is None else (near[0], self._embedder.similarity(near[1])),
             recalled=gathered.recalled,
@@ -126,56 +129,90 @@ class Knowledge:
             self._secrets[group_id] = await self._tombstones.secret(group_id)
         return self._secrets[group_id]
 
-    def _working_neighbours(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
-        comparable = [
-            (entry, entry.embedding)
+    def _find_entries(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
+        """The entries and statements of entries that are like what is compared of a candidate."""
+        others = [
+            entry
             for entry in live
-            if entry.embedding is not None
-            and entry.embedding_model == self._embedder.model
-            and entry.id != candidate.capture.id
+            if entry.id != candidate.capture.id and entry.embedding_model == self._embedder.model
         ]
-        if candidate.vector is None or not comparable:
+        near = self._find_near(
+            list(enumerate(candidate.compared)), [part for one in others for part in _read_parts(one)]
+        )
+        if len(candidate.compared) > 1:
+            whole = [(WHOLE, ComparedText(candidate.own.text, candidate.vector))]
+            wholes = self._find_near(whole, [part for one in others for part in _read_whole(one)])
+            near += [one for one in wholes if self._may_be_same(one)]
+        return near
+
+    def _find_near(self, texts: Sequence[tuple[int, ComparedText]], parts: Sequence["_Part"]) -> list[Neighbour]:
+        """The parts of entries that are most similar to each text."""
+        placed = [(place, text.vector) for place, text in texts if text.vector is not None]
+        if not placed or not parts:
             return []
-        cosines = np.stack([vector for _, vector in comparable]) @ candidate.vector
+        cosines = np.stack([vector for _, vector in placed]) @ np.stack([part.vector for part in parts]).T
+        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :MOST_COMPARED]
         return [
             Neighbour(
-                sighting=Sighting(entry_id=entry.id, layer=Layer.WORKING), content=entry.content, similarity=similarity
+                sighting=Sighting(entry_id=parts[number].entry_id, layer=Layer.WORKING),
+                content=parts[number].text,
+                similarity=similarity,
+                of=place,
             )
-            for (entry, _), cosine in zip(comparable, cosines, strict=True)
-            if (similarity := self._embedder.similarity(float(cosine))) >= LOWEST_SIMILARITY
+            for row, (place, _) in enumerate(placed)
+            for number in nearest[row]
+            if (similarity := self._embedder.similarity(float(cosines[row, number]))) >= LOWEST_SIMILARITY
         ]
 
-    async def _search_memories(self, candidate: Candidate) -> Sequence[Found]:
-        if candidate.vector is None:
-            return ()
-        query = SearchQuery(
-            group_id=candidate.capture.group_id,
-            embedding=candidate.vector,
-            model=self._embedder.model,
-            limit=MEMORIES_COMPARED,
-            agent_id=candidate.capture.agent_id,
-            text=candidate.own.text or candidate.capture.content,
-        )
-        return await self._longterm.search(query)
+    def _may_be_same(self, neighbour: Neighbour) -> bool:
+        """Whether it pays to compare long texts as a whole."""
+        return neighbour.similarity >= DUPLICATE_SIMILARITY
+
+    async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
+        """The verified memories that are like what is compared of a candidate, in one round trip."""
+        capture, several = candidate.capture, len(candidate.compared) > 1
+        texts = [(place, text) for place, text in enumerate(candidate.compared)]
+        if several and candidate.vector is not None:
+            texts.append((WHOLE, ComparedText(candidate.own.text, candidate.vector)))
+        queries = [
+            SearchQuery(
+                group_id=capture.group_id,
+                embedding=text.vector,
+                model=self._embedder.model,
+                limit=SOME_COMPARED if several else MEMORIES_COMPARED,
+                agent_id=capture.agent_id,
+                text=text.text or capture.content,
+            )
+            for _, text in texts
+        ]
+        found = await self._longterm.search_nearest(queries)
+        whole = await self._read_whole_texts(candidate, [one for each in found for one in each])
+        near = [
+            neighbour
+            for (place, text), each in zip(texts, found, strict=True)
+            for neighbour in self._relate_memories(place, text.text, each, whole)
+        ]
+        return [one for one in near if one.of != WHOLE or self._may_be_same(one)]
+
+    def _relate_memories(
+        self, place: int, text: str, found: Sequence[Found], whole: Mapping[UUID, str]
+    ) -> Iterator[Neighbour]:
+        for one in found:
+            content = whole.get(one.memory.id, one.memory.content)
+            similarity = self._embedder.similarity(one.similarity or 0.0)
+            if place != WHOLE and normalise(text) in normal_sentences[content]:
+                content, similarity = text, 1.0
+            if similarity >= LOWEST_SIMILARITY:
+                sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
+                yield Neighbour(sighting=sighting, content=content, similarity=similarity, of=place)
 
     async def _read_whole_texts(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
         """The whole text of memories of which one chunk was found: a longer text may repeat all of it."""
-        longer = [one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)]
+        longer = {one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)}
         if not longer:
             return {}
         capture = candidate.capture
-        return await _join_chunks(await self._longterm.get(capture.group_id, longer, agent_id=capture.agent_id))
-
-    def _longterm_neighbours(self, found: Sequence[Found], whole: Mapping[UUID, str]) -> list[Neighbour]:
-        return [
-            Neighbour(
-                sighting=Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM),
-                content=whole.get(one.memory.id, one.memory.content),
-                similarity=similarity,
-            )
-            for one in found
-            if (similarity := self._embedder.similarity(one.similarity or 0.0)) >= LOWEST_SIMILARITY
-        ]
+        return await _join_chunks(await self._longterm.get(capture.group_id, sorted(longer), agent_id=capture.agent_id))
 
     async def _read_recalled_texts(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
@@ -193,6 +230,40 @@ class Knowledge:
         if missing := [one for one in missing if one not in texts]:
             texts |= await self._admissions.read_texts(group_id, missing)
         return texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An entry of working memory, or one of its statements."""
+
+    entry_id: UUID
+    text: str
+    vector: Vector
+
+
+def _read_parts(entry: WorkingEntry) -> list[_Part]:
+    """What an entry is compared by: its statements, if there are several, otherwise the whole."""
+    statements = [one for one in entry.statements if one.end <= len(entry.content)]
+    if len(statements) > 1:
+        return [_Part(entry.id, entry.content[one.start : one.end], one.embedding) for one in statements]
+    return _read_whole(entry)
+
+
+def _read_whole(entry: WorkingEntry) -> list[_Part]:
+    return [] if entry.embedding is None else [_Part(entry.id, entry.content, entry.embedding)]
+
+
+def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neighbour]:
+    """The most similar neighbours of each compared text, and so few of them that an output costs no more than
+    ``MOST_PAIRS`` comparisons. All of them by similarity."""
+    most = min(MOST_COMPARED, max(1, MOST_PAIRS // max(1, compared)))
+    counted: Counter[int] = Counter()
+    nearest: list[Neighbour] = []
+    for one in sorted(neighbours, key=lambda each: -each.similarity):
+        counted[one.of] += 1
+        if counted[one.of] <= most:
+            nearest.append(one)
+    return nearest
 
 
 async def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:

@@ -1,21 +1,27 @@
 """The ingress pipeline: runs the checks in the order of the settings, up to the first failure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
+import numpy as np
+
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.checks import WHOLE, Candidate, ComparedText
 from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
 from clearwell.flow.ingress.segmentation import make_statements, mark_quotations, read_statements
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
-from clearwell.records import Capture, Json, Layer, Outcome, Sighting, Verdict, WorkingEntry
+from clearwell.records import Capture, Layer, Outcome, Sighting, Vector, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import segment
+
+SEVERAL: Final = 2
+"""An output of so many statements is compared statement by statement."""
 
 
 class IngressPipeline:
@@ -56,24 +62,28 @@ class IngressPipeline:
         return candidate
 
     async def embed(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """With vectors of what the agents said themselves, and of each of their statements, in one batch."""
+        """With vectors of what the agents said themselves, statement by statement where there are several."""
         own = [await self._remove_fences(one) for one in candidates]
         read = [await offload(len(one.capture.content), _read_texts, one) for one in own]
-        unique = list(dict.fromkeys(text for whole, statements in read for text in (whole, *statements.values())))
+        unique = list(dict.fromkeys(text for texts in read for text in texts.values()))
         vectors = dict(zip(unique, await self._embedder.embed(unique), strict=True))
         return [
-            replace(
-                one,
-                vector=vectors[whole],
-                statements=make_statements(
-                    one.capture.id,
-                    one.segments,
-                    {number: vectors[text] for number, text in statements.items()},
-                    self._embedder.model,
-                ),
-            )
-            for one, (whole, statements) in zip(own, read, strict=True)
+            self._add_vectors(one, {number: vectors[text] for number, text in texts.items()}, texts)
+            for one, texts in zip(own, read, strict=True)
         ]
+
+    def _add_vectors(self, candidate: Candidate, vectors: Mapping[int, Vector], texts: Mapping[int, str]) -> Candidate:
+        """The vector of an output of several statements is the mean of theirs: embedding it again costs as much."""
+        several = WHOLE not in vectors
+        by_text = {text: vectors[number] for number, text in texts.items()}
+        whole = _average(list(by_text.values())) if several else vectors[WHOLE]
+        compared = [ComparedText(text, vector) for text, vector in by_text.items()]
+        return replace(
+            candidate,
+            vector=whole,
+            statements=make_statements(candidate.capture.id, candidate.segments, vectors, self._embedder.model),
+            compared=compared if several else [ComparedText(candidate.own.text, whole)],
+        )
 
     async def _remove_fences(self, candidate: Candidate) -> Candidate:
         """Without the memories that stand between fences. A fence that holds something else is made up."""
@@ -116,25 +126,39 @@ class IngressPipeline:
         return replace(candidate, verdicts=checks.complete_verdicts(candidate.verdicts, self._settings))
 
 
-def _read_texts(candidate: Candidate) -> tuple[str, dict[int, str]]:
-    """The whole text of a candidate, and the texts of its statements by their numbers."""
+def _read_texts(candidate: Candidate) -> dict[int, str]:
+    """The texts to embed, by the numbers of the statements. One that is alone is compared with the whole around it."""
     content = candidate.capture.content
-    return candidate.own.text or content, read_statements(content, candidate.segments)
+    texts = read_statements(content, candidate.segments)
+    return texts if len(texts) >= SEVERAL else {**texts, WHOLE: candidate.own.text or content}
+
+
+def _average(vectors: Sequence[Vector]) -> Vector:
+    mean: Vector = np.mean(vectors, axis=0, dtype=np.float32)
+    length = float(np.linalg.norm(mean))
+    return mean / length if length else vectors[0]
 
 
 def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:
-    """The candidate after one more verdict, with the flags and the sighting that follow from it."""
-    flags, sighting = list(candidate.flags), candidate.sighting
+    """The candidate after one more verdict, with the flags and the sightings that follow from it."""
+    flags, sightings = list(candidate.flags), candidate.sightings
     if verdict.check == checks.TOMBSTONE and verdict.outcome is Outcome.FLAG:
         flags.append(checks.NEAR_REJECTED_FLAG)
     if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FLAG:
         flags.append(checks.CONFLICT_FLAG)
     if verdict.check == checks.NON_DUPLICATE and verdict.outcome is Outcome.FAIL:
-        sighting = _make_sighting(verdict.params["other"], verdict.params["layer"])
+        sightings = _make_sightings(verdict)
     if verdict.reason == "verdict_no_judge":
         flags.append(checks.NOT_CHECKED_FLAG)
-    return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sighting=sighting)
+    return replace(candidate, verdicts=(*candidate.verdicts, verdict), flags=tuple(flags), sightings=sightings)
 
 
-def _make_sighting(entry_id: Json, layer: Json) -> Sighting:
-    return Sighting(entry_id=UUID(str(entry_id)), layer=Layer(str(layer)))
+def _make_sightings(verdict: Verdict) -> list[Sighting]:
+    """What an output repeats: one entry or memory, or one for each of its statements."""
+    others = verdict.params.get("others")
+    named = others if isinstance(others, list) else [dict(verdict.params)]
+    return [
+        Sighting(entry_id=UUID(str(one["other"])), layer=Layer(str(one["layer"])))
+        for one in named
+        if isinstance(one, dict)
+    ]

@@ -6,7 +6,7 @@ from typing import Final
 
 from clearwell.records import Principal, Right, Verdict
 
-OTHERS_WORDS: Final = frozenset({"why", "differs_code", "differs_params"})
+OTHERS_WORDS: Final = frozenset({"why", "differs_code", "differs_params", "known"})
 BRIEF: Final = {
     "verdict_tombstone_rejected": "verdict_tombstone_rejected_brief",
     "verdict_overridden_why": "verdict_overridden",

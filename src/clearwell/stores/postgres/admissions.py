@@ -253,8 +253,8 @@ class PostgresAdmissionBatch:
         if one.embedding is not None:
             vector = {**keys, "model": one.embedding_model, "embedding": to_column(one.embedding)}
             yield query("add_quarantine_vector"), vector
-        if one.sighting is not None:
-            seen = {**keys, "entry_id": one.sighting.entry_id, "layer": one.sighting.layer, "at": one.at}
+        for sighting in one.sightings:
+            seen = {**keys, "entry_id": sighting.entry_id, "layer": sighting.layer, "at": one.at}
             yield query("add_sighting"), seen
         if one.segmented is None:
             yield query("note_unsegmented"), keys
