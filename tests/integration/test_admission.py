@@ -163,9 +163,7 @@ async def test_the_rows_of_a_killed_program_are_taken_over(
         )
         async with opened(by_judge(settings, judge), offline_embedder) as clearwell:
             log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
-            process = await asyncio.create_subprocess_exec(
-                *program.command("worker"), env=program._environment(), cwd=tmp_path
-            )
+            running = program.start("worker")
 
             async def asked() -> bool:
                 return bool(judge.requests)
@@ -173,8 +171,7 @@ async def test_the_rows_of_a_killed_program_are_taken_over(
             try:
                 await until(asked, seconds=60)
             finally:
-                process.kill()
-                await process.wait()
+                running.kill()
             async with worker(clearwell):
                 await until(lambda: _settled(clearwell))
             row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)

@@ -2,19 +2,15 @@
 
 import asyncio
 import json
-import os
 import re
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import psycopg
 import pytest
 from pydantic import SecretStr
 
-import clearwell.errors
 from clearwell.adapters.cli.status import open_overview_of
 from clearwell.app import Clearwell
 from clearwell.errors import ModelMismatch
@@ -24,6 +20,7 @@ from clearwell.models import OFFLINE_MODEL, OfflineEmbedder
 from clearwell.records import NewMemory
 from clearwell.settings import Settings
 from tests.conftest import opened
+from tests.integration.cli.program import Program, Running
 from tests.path import PERSON, said
 from tests.servers.embedding_api import EmbeddingApi, good
 from tests.servers.scripted import Reply, Request
@@ -111,40 +108,22 @@ def url_of(settings: Settings) -> str:
     return settings.database_url.get_secret_value()
 
 
-def environment(settings: Settings, **more: str) -> dict[str, str]:
-    source = str(Path(clearwell.errors.__file__).parents[1])
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEARWELL_")}
-    return {
-        **kept,
-        "PYTHONPATH": source,
-        "LC_ALL": "C.UTF-8",
-        "DATABASE_URL": url_of(settings),
-        "CLEARWELL_SWEEP_SECONDS": "0.1",
-        "CLEARWELL_RETRIEVE_TIMEOUT_SECONDS": "0.5",
-        **more,
-    }
-
-
-async def reembed(settings: Settings, *words: str, **more: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "clearwell",
-        "reembed",
-        "--json",
-        "--wait",
-        "2",
-        *words,
-        env=environment(settings, **more),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+def reembed(settings: Settings, *words: str, **more: str) -> Running:
+    program = Program(
+        settings.data_dir,
+        {
+            "DATABASE_URL": url_of(settings),
+            "CLEARWELL_SWEEP_SECONDS": "0.1",
+            "CLEARWELL_RETRIEVE_TIMEOUT_SECONDS": "0.5",
+            **more,
+        },
     )
+    return program.start("reembed", "--json", "--wait", "2", *words)
 
 
-async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
-    out, err = await asyncio.wait_for(process.communicate(), 90)
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+async def ended(running: Running) -> tuple[int, str, str]:
+    ran = await asyncio.to_thread(running.wait, 90)
+    return ran.code, ran.out, ran.err
 
 
 def by_api(settings: Settings, api: EmbeddingApi) -> Settings:
@@ -162,17 +141,16 @@ async def test_a_killed_reembedding_goes_on_and_no_answer_is_ever_shorter(
     to_api = ("--model", API_MODEL, "--base-url", api.base_url)
     api.usually = gate = Gate(pages=2)
     async with asked_all_the_time(clearwell) as counts:
-        killed = await reembed(settings, *to_api)
+        killed = reembed(settings, *to_api)
         await until(lambda: _is_mixed(url))
         some = len(counts)
         await until(lambda: _reached(counts, some + 3 * len(QUERIES)))
         killed.kill()
-        await ended(killed)
         gate.open()
         half = models(url)
         assert set(half) == {OFFLINE_MODEL, API_MODEL}
         promoted = await clearwell.memory.promote("g", "The brass bell of team 99 hangs in the tower.", by=PERSON)
-        code, out, err = await ended(await reembed(settings, *to_api))
+        code, out, err = await ended(reembed(settings, *to_api))
         assert code == 0, err
         assert models(url) == {API_MODEL: chunks + 1}
         assert json.loads(out)["chunks"] == chunks - half[API_MODEL]
@@ -206,7 +184,7 @@ async def test_and_back_again(settings: Settings, api: EmbeddingApi) -> None:
             "CLEARWELL_EMBEDDING_BASE_URL": api.base_url,
         }
         async with asked_all_the_time(running) as counts:
-            code, out, err = await ended(await reembed(settings, "--model", "offline", **told))
+            code, out, err = await ended(reembed(settings, "--model", "offline", **told))
             assert code == 0, err
         assert json.loads(out)["settings"] == {"CLEARWELL_EMBEDDER": "offline"}
         assert set(counts) == {WANTED}
@@ -219,10 +197,9 @@ async def test_a_program_started_midway_finds_the_rows_of_both_models(
 ) -> None:
     await fill(clearwell)
     api.usually = gate = Gate(pages=2)
-    killed = await reembed(settings, "--model", API_MODEL, "--base-url", api.base_url)
+    killed = reembed(settings, "--model", API_MODEL, "--base-url", api.base_url)
     await until(lambda: _is_mixed(url_of(settings)))
     killed.kill()
-    await ended(killed)
     gate.open()
     async with opened(settings, offline_embedder) as old, opened(by_api(settings, api)) as new:
         for running in (old, new):
@@ -232,10 +209,10 @@ async def test_a_program_started_midway_finds_the_rows_of_both_models(
     with pytest.raises(ModelMismatch, match=API_MODEL):
         async with opened(elsewhere):
             pass
-    code, _, err = await ended(await reembed(settings, "--model", "third", "--base-url", api.base_url))
+    code, _, err = await ended(reembed(settings, "--model", "third", "--base-url", api.base_url))
     assert code == 1
     assert f"--model {API_MODEL}" in err
-    code, _, err = await ended(await reembed(settings, "--model", "offline"))
+    code, _, err = await ended(reembed(settings, "--model", "offline"))
     assert code == 0, err
     assert set(models(url_of(settings))) == {OFFLINE_MODEL}
 
@@ -243,7 +220,7 @@ async def test_a_program_started_midway_finds_the_rows_of_both_models(
 async def test_a_server_that_does_not_answer_changes_nothing(clearwell: Clearwell, settings: Settings) -> None:
     await fill(clearwell)
     nobody = ("--model", API_MODEL, "--base-url", "http://127.0.0.1:9/v1")
-    code, _, err = await ended(await reembed(settings, *nobody, CLEARWELL_EMBEDDING_RETRIES="0"))
+    code, _, err = await ended(reembed(settings, *nobody, CLEARWELL_EMBEDDING_RETRIES="0"))
     assert code == 1
     assert "127.0.0.1:9" in err
     assert set(models(url_of(settings))) == {OFFLINE_MODEL}
@@ -251,7 +228,7 @@ async def test_a_server_that_does_not_answer_changes_nothing(clearwell: Clearwel
 
 
 async def test_an_empty_database_has_nothing_to_reembed(settings: Settings, api: EmbeddingApi) -> None:
-    code, out, _ = await ended(await reembed(settings, "--model", API_MODEL, "--base-url", api.base_url))
+    code, out, _ = await ended(reembed(settings, "--model", API_MODEL, "--base-url", api.base_url))
     assert code == 0
     assert json.loads(out)["chunks"] == 0
 
@@ -262,7 +239,7 @@ async def test_duplicates_are_still_seen_during_a_reembedding(
     text = "The payment service was moved to the new cluster on Monday without any downtime at all."
     await clearwell.memory.promote("g", text, by=PERSON)
     other = settings.model_copy(update={"other_embedding_api_key": SecretStr("k")})
-    code, _, err = await ended(await reembed(other, "--model", API_MODEL, "--base-url", api.base_url))
+    code, _, err = await ended(reembed(other, "--model", API_MODEL, "--base-url", api.base_url))
     assert code == 0, err
     receipt = await clearwell.memory.capture(said(text, "g", confidence=0.9), by=PERSON, wait=True)
     assert receipt.admission == "refused"

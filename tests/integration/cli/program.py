@@ -83,17 +83,14 @@ class Program:
     @contextmanager
     def starting(self, *words: str, ignoring_sigint: bool = False) -> Iterator["Serving"]:
         """``serve`` on a free port, as soon as its process is there."""
-        output = self.folder / f"serve-{time.monotonic_ns()}"
-        errors = output.with_suffix(".err")
         with reserved_port() as port:
-            with output.open("wb") as out, errors.open("wb") as err:
-                process = self._start(("serve", "--port", str(port), *words), out, err, ignoring_sigint=ignoring_sigint)
+            started = self.start("serve", "--port", str(port), *words, ignoring_sigint=ignoring_sigint)
             try:
-                yield Serving(process, output, errors)
+                yield Serving(started.process, started.output, started.errors)
             finally:
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait(60)
+                if started.process.poll() is None:
+                    started.process.terminate()
+                    started.process.wait(60)
 
     @contextmanager
     def serving(self, *words: str, ignoring_sigint: bool = False) -> Iterator["Serving"]:
@@ -101,6 +98,13 @@ class Program:
         with self.starting(*words, ignoring_sigint=ignoring_sigint) as running:
             running.wait_until_ready()
             yield running
+
+    def start(self, *words: str, ignoring_sigint: bool = False) -> "Running":
+        """Start a command and do not wait for its end."""
+        output = self.folder / f"{words[0]}-{time.monotonic_ns()}"
+        errors = output.with_suffix(".err")
+        with output.open("wb") as out, errors.open("wb") as err:
+            return Running(self._start(words, out, err, ignoring_sigint=ignoring_sigint), output, errors)
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "clearwell", *words]
@@ -120,16 +124,17 @@ class Program:
             )
         assert not ignoring_sigint
         with Path(os.devnull).open("rb") as nothing:
-            return self._fork(words, (nothing, out, err))
+            return self.fork(words, (nothing, out, err))
 
-    def _fork(self, words: Sequence[str], streams: tuple[IO[bytes], IO[bytes], IO[bytes]]) -> Command:
+    def fork(self, words: Sequence[str], streams: tuple[IO[bytes], IO[bytes], IO[bytes]]) -> Command:
+        """Start a command with these as its standard streams."""
         return launcher(SOURCE).start(words, environment=self._environment(), folder=self.folder, streams=streams)
 
     def _forked(self, words: Sequence[str], stdin: str) -> Ran:
         with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
             given.write(stdin.encode())
             given.seek(0)
-            started = self._fork(words, (given, out, err))
+            started = self.fork(words, (given, out, err))
             try:
                 code = started.wait(60)
             finally:
@@ -154,8 +159,8 @@ class Program:
 
 
 @dataclass
-class Serving:
-    """A ``clearwell serve`` that runs."""
+class Running:
+    """A command that runs."""
 
     process: "subprocess.Popen[bytes] | Command"
     output: Path
@@ -164,6 +169,29 @@ class Serving:
     @property
     def text(self) -> str:
         return self.output.read_text()
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        until(lambda: self.process.poll() is not None or condition())
+        assert self.process.poll() is None, self.text + self.errors.read_text()
+
+    def wait(self, seconds: float = 60) -> Ran:
+        """Wait for its end."""
+        return Ran(self.process.wait(seconds), self.text, self.errors.read_text())
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(60)
+
+    def stop(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        assert "Traceback" not in self.errors.read_text()
+        return code
+
+
+@dataclass
+class Serving(Running):
+    """A ``clearwell serve`` that runs."""
 
     @property
     def url(self) -> str:
@@ -175,16 +203,6 @@ class Serving:
 
     def wait_until_ready(self) -> None:
         self.wait_until(lambda: any(mark in self.text for mark in READY))
-
-    def wait_until(self, condition: Callable[[], object]) -> None:
-        until(lambda: self.process.poll() is not None or condition())
-        assert self.process.poll() is None, self.text + self.errors.read_text()
-
-    def stop(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(60)
-        assert "Traceback" not in self.errors.read_text()
-        return code
 
 
 def answers_of(program: Program, command: str, **environment: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import os
 import pty
-import subprocess
+import signal
 from collections.abc import Sequence
 
 from clearwell.app import Clearwell
@@ -80,34 +80,28 @@ async def test_a_person_at_a_terminal_sees_how_far_it_is(program: Program, clear
 
 
 def test_a_worker_runs_until_it_is_asked_to_stop(program: Program) -> None:
-    with subprocess.Popen(
-        program.command("worker"), env=program._environment(), cwd=program.folder, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "The worker is running. Press Ctrl-C to stop it.\n"
-        process.terminate()
-        assert process.wait(30) == 0
-        assert process.stdout.read() == "The worker has stopped.\n"
+    running = program.start("worker")
+    running.wait_until(lambda: running.text.endswith("\n"))
+    assert running.text == "The worker is running. Press Ctrl-C to stop it.\n"
+    assert running.stop(signal.SIGTERM) == 0
+    assert running.text.removeprefix("The worker is running. Press Ctrl-C to stop it.\n") == "The worker has stopped.\n"
 
 
 def on_a_terminal(program: Program, words: Sequence[str]) -> str:
     """What the program writes where somebody looks."""
     ours, theirs = pty.openpty()
-    environment = {**program._environment(), "TERM": "xterm", "COLUMNS": "100"}
-    with subprocess.Popen(
-        program.command(*words), env=environment, cwd=program.folder, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        parts: list[bytes] = []
+    with os.fdopen(theirs, "r+b", buffering=0) as terminal:
+        process = program.but(TERM="xterm", COLUMNS="100").fork(words, (terminal, terminal, terminal))
+    parts: list[bytes] = []
 
-        def ended() -> bool:
-            try:
-                parts.append(os.read(ours, 65536))
-            except OSError:  # the other end is closed
-                return True
-            return not parts[-1]
+    def ended() -> bool:
+        try:
+            parts.append(os.read(ours, 65536))
+        except OSError:  # the other end is closed
+            return True
+        return not parts[-1]
 
-        until(ended)
-        assert process.wait(30) == 0
+    until(ended)
+    assert process.wait(30) == 0
     os.close(ours)
     return b"".join(parts).decode()

@@ -74,14 +74,11 @@ async def test_the_digest_of_a_killed_worker_is_taken_up_again(
     async with opened(quick, offline_embedder) as clearwell:
         await keep(clearwell)
         asked, _ = await clearwell.memory.request_digest("g", by=PERSON)
-        process = await asyncio.create_subprocess_exec(
-            *program.command("worker"), env=program._environment(), cwd=tmp_path
-        )
+        running = program.start("worker")
         try:
             await until(clearwell, asked, DigestStatus.RUNNING, note="digest_stage_writing")
         finally:
-            process.kill()
-            await process.wait()
+            running.kill()
         assert (await clearwell.memory.digest(asked, by=PERSON)).status is DigestStatus.RUNNING
         async with worker(clearwell):
             done = await until(clearwell, asked, DigestStatus.DONE, DigestStatus.FAILED)
