@@ -6,18 +6,24 @@ agents (a number, a date, a time, a name, a negation); three rows in five are no
 sentence: ``ops`` (short notes; the digest was tuned on it), ``field`` (longer notes about other things),
 ``facts`` (many subjects in the same few frames) and ``close`` (one team, one system). None is held out: the
 digest's misses on each were looked at.
+
+Rows carry what real rows carry: a stated confidence, the mark that admission gives to one row of two that contradict
+each other, and now and then a memory that an agent quotes between fences before its own words.
 """
 
 import random
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from clearwell.records import Admission, DigestCandidate
+from clearwell.flow.ingress.checks import CONFLICT_FLAG
+from clearwell.flow.ingress.echo import remove_fences
+from clearwell.flow.ingress.segmentation import mark_quotations, segment_output
+from clearwell.records import Admission, DigestRow, Statement
 
 DATA: Final = Path(__file__).parent / "data"
 STYLES: Final = ("ops", "field", "facts", "close")
@@ -35,6 +41,11 @@ _OPENINGS: Final[Mapping[str, Sequence[str]]] = {
 
 _Line: TypeAlias = tuple[str | None, bool, str, str]
 """Topic, whether against it, agent, content."""
+_MARKED: Final = 0.5
+"""Share of the rows against a topic that admission marks, and a tenth of it of all others."""
+_QUOTING: Final = 0.15
+"""Share of the rows of the flood that somebody else quotes."""
+_AGREES: Final = {"en": "Seen, nothing to add from my side.", "zh": "看到了，我没有补充。"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +70,11 @@ class Style:
 class Planted:
     """A row and what it is: of which topic, none for noise, and whether it speaks against the topic."""
 
-    row: DigestCandidate
+    row: DigestRow
     topic: str | None
     against: bool = False
+    quotes: str | None = None
+    """What it quotes between fences."""
 
 
 def month(style: str, seed: int, times: int = 1) -> list[Planted]:
@@ -74,7 +87,33 @@ def month(style: str, seed: int, times: int = 1) -> list[Planted]:
     said += [(None, False, f"agent-{chance.randrange(AGENTS):02}", _noise(made, chance)) for _ in range(missing)]
     chance.shuffle(said)
     rows = [_row(*one, number, chance) for number, one in enumerate(said)]
+    rows += [_quoting(one, number, chance) for number, one in enumerate(rows) if _is_quoted(one, chance)]
     return sorted(rows, key=lambda one: one.row.occurred_at)
+
+
+def make_statements(one: Planted) -> tuple[Statement, ...]:
+    """The statements of a row, without vectors, as admission makes them."""
+    content, log_id = one.row.content, one.row.log_id
+    memories = {} if one.quotes is None else {_quoted_id(log_id): one.quotes}
+    segments = mark_quotations(segment_output(content), remove_fences(content, memories))
+    return tuple(Statement(log_id=log_id, number=at, segment=each) for at, each in enumerate(segments))
+
+
+def _quoted_id(log_id: UUID) -> UUID:
+    return UUID(int=log_id.int ^ 1)
+
+
+def _is_quoted(one: Planted, chance: random.Random) -> bool:
+    return one.topic == FLOOD and chance.random() < _QUOTING
+
+
+def _quoting(one: Planted, number: int, chance: random.Random) -> Planted:
+    """Another agent that quotes a row and adds nothing."""
+    language = "zh" if any("\u4e00" <= char <= "\u9fff" for char in one.row.content) else "en"
+    agent = f"agent-{chance.randrange(AGENTS):02}"
+    made = _row(None, False, agent, _AGREES[language], number, chance)
+    fence = f'<memory id="{_quoted_id(made.row.log_id)}">{one.row.content}</memory>'
+    return replace(made, row=replace(made.row, content=f"{fence}\n\n{made.row.content}"), quotes=one.row.content)
 
 
 def _spoken(topic: Topic, chance: random.Random, times: int) -> Iterator[_Line]:
@@ -110,7 +149,7 @@ def _row(topic: str | None, against: bool, agent: str, content: str, number: int
     day = chance.randrange(DAYS)
     session = chance.randrange(SESSIONS_A_DAY)
     confidence = None if chance.random() < 0.1 else round(chance.uniform(0.6, 1.0), 2)
-    row = DigestCandidate(
+    row = DigestRow(
         log_id=UUID(int=chance.getrandbits(128), version=4),
         content=content,
         agent_id=agent,
@@ -119,6 +158,7 @@ def _row(topic: str | None, against: bool, agent: str, content: str, number: int
         node_type="agent",
         occurred_at=START + timedelta(days=day, hours=2 * session, seconds=chance.randrange(6000)),
         confidence=confidence,
+        flags=(CONFLICT_FLAG,) if chance.random() < (_MARKED if against else _MARKED / 10) else (),
         admission=Admission.REFUSED if confidence is not None and confidence < 0.8 else Admission.ADMITTED,
     )
     return Planted(row=row, topic=topic, against=against)

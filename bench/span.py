@@ -2,7 +2,8 @@
 
     python -m bench.span ROWS [marked]
 
-The rows are those of long months, three in five of them noise; the vectors are those that admission would have kept.
+The rows are those of long months, three in five of them noise; their statements and vectors are those that admission
+would have stored.
 A vector is the bundled model's for a text's words with other numbers, moved a little, so that no two are the same.
 Where they are marked, each text ends with a word of its own: no two are alike, which is the most work there can be.
 """
@@ -25,12 +26,13 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from bench.ground import analyze, bare_connection, ground
-from bench.month import FLOOD, STYLES, Planted, month
+from bench.month import FLOOD, STYLES, Planted, make_statements, month
 from bench.sameness import row
 from clearwell.app import Clearwell
 from clearwell.flow.digest.drafting.texts import unit
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Digest, DigestStatus, Principal, Vector
+from clearwell.records import Digest, DigestStatus, Principal, Statement, Vector
+from clearwell.text.segments import SEGMENTER_VERSION, bare_text
 from clearwell.worker import digest_worker
 
 ROWS: Final = 100_000
@@ -41,7 +43,8 @@ COLUMNS: Final = {
     "quarantine_logs": "group_id, id, session_id, node_id, node_type, agent_id, content, raw_metadata, partial,"
     " occurred_at, created_at, captured_by",
     "admissions": "group_id, log_id, state, next_try_at, settled_at",
-    "quarantine_vectors": "group_id, log_id, model, embedding",
+    "segmentations": "group_id, log_id, version, model",
+    "statements": "group_id, log_id, number, span_start, span_end, kind, headings, lead_in, model, embedding",
 }
 
 
@@ -110,14 +113,20 @@ def _marked(one: Planted, number: int) -> Planted:
 
 
 async def _fill(url: str, planted: Sequence[Planted], embedder: OfflineEmbedder) -> None:
-    vectors = await _vectors([one.row.content for one in planted], embedder)
+    statements = [
+        (statement, bare_text(one.row.content, statement.segment))
+        for one in planted
+        for statement in make_statements(one)
+        if statement.segment.is_statement
+    ]
+    vectors = await _vectors([text for _, text in statements], embedder)
     owner = await bare_connection(url)
     tables: dict[str, Iterator[tuple[Any, ...]]] = {
         "quarantine_logs": map(_captured, planted),
         "admissions": map(_settled, planted),
-        "quarantine_vectors": (
-            (GROUP, one.row.log_id, embedder.model, HalfVector(vector))
-            for one, vector in zip(planted, vectors, strict=True)
+        "segmentations": ((GROUP, one.row.log_id, SEGMENTER_VERSION, embedder.model) for one in planted),
+        "statements": (
+            _stated(one, embedder.model, vector) for (one, _), vector in zip(statements, vectors, strict=True)
         ),
     }
     for table, lines in tables.items():
@@ -136,6 +145,12 @@ def _captured(one: Planted) -> tuple[Any, ...]:
 
 def _settled(one: Planted) -> tuple[Any, ...]:
     return (GROUP, one.row.log_id, one.row.admission.value, one.row.occurred_at, one.row.occurred_at)
+
+
+def _stated(one: Statement, model: str, vector: Vector) -> tuple[Any, ...]:
+    segment = one.segment
+    place = (one.number, segment.start, segment.end, segment.kind.value, list(segment.headings), segment.lead_in)
+    return (GROUP, one.log_id, *place, model, HalfVector(vector))
 
 
 async def _vectors(texts: Sequence[str], embedder: OfflineEmbedder) -> Iterator[Vector]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.ports import AdmissionResult, CandidateFilter, Due, Run, Stores
+from clearwell.ports import AdmissionResult, CandidateFilter, Due, Run, SegmentedOutput, Stores
 from clearwell.records import (
     Admission,
     Contradiction,
@@ -21,11 +21,15 @@ from clearwell.records import (
     Layer,
     Note,
     Outcome,
+    Segment,
+    SegmentKind,
     Sentence,
     Sighting,
+    Statement,
     Support,
     Tombstone,
     TombstoneKind,
+    Vector,
     Verdict,
     Writer,
 )
@@ -102,13 +106,31 @@ async def keep(stores: Stores, *numbers: int, group_id: str = "g", node_type: st
     await stores.captures.add([replace(capture(one, group_id), node_type=node_type) for one in numbers])
 
 
+def claim(log_id: UUID, number: int, vector: Vector | None = None) -> Statement:
+    return Statement(
+        log_id=log_id,
+        number=number,
+        segment=Segment(start=0, end=6, kind=SegmentKind.CLAIM),
+        embedding=vector,
+        embedding_model=None if vector is None else "m",
+    )
+
+
+def segmented(one: AdmissionResult, *more: Statement) -> AdmissionResult:
+    """With the claim that an insight with this row as a source is based on, and others."""
+    own = claim(one.log_id, one.log_id.int, one.embedding)
+    output = SegmentedOutput(log_id=one.log_id, version=1, model="m", statements=(own, *more))
+    return replace(one, segmented=output)
+
+
 async def settle(stores: Stores, *settlements: AdmissionResult, group_id: str = "g") -> None:
     async with stores.admissions.open(group_id, [one.log_id for one in settlements]) as batch:
-        await batch.settle(settlements)
+        await batch.settle([one if one.segmented is not None else segmented(one) for one in settlements])
 
 
 async def candidates(stores: Stores, where: CandidateFilter = ALL) -> list[int]:
-    return [one.log_id.int for one in await stores.digest_material.candidates(where, after=None, limit=100)]
+    """The rows that have a candidate."""
+    return [one.log_id.int for one in await stores.digest_material.rows(where, after=None, limit=100) if one.statements]
 
 
 async def begun(stores: Stores, number: int = 1) -> tuple[Digest, Run]:
@@ -254,11 +276,46 @@ async def test_candidates_are_settled_rows_that_no_insight_has_shown(stores: Sto
     assert await candidates(stores) == [2, 3]
 
 
+async def test_other_claims_of_a_shown_row_stay_candidates(stores: Stores) -> None:
+    await keep(stores, 1)
+    question = replace(claim(UUID(int=1), 3), segment=Segment(start=0, end=6, kind=SegmentKind.QUESTION))
+    await settle(stores, segmented(settled(1, vector=unit(1)), claim(UUID(int=1), 2, unit(2)), question))
+    (row,) = await stores.digest_material.rows(ALL, after=None, limit=10)
+    assert [one.number for one in row.statements] == [1, 2]
+    asked, run = await begun(stores)
+    made = insight(1, asked, 1)
+    await stores.digest_runs.finish(run, done(asked), [made], considered=[UUID(int=1)], event=event(2))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.mark_decided({UUID(int=1): made.id})
+    (row,) = await stores.digest_material.rows(ALL, after=None, limit=10)
+    assert [one.number for one in row.statements] == [2]
+    assert row.considered == 1
+
+
+async def test_a_row_without_statements_yet_is_waited_for(stores: Stores) -> None:
+    await keep(stores, 1)
+    async with stores.admissions.open("g", [UUID(int=1)]) as batch:
+        await batch.settle([settled(1)])
+    assert await stores.digest_material.rows(ALL, after=None, limit=10) == []
+    assert await stores.digest_material.unsettled("g") == 1
+    output = SegmentedOutput(log_id=UUID(int=1), version=1, model="m", statements=(claim(UUID(int=1), 1),))
+    await stores.statements.put("g", [output])
+    assert await stores.digest_material.unsettled("g") == 0
+    assert await candidates(stores) == [1]
+
+
+async def test_contents_of_rows_are_read_by_their_ids(stores: Stores) -> None:
+    await keep(stores, 1, 2)
+    await keep(stores, 3, group_id="other")
+    found = await stores.digest_material.contents("g", [UUID(int=2), UUID(int=3)])
+    assert found == {UUID(int=2): "output 2"}
+
+
 async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
     await keep(stores, 1)
     await settle(stores, settled(1))
     for number in range(1, 5):
-        (found,) = await stores.digest_material.candidates(ALL, after=None, limit=10)
+        (found,) = await stores.digest_material.rows(ALL, after=None, limit=10)
         assert found.considered == number - 1
         asked, run = await begun(stores, number)
         await stores.digest_runs.finish(run, done(asked), [], considered=[UUID(int=1)], event=event(number))
@@ -280,28 +337,26 @@ async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:
     odd: dict[str, Json] = {"confidence": "high", "confidence_score": 0.7}
     await stores.captures.add([capture(1), replace(capture(2), metadata=odd), replace(capture(3), metadata={})])
     await settle(stores, settled(1, vector=unit(1)), settled(2, Admission.REFUSED), settled(3))
-    first, second, third = await stores.digest_material.candidates(ALL, after=None, limit=10)
+    first, second, third = await stores.digest_material.rows(ALL, after=None, limit=10)
     assert (first.content, first.agent_id, first.session_id, first.node_id) == ("output 1", "a1", "s1", "n1")
     assert (first.occurred_at, first.confidence) == (START - timedelta(days=1), 0.9)
     assert (first.admission, first.flags) == (Admission.ADMITTED, ("self_consistency_not_checked",))
-    assert first.embedding is not None
-    assert first.embedding[1] == pytest.approx(1.0)
-    assert (second.admission, second.confidence, second.embedding) == (Admission.REFUSED, None, None)
+    (said,) = first.statements
+    assert said.embedding is not None
+    assert said.embedding[1] == pytest.approx(1.0)
+    assert (second.admission, second.confidence) == (Admission.REFUSED, None)
+    assert [one.embedding for one in second.statements] == [None]
     assert third.confidence is None
-    page = await stores.digest_material.candidates(ALL, after=first.log_id, limit=1)
+    page = await stores.digest_material.rows(ALL, after=first.log_id, limit=1)
     assert [one.log_id for one in page] == [second.log_id]
     assert await stores.digest_material.count(ALL) == 3
 
 
-async def test_vectors_are_kept_by_model(stores: Stores) -> None:
-    await keep(stores, 1, 2)
-    await settle(stores, settled(1, vector=unit(1)), settled(2))
-    await stores.digest_material.add_vectors("g", "m", {UUID(int=2): unit(3)})
-    await stores.digest_material.add_vectors("g", "m", {UUID(int=2): unit(3)})
-    found = await stores.digest_material.candidates(ALL, after=None, limit=10)
-    assert [None if one.embedding is None else int(one.embedding.argmax()) for one in found] == [1, 3]
-    other = await stores.digest_material.candidates(replace(ALL, model="another"), after=None, limit=10)
-    assert [one.embedding for one in other] == [None, None]
+async def test_vectors_of_another_model_are_left_out(stores: Stores) -> None:
+    await keep(stores, 1)
+    await settle(stores, settled(1, vector=unit(1)))
+    (row,) = await stores.digest_material.rows(replace(ALL, model="another"), after=None, limit=10)
+    assert [(one.embedding, one.embedding_model) for one in row.statements] == [(None, None)]
 
 
 async def test_what_the_group_knows_and_has_refused(stores: Stores) -> None:

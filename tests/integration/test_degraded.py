@@ -14,7 +14,6 @@ import redis
 
 from clearwell.app import Clearwell, open_clearwell
 from clearwell.errors import Unavailable
-from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Retrieval, Source
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
@@ -68,8 +67,7 @@ def sources(found: Retrieval) -> set[Source]:
 async def timed(clearwell: Clearwell, question: str = QUESTION) -> tuple[Retrieval, float]:
     clock = asyncio.get_running_loop().time
     start = clock()
-    options = RetrieveOptions(hot_threshold=0)
-    found = await clearwell.memory.retrieve(question, "g", by=AGENT, options=options)
+    found = await clearwell.memory.retrieve(question, "g", by=AGENT)
     return found, clock() - start
 
 

@@ -13,7 +13,7 @@ from clearwell.records import Dossier
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import DigestInsightView, InsightView
 from tests.path import PERSON, Path
-from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made
+from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made, says
 
 
 async def first(path: Path) -> Dossier:
@@ -31,7 +31,8 @@ async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.C
     show(found, "en")
     shown = capsys.readouterr().out
     assert "    “The gateway must be scaled up.” cites sources: 1\n" in shown
-    assert "      → in the model's words: it" in shown
+    assert f"      {GATEWAY[:60]}" in shown
+    assert "Our own measurement" not in shown
     show_insight(1, DigestInsightView.from_record(found.insight, "en"), Terminal("en"))
     again = capsys.readouterr().out
     assert "“The gateway must be scaled up.” cites sources: 1" in again
@@ -39,6 +40,23 @@ async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.C
     told = DossierView.from_dossier(found, "en", {}).model_dump(mode="json")
     source = str(found.insight.sources[0].log_id)
     assert told["sentences"] == [{"text": "The gateway must be scaled up.", "sources": [source]}]
+
+
+async def test_the_sides_of_a_dispute_are_shown_with_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path()
+    price = "The licence of the map server in Bergen costs {} euros a year, says the contract."
+    rows = [says(price.format(amount), f"a{at}") for at, amount in enumerate((400, 400, 950))]
+    await keep(path, *rows)
+    (insight,) = (await made(path)).insights
+    found = await path.review.insight("g", insight.id, by=PERSON)
+    show(found, "en")
+    shown = capsys.readouterr().out
+    assert f"1. {price.format(400)[:50]}" in shown
+    assert f"2. {price.format(950)[:50]}" in shown
+    assert "(agents: 2, sources: 2)" in " ".join(shown.split())
+    assert "[side 2] The licence" in shown
+    show_insights([InsightView.from_record(found.insight, "zh")], Terminal("zh"))
+    assert "（智能体：1，来源：1）" in "".join(capsys.readouterr().out.split("\n"))
 
 
 async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.CaptureFixture[str]) -> None:

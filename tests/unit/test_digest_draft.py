@@ -1,4 +1,4 @@
-"""What a digest makes of rows, with vectors made by hand: each word of a subject is a direction of its own."""
+"""What a digest makes of statements, with vectors made by hand: each word of a subject is a direction of its own."""
 
 import random
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from clearwell.flow.digest.drafting import (
     RejectedText,
     draft,
 )
-from clearwell.records import Admission, DigestCandidate, Layer, Vector
+from clearwell.records import Admission, DigestCandidate, Layer, SegmentKind, Vector
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 SUBJECTS = ("certificate", "retention", "refund", "report", "invoice", "backup", "coupon", "gateway")
@@ -53,7 +53,12 @@ def vector(subject: str, number: int = 0) -> Vector:
 def row(number: int, subject: str, content: str, agent: str | None, **changes: object) -> DigestCandidate:
     made = DigestCandidate(
         log_id=UUID(int=number + 1),
-        content=content,
+        number=0,
+        span=(0, len(content)),
+        kind=SegmentKind.CLAIM,
+        statement=content,
+        text=content,
+        headline=content,
         agent_id=agent,
         session_id=f"session-{number}",
         node_id=None,
@@ -98,7 +103,7 @@ def test_the_order_of_rows_makes_no_difference() -> None:
 def test_two_languages_make_one_insight() -> None:
     made = drafted(said("retention", ["a", "b", "c", "d"])).drafts
     assert len(made) == 1
-    assert {source.content for source in made[0].sources} == set(SAYINGS["retention"])
+    assert {source.text for source in made[0].sources} == set(SAYINGS["retention"])
     assert made[0].support.agents == 4
 
 
@@ -118,15 +123,24 @@ def test_with_nobody_agreeing_single_statements_are_shown_and_marked() -> None:
     assert result.report["fallback"] is True
 
 
-def test_a_contradiction_is_flagged_and_both_sides_are_quoted() -> None:
+def test_a_contradiction_is_flagged_and_has_two_sides() -> None:
     rows = said("retention", ["a", "b", "c", "d"])
     rows.append(row(50, "retention", "Click events are kept for 30 days, then deleted.", "e"))
     (made,) = drafted(rows).drafts
     assert CONTRADICTION in made.flags
     assert any(found.of == UUID(int=51) and found.layer is Layer.QUARANTINE for found in made.contradictions)
-    assert "90 days" in made.summary
-    assert "30 days" in made.summary
-    assert made.support.agents == 4
+    assert [side.support.agents for side in made.sides] == [4, 1]
+    assert made.best is made.sides[0].best
+    assert "90" in made.summary
+    assert "30 days" in made.sides[1].best.headline
+    assert made.support.agents == 5
+
+
+def test_a_mark_of_admission_is_no_contradiction_between_sources() -> None:
+    rows = [replace(one, flags=(CONTRADICTION, "conflict")) for one in said("retention", ["a", "b", "c", "d"])]
+    (made,) = drafted(rows).drafts
+    assert made.flags == ()
+    assert made.sides == ()
 
 
 def test_what_is_verified_is_compared() -> None:
@@ -167,20 +181,57 @@ def test_a_reliable_agent_weighs_more() -> None:
     assert made[0].sources[0].agent_id in {"c", "d"}
 
 
-def test_flags_of_sources_are_carried_up_and_hidden_characters_shown() -> None:
+def test_flags_of_sources_are_carried_up() -> None:
     rows = said("report", ["a", "b", "c"])
-    rows[0] = replace(rows[0], flags=("hidden_text",), content="The revenue report\u200b scans the whole ledger table.")
+    rows[0] = replace(rows[0], flags=("hidden_text",))
     (made,) = drafted(rows).drafts
     assert "hidden_text" in made.flags
-    assert "\u200b" not in made.summary
 
 
-def test_quotes_stand_in_their_sources_and_are_bounded() -> None:
+def test_the_headline_is_that_of_a_source_and_a_whole_one_where_there_is_one() -> None:
     for made in drafted(everything()).drafts:
-        assert made.quotes
-        assert sum(len(quote.text) for quote in made.quotes) <= DraftLimits().summary_chars
-        texts = {source.log_id: source.content for source in made.sources}
-        assert all(quote.text in texts[quote.log_id] for quote in made.quotes)
+        assert made.summary in {source.headline for source in made.sources}
+    rows = said("report", ["a", "b", "c", "d"])
+    cut = [replace(one, headline=f"{one.headline[:20]}…") if one.agent_id != "c" else one for one in rows]
+    (made,) = drafted(cut).drafts
+    assert made.best.agent_id == "c"
+
+
+def test_of_one_row_the_best_statement_is_a_source() -> None:
+    rows = said("report", ["a", "b", "c"])
+    again = replace(rows[0], number=1, text="The report scans the ledger table, as I said, the whole ledger table.")
+    (made,) = drafted([*rows, again]).drafts
+    assert sorted(source.log_id for source in made.sources) == [one.log_id for one in rows]
+
+
+def test_who_repeats_a_text_in_one_session_quotes_it() -> None:
+    alone = row(1, "report", SAYINGS["report"][0], "a", session_id="s")
+    quoted = row(2, "report", SAYINGS["report"][0], "b", session_id="s")
+    elsewhere = row(3, "report", SAYINGS["report"][0], "b", session_id="t")
+    others = said("coupon", ["c", "d"], start=20)
+    assert [one.sources[0].agent_id for one in drafted([alone, quoted, *others]).drafts] == ["c"]
+    assert len(drafted([alone, elsewhere, *others]).drafts) == 2
+
+
+def test_evidence_supports_and_is_no_insight_by_itself() -> None:
+    rows = [replace(one, evidence=True) for one in said("report", ["a", "b", "c", "d"])]
+    agreed = said("coupon", ["c", "d"], start=20)
+    (made,) = drafted([*rows, *agreed]).drafts
+    assert made.sources[0].text in SAYINGS["coupon"]
+    both = drafted([*rows, row(60, "report", "The revenue report scans all of the ledger table.", "e"), *agreed]).drafts
+    assert {len(one.sources) for one in both} == {5, 2}
+
+
+def test_a_decision_of_the_chair_ranks_up() -> None:
+    rows = said("report", ["a", "b"]) + said("coupon", ["a", "b"], start=20)
+    for subject in ("report", "coupon"):
+        led = [replace(one, node_type="chair") if one.text in SAYINGS[subject] else one for one in rows]
+        assert drafted(led).drafts[0].sources[0].text in SAYINGS[subject]
+
+
+def test_what_is_supported_and_not_shown_is_counted() -> None:
+    result = drafted(everything(), limits=DraftLimits(max_insights=3))
+    assert (len(result.drafts), result.report["waiting"]) == (3, len(SUBJECTS) - 3)
 
 
 def test_no_rows_and_rows_without_vectors_make_no_insight() -> None:
@@ -229,12 +280,6 @@ def test_a_disputed_day_is_shown_with_who_departs() -> None:
     assert any(found.of == UUID(int=4) and found.reason == "conflict_date" for found in made.contradictions)
 
 
-def test_counters_of_progress_contradict_nothing() -> None:
-    texts = ("成本估算第 25 步已完成。", "成本估算第 47 步已完成。", "Step 47 of cost estimation is complete.")
-    made = drafted([row(at, "report", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
-    assert all(CONTRADICTION not in one.flags for one in made)
-
-
 def test_rows_that_name_nobody_are_one_voice() -> None:
     rows = [row(at, "report", SAYINGS["report"][at % 2], None, session_id=None) for at in range(4)]
     result = drafted(rows)
@@ -273,7 +318,9 @@ def test_a_date_without_its_day_hides_no_departure() -> None:
         "Spain has the loyalty programme in May.",
         "Marketing told me the Spanish launch of the loyalty programme is on May 17th.",
     )
-    assert {of for of, _ in opposed(texts)} == {3}
+    found = opposed(texts)
+    assert found
+    assert all(3 in pair for pair in found)
 
 
 def test_other_subjects_in_the_same_frame_are_not_opposed() -> None:
@@ -330,14 +377,14 @@ def test_one_agent_fills_no_digest_in_which_nobody_confirms_anything() -> None:
     assert len(drafted(solo).drafts) == 5
 
 
-def test_beyond_the_least_number_only_what_is_worth_it_is_shown() -> None:
+def test_only_what_is_worth_it_is_shown() -> None:
     chatter = [
         row(100 + 10 * at + who, f"chatter {at}", text, f"agent-{who}")
         for at, text in enumerate(("ok, thanks", "收到，谢谢", "done", "see you"))
         for who in range(2)
     ]
     assert len(drafted([*everything(), *chatter]).drafts) == len(SUBJECTS)
-    assert len(drafted([*said("refund", ["a", "b", "c"]), *chatter]).drafts) == 5
+    assert len(drafted([*said("refund", ["a", "b", "c"]), *chatter]).drafts) == 1
 
 
 def test_what_is_told_of_other_things_is_left_out_of_a_cluster() -> None:
@@ -347,16 +394,33 @@ def test_what_is_told_of_other_things_is_left_out_of_a_cluster() -> None:
         for name, days in (("mail", 30), ("chat", 60))
     ]
     (made,) = drafted([row(at, "gateway", text, f"agent-{at}") for at, text in enumerate(texts)]).drafts
-    assert {source.content for source in made.sources} == {texts[0]}
+    assert {source.text for source in made.sources} == {texts[0]}
     assert not made.contradictions
 
 
-def test_another_name_in_free_words_is_found() -> None:
+def test_another_name_or_date_in_free_words_is_found() -> None:
     assert opposed(
         (
-            "The gearboxes get Castrane X320 at the next oil change.",
-            "Gearbox oil is Castrane X320 from now on, the drums are here.",
-            "At the coming oil change we fill Fuchsol 4420 into the gearboxes.",
+            "The crane course of the riggers is run by Olga Petersen this year.",
+            "Olga Petersen, who knows the yard, gives the riggers their crane course.",
+            "According to the new chart the crane course for riggers is Pavel Novak's to run.",
+        )
+    )
+    assert opposed(
+        (
+            "The gearboxes for the north mill arrive on 12 May, says the forwarder.",
+            "North mill: the yard expects its gearboxes by 12 May.",
+            "The ship with the gearboxes of the north mill docks no earlier than 30 June.",
+        )
+    )
+
+
+def test_values_that_one_statement_has_together_are_not_opposed() -> None:
+    assert not opposed(
+        (
+            "The trial used 1,180 kWh a trip, against a design value of 1,035 kWh.",
+            "In the trial a trip took 1,180 kWh of energy.",
+            "The design value for a trip was 1,035 kWh of energy.",
         )
     )
 

@@ -1,6 +1,6 @@
 """What is said of a digest that is done: why there is nothing, whose insights are left out, what comes again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from clearwell.flow.digest.drafting import Drafts
 from clearwell.flow.digest.material import DigestRows
 from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.summaries import Texts
-from clearwell.records import Admission, Digest, DigestCandidate, DigestStatus, Insight, Json
+from clearwell.records import Admission, Digest, DigestCandidate, DigestStatus, Insight, Json, SegmentKind
 from clearwell.settings import Settings
 from tests.path import PERSON, Path
 from tests.unit.test_digesting import GATEWAY, agreed, keep, made, says
@@ -20,30 +20,40 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 RUN = Digest(id=UUID(int=1), group_id="g", status=DigestStatus.RUNNING, requested_by="ann", created_at=AT)
 
 
-def looked_at(*times: int) -> list[DigestCandidate]:
-    return [
-        DigestCandidate(
-            log_id=UUID(int=number),
-            content="x",
-            agent_id="a",
-            session_id=None,
-            node_id=None,
-            node_type="agent",
-            occurred_at=AT,
-            confidence=None,
-            admission=Admission.ADMITTED,
-            considered=considered,
-            embedding=np.ones(2, dtype=np.float32),
-        )
-        for number, considered in enumerate(times, start=10)
-    ]
+def looked_at(*times: int) -> dict[UUID, int]:
+    return {UUID(int=number): considered for number, considered in enumerate(times, start=10)}
+
+
+def statement(log_id: UUID) -> DigestCandidate:
+    return DigestCandidate(
+        log_id=log_id,
+        number=0,
+        span=(0, 1),
+        kind=SegmentKind.CLAIM,
+        statement="x",
+        text="x",
+        headline="x",
+        agent_id="a",
+        session_id=None,
+        node_id=None,
+        node_type="agent",
+        occurred_at=AT,
+        confidence=None,
+        admission=Admission.ADMITTED,
+        embedding=np.ones(2, dtype=np.float32),
+    )
 
 
 def ended(
-    candidates: Sequence[DigestCandidate], insights: Sequence[Insight] = (), *, capped: Json = None, **more: bool
+    considered: Mapping[UUID, int],
+    insights: Sequence[Insight] = (),
+    *,
+    empty: bool = False,
+    capped: Json = None,
+    waiting: int = 0,
 ) -> Digest:
-    drafts = Drafts(drafts=(), report={"capped": capped or {}})
-    gathered = DigestRows(candidates=candidates, **more)  # type: ignore[arg-type]
+    drafts = Drafts(drafts=(), report={"capped": capped or {}, "waiting": waiting})
+    gathered = DigestRows(candidates=[statement(log_id) for log_id in considered], considered=considered, empty=empty)
     return DigestOutcomes(Settings(digest_looks=4)).ended(RUN, gathered, drafts, Texts(insights=insights))
 
 
@@ -59,8 +69,8 @@ def test_what_is_looked_at_for_the_last_time_is_not_called_a_candidate() -> None
 
 
 def test_a_group_in_which_nothing_was_captured_is_told_from_one_with_nothing_new() -> None:
-    assert "Nothing has been captured in the group g." in str(ended([], empty=True).explanation("en"))
-    assert "nothing new" in str(ended([]).explanation("en"))
+    assert "Nothing has been captured in the group g." in str(ended({}, empty=True).explanation("en"))
+    assert "nothing new" in str(ended({}).explanation("en"))
 
 
 async def test_a_digest_says_whose_insights_were_left_out() -> None:
@@ -73,6 +83,8 @@ async def test_a_digest_says_whose_insights_were_left_out() -> None:
     assert told.endswith("Omitted insights by agent: star (9), 0 (2), 1 (2), 2 (2), 3 (2) ….")
     assert "每个智能体的洞察数量有上限" in str(few.explanation("zh"))
     assert "is limited" not in str(ended(looked_at(0), insights).explanation("en"))
+    assert "Further insights with enough support: 3." in str(ended(looked_at(0), insights, waiting=3).explanation("en"))
+    assert "另有 3 条洞察" in str(ended(looked_at(0), insights, waiting=3).explanation("zh"))
 
 
 @pytest.mark.parametrize("agents", [1, 4])

@@ -14,7 +14,6 @@ from clearwell.flow.digest.progress import Progress
 from clearwell.records import (
     Contradiction,
     Digest,
-    DigestCandidate,
     DigestStatus,
     GroupChange,
     Json,
@@ -23,6 +22,7 @@ from clearwell.records import (
     Sentence,
     Vector,
     Writer,
+    WriterSource,
     Written,
 )
 from clearwell.settings import NodePolicy, Settings
@@ -30,6 +30,7 @@ from clearwell.testing import WordEmbedder
 from tests.path import AGENT, PERSON, Path
 
 GATEWAY = "The payment gateway times out above five hundred concurrent requests and must be scaled up before release."
+LIFT = "The freight lift in hall four stays closed until the inspector has signed the new brake report."
 BACKUPS = "Nightly backups of the billing database now take eleven minutes instead of forty minutes since Monday."
 
 
@@ -42,6 +43,11 @@ def says(content: str, agent: str, group_id: str = "g", node_type: str = "agent"
 def agreed(content: str) -> tuple[NewCapture, NewCapture]:
     """Two agents that say the same, not in the very same words."""
     return says(content, "a1"), says(f"{content} Our own measurement confirms that.", "a2")
+
+
+def unsure(content: str, agent: str) -> NewCapture:
+    """It is refused before it is embedded."""
+    return replace(says(content, agent), metadata={"confidence": 0.1})
 
 
 async def keep(path: Path, *captures: NewCapture) -> list[UUID]:
@@ -79,9 +85,9 @@ class ScriptedWriter:
     answers: list[WriterUnavailable | str]
     model: str = "scripted"
     torn: bool = False
-    asked: list[Sequence[DigestCandidate]] = field(default_factory=list)
+    asked: list[Sequence[WriterSource]] = field(default_factory=list)
 
-    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> Written:
         self.asked.append(sources)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, WriterUnavailable):
@@ -92,34 +98,36 @@ class ScriptedWriter:
         )
         return Written(
             sentences=(Sentence(text=answer, sources=(first,)),),
-            statements={first: "it\u200b"},
             contradictions=(seen,) if self.torn else (),
         )
 
 
 async def test_agreement_and_repeats_become_one_insight_that_quotes_its_sources() -> None:
     path = Path()
-    first, again, short = await keep(path, *agreed(GATEWAY), says("ok", "a3"))
+    first, again, alone = await keep(path, *agreed(GATEWAY), says(LIFT, "a3"))
     digest = await made(path)
     assert digest.status is DigestStatus.DONE
     insight = digest.insights[0]
-    assert {first, again} <= {source.log_id for source in insight.sources}
+    assert {source.log_id for source in insight.sources} == {first, again}
+    assert [source.statement for source in insight.sources] == [GATEWAY, GATEWAY]
+    assert [source.span for source in insight.sources] == [(0, len(GATEWAY))] * 2
     assert (insight.written_by, insight.support.agents) == (Writer.EXTRACTIVE, 2)
-    assert GATEWAY in insight.summary
+    assert insight.summary == GATEWAY
     assert insight.embedding_model == "words"
     assert all(one.embedding is not None for one in await path.digest_store.undecided("g", "words"))
     assert digest.report["without_vector"] == 0
-    assert (short in shown(digest)) or path.ledger.marks[("g", short)].considered == 1
+    assert path.ledger.marks[("g", alone)].considered == 1
 
 
 async def test_what_was_shown_is_not_shown_again_and_a_digest_with_nothing_says_so() -> None:
     path = Path()
     await keep(path, *agreed(GATEWAY))
-    first = await made(path)
+    await made(path)
     second = await made(path)
-    assert not shown(first) & shown(second)
+    assert GATEWAY not in [source.statement for insight in second.insights for source in insight.sources]
     assert (await made(path, "empty")).note == "digest_no_rows"
-    nothing = await made(path)
+    for _ in range(4):
+        nothing = await made(path)
     assert (nothing.status, nothing.insights, nothing.note) == (DigestStatus.DONE, (), "digest_nothing_new")
     assert "nothing new" in str(nothing.explanation("en"))
     assert "没有新内容" in str(nothing.explanation("zh"))
@@ -135,7 +143,50 @@ async def test_node_types_decide_what_is_digested() -> None:
         says("Somebody else entirely reports other matters from the warehouse in the north.", "a4", node_type="own"),
     )
     await made(path)
-    assert {log_id for _, log_id in path.ledger.marks} == {kept[0], kept[3]}
+    assert {log_id for _, log_id in path.ledger.marks} == {kept[0], kept[1], kept[3]}
+
+
+async def test_what_a_fact_check_says_supports_an_agent_and_is_no_insight_by_itself() -> None:
+    path = Path()
+    agent, checked, *_ = await keep(
+        path,
+        says(GATEWAY, "a1"),
+        says(f"{GATEWAY} The load test log shows it.", "checker", node_type="fact_check"),
+        says(BACKUPS, "checker", node_type="fact_check"),
+        says(f"{BACKUPS} I saw the job log.", "other-checker", node_type="fact_check"),
+        says(LIFT, "t1", node_type="tool"),
+        says(f"{LIFT} Exit code 0.", "t2", node_type="tool"),
+    )
+    (insight,) = (await made(path)).insights
+    assert {source.log_id for source in insight.sources} == {agent, checked}
+
+
+async def test_other_statements_of_a_shown_row_stay_candidates() -> None:
+    path = Path()
+    first, again = await keep(path, says(f"{GATEWAY} {BACKUPS}", "a1"), says(GATEWAY + " We measured it.", "a2"))
+    assert shown(await made(path)) == {first, again}
+    await keep(path, says(f"{BACKUPS} The dashboard shows it.", "a3"))
+    (insight,) = (await made(path)).insights
+    assert insight.summary == BACKUPS
+    assert first in {source.log_id for source in insight.sources}
+
+
+async def test_two_sides_of_one_question_are_one_insight_with_sides() -> None:
+    path = Path()
+    day = "The annual contract with the transport company in Bergen ends on {} according to the signed paper."
+    rows = await keep(
+        path,
+        says(day.format("3 June"), "a1"),
+        says("In Bergen the contract with the transport company ends on 3 June, the signed paper says.", "a2"),
+        says(day.format("19 August"), "a3"),
+    )
+    (insight,) = (await made(path)).insights
+    assert "contradiction" in insight.flags
+    assert [set(side.log_ids) for side in insight.sides] == [set(rows[:2]), {rows[2]}]
+    assert [side.support.agents for side in insight.sides] == [2, 1]
+    assert "3 June" in insight.sides[0].statement
+    assert "19 August" in insight.sides[1].statement
+    assert {source.log_id: source.side for source in insight.sources} == {rows[0]: 0, rows[1]: 0, rows[2]: 1}
 
 
 async def test_a_refused_value_is_in_no_insight_even_where_it_came_before_its_tombstone() -> None:
@@ -165,8 +216,19 @@ async def test_a_model_writes_and_what_it_writes_is_shown_escaped() -> None:
     (insight, *_) = (await made(path)).insights
     assert (insight.written_by, insight.summary) == (Writer.MODEL, "The gateway must⟦U+200B⟧ be scaled up.")
     assert insight.sentences[0].sources == (insight.sources[0].log_id,)
-    assert insight.sources[0].statement == "it⟦U+200B⟧"
+    assert insight.sources[0].statement == GATEWAY
     assert insight.notes == ()
+
+
+async def test_a_model_that_makes_up_a_value_is_replaced_by_quotation() -> None:
+    writer = ScriptedWriter(["The gateway times out above 700 requests."])
+    path = Path(writer=writer)
+    await keep(path, *agreed(GATEWAY))
+    (insight, *_) = (await made(path)).insights
+    assert (insight.written_by, insight.summary) == (Writer.EXTRACTIVE, GATEWAY)
+    assert insight.notes[0].params["problem_code"] == "writer_invented"
+    assert "700" in insight.notes[0].text("zh")
+    assert "Our own measurement confirms that." in writer.asked[0][1].passage
 
 
 async def test_a_failing_model_is_replaced_by_quotation_with_the_reason() -> None:
@@ -217,7 +279,7 @@ async def test_a_refused_value_in_the_words_of_a_model_is_dropped() -> None:
 async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_last_goes_on_without() -> None:
     embedder = FailingEmbedder()
     path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), embedder=embedder)
-    kept = await keep(path, *agreed(GATEWAY), says("ok", "a3"))
+    kept = await keep(path, *agreed(GATEWAY), unsure(LIFT, "a3"))
     embedder.down = True
     asked, _ = await path.memory.request_digest("g", by=PERSON)
     now = path.clock.now()
@@ -239,7 +301,7 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
 async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to_do() -> None:
     embedder = FailingEmbedder()
     path = Path(Settings(digest_attempts=1), embedder=embedder)
-    await keep(path, says("ok", "a3"))
+    await keep(path, unsure(LIFT, "a3"))
     embedder.down = True
     failed = await made(path)
     assert (failed.status, failed.note) == (DigestStatus.FAILED, "digest_failed")
@@ -268,9 +330,9 @@ class BrokenWriter:
     def __init__(self) -> None:
         self.broken = True
 
-    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> Written:
         if self.broken:
-            raise ZeroDivisionError(sources[0].content)
+            raise ZeroDivisionError(sources[0].statement)
         raise WriterUnavailable("writer_nonsense", model=self.model)
 
 

@@ -24,7 +24,7 @@ from clearwell.evaluation.cases import (
 )
 from clearwell.evaluation.requirements import REQUIREMENTS
 from clearwell.evaluation.results import summarise_latency
-from clearwell.evaluation.writer import find_invented
+from clearwell.flow.digest.inventions import find_invented
 from clearwell.messages import Language, catalogue
 from clearwell.models.judge import detect_language
 from clearwell.records import (

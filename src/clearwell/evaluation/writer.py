@@ -1,38 +1,32 @@
 """A writer of insights: whether it keeps the facts of its sources, invents nothing, and hides no dispute."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from clearwell.comparison.values import agree, values_in
 from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
 from clearwell.evaluation.cases import LANGUAGES, WriterCase, load_writer_cases
 from clearwell.evaluation.requirements import measure_share
 from clearwell.evaluation.results import conclude, summarise_calls
 from clearwell.evaluation.tokens import TokenTally
+from clearwell.flow.digest.inventions import find_invented
 from clearwell.flow.digest.summaries import joined
 from clearwell.ports import InsightWriter
 from clearwell.records import (
-    Admission,
-    DigestCandidate,
     LanguageEvaluation,
     Measure,
     Measurement,
     Mistake,
     ModelEvaluation,
     ModelRole,
+    WriterSource,
     Written,
 )
 
-DAY: Final = datetime(2026, 1, 5, tzinfo=UTC)
 SPACE: Final = re.compile(r"\s+")
-NAME: Final = re.compile(r"(?<=[\w,;)%])\s*\b([A-Z](?=\w*[a-z0-9])[-\w]*)", re.ASCII)
-"""A word with a capital letter that does not begin a sentence. Abbreviations such as API are often terms, not names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,8 @@ class _Question:
     writer: InsightWriter
 
     async def ask(self, case: WriterCase) -> Written:
-        return await self.writer.write([_make_candidate(number, text) for number, text in enumerate(case.sources, 1)])
+        sources = [WriterSource(log_id=UUID(int=number), statement=text) for number, text in enumerate(case.sources, 1)]
+        return await self.writer.write(sources)
 
 
 async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: EvaluationOptions) -> ModelEvaluation:
@@ -66,44 +61,6 @@ async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: Eva
             )
         )
     return conclude(ModelRole.WRITER, writer.model, languages, series, cases=len(cases))
-
-
-def find_invented(text: str, sources: Sequence[str]) -> list[str]:
-    """Return the values and names in a text that none of its sources has.
-
-    Values are compared by what they mean, so "11" is the "eleven" of a source. A small number may count the sources.
-    """
-    comparable = [_make_comparable(source) for source in sources]
-    known = [value for source in comparable for _, _, value in values_in(source)]
-    plain = _make_comparable(text)
-    found = [
-        plain[start:end]
-        for start, end, value in values_in(plain)
-        if not value.weak
-        and not (value.dimension == "count" and value.number <= len(sources))
-        and not any(agree(value, other) for other in known)
-    ]
-    known_words = (*comparable, *found)
-    names = [name for name in NAME.findall(text) if not any(name.lower() in words for words in known_words)]
-    return [*found, *names]
-
-
-def _make_comparable(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
-
-
-def _make_candidate(number: int, text: str) -> DigestCandidate:
-    return DigestCandidate(
-        log_id=UUID(int=number),
-        content=text,
-        agent_id=f"agent-{number}",
-        session_id=f"session-{number}",
-        node_id=None,
-        node_type="agent",
-        occurred_at=DAY,
-        confidence=None,
-        admission=Admission.ADMITTED,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The writer of insights: asks a language model to summarise several outputs, which are shown to it as data.
+"""The writer of insights: asks a language model for one statement from several outputs, which it is shown as data.
 
 Each sentence is kept only if it cites an output that the model was shown.
 """
@@ -7,7 +7,8 @@ import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
+from string import Template
 from typing import Final
 from uuid import UUID
 
@@ -20,13 +21,15 @@ from clearwell.models.judge import detect_language
 from clearwell.models.prompts import load_prompt
 from clearwell.models.quotation import escape_hidden, fence
 from clearwell.ports import AnswerForm, ChatMessage, ChatModel
-from clearwell.records import Contradiction, DigestCandidate, Json, Layer, Sentence, Written
+from clearwell.records import Contradiction, Json, Layer, Sentence, WriterSource, Written
 
 NAME: Final = "insight"
 MOST_SOURCES: Final = 20
 """More outputs on the same subject add nothing; the first are the most central."""
 LEAST_CHARS: Final = 200
-MOST_SENTENCES, SENTENCE_CHARS, STATEMENT_CHARS = 8, 600, 300
+MOST_SENTENCES: Final = 2
+HEADLINE_CHARS: Final[dict[Language, int]] = {"en": 200, "zh": 90}
+REASON_CHARS: Final = 300
 MOST_CONTRADICTIONS: Final = 10
 
 SCHEMA: Final[dict[str, Json]] = {
@@ -44,15 +47,6 @@ SCHEMA: Final[dict[str, Json]] = {
                 "additionalProperties": False,
             },
         },
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"source": {"type": "integer"}, "says": {"type": "string"}},
-                "required": ["source", "says"],
-                "additionalProperties": False,
-            },
-        },
         "contradictions": {
             "type": "array",
             "items": {
@@ -66,7 +60,7 @@ SCHEMA: Final[dict[str, Json]] = {
             },
         },
     },
-    "required": ["sentences", "statements", "contradictions"],
+    "required": ["sentences", "contradictions"],
     "additionalProperties": False,
 }
 
@@ -99,11 +93,6 @@ class _Sentence(_Part):
     sources: list[int] = Field(default_factory=list)
 
 
-class _Statement(_Part):
-    source: int
-    says: str
-
-
 class _Contradiction(_Part):
     sources: list[int] = Field(default_factory=list)
     why: str = ""
@@ -111,12 +100,11 @@ class _Contradiction(_Part):
 
 class _Answer(_Part):
     sentences: list[_Sentence]
-    statements: list[_Statement] = Field(default_factory=list)
     contradictions: list[_Contradiction] = Field(default_factory=list)
 
 
 class LLMWriter:
-    """Asks a chat model to say in a few cited sentences what several outputs say together."""
+    """Asks a chat model to say in one or two cited sentences what several outputs say together."""
 
     def __init__(self, chat: ChatModel, *, max_chars: int = 12000) -> None:
         self._chat = chat
@@ -126,9 +114,9 @@ class LLMWriter:
     def model(self) -> str:
         return self._chat.model
 
-    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
+    async def write(self, sources: Sequence[WriterSource]) -> Written:
         shown = sources[: min(MOST_SOURCES, max(1, self._max_chars // LEAST_CHARS))]
-        language = detect_majority_language([source.content for source in shown])
+        language = detect_majority_language([source.statement for source in shown])
         try:
             answer = await self._chat.complete(self._make_messages(shown, language), form=_make_form(language))
         except JudgeUnavailable as error:
@@ -137,13 +125,10 @@ class LLMWriter:
             raise WriterUnavailable(code, **{**error.detail, **error.params, "model": self.model}) from error
         return self._read_answer(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
 
-    def _make_messages(self, shown: Sequence[DigestCandidate], language: Language) -> list[ChatMessage]:
+    def _make_messages(self, shown: Sequence[WriterSource], language: Language) -> list[ChatMessage]:
         parts, nonce = load_prompt(NAME, language), secrets.token_hex(8)
         room = max(LEAST_CHARS, self._max_chars // len(shown))
-        outputs = [
-            parts["source"].substitute(number=number, output=fence(one.content, nonce=nonce, max_chars=room).text)
-            for number, one in enumerate(shown, start=1)
-        ]
+        outputs = [_show(number, one, parts, nonce=nonce, room=room) for number, one in enumerate(shown, start=1)]
         question = parts["question"].substitute(output="\n\n".join(outputs), id=nonce)
         return [ChatMessage("system", parts["system"].substitute()), ChatMessage("user", question)]
 
@@ -153,21 +138,28 @@ class LLMWriter:
         except (ValidationError, ValueError, RecursionError) as error:
             # Without the answer itself: it may repeat an output, and errors are logged.
             raise WriterUnavailable("writer_nonsense", model=self.model, chars=len(answer)) from error
-        sentences = tuple(_select_sentences(found, ids))
-        if not sentences and any(_is_cited(sentence, ids) for sentence in found.sentences):
-            raise WriterUnavailable("writer_too_long", model=self.model, limit=SENTENCE_CHARS)
-        if not sentences:
+        cited = list(_select_sentences(found, ids))
+        if not cited:
             raise WriterUnavailable("writer_uncited", model=self.model, count=len(found.sentences))
+        sentences = _fit(cited)
+        if not sentences:
+            limit = _find_limit(cited[0].text)
+            raise WriterUnavailable("writer_too_long", model=self.model, limit=limit)
         return Written(
             sentences=sentences,
-            statements={
-                ids[one.source]: escape_hidden(one.says)[:STATEMENT_CHARS]
-                for one in found.statements
-                if one.source in ids
-            },
             contradictions=tuple(_select_contradictions(found, ids)),
             dropped=len(found.sentences) - len(sentences),
         )
+
+
+def _show(number: int, source: WriterSource, parts: Mapping[str, Template], *, nonce: str, room: int) -> str:
+    statement = fence(source.statement, nonce=nonce, max_chars=room).text
+    text = parts["source"].substitute(number=number, statement=statement)
+    left = room - len(source.statement)
+    if not source.passage or left < LEAST_CHARS:
+        return text
+    passage = fence(source.passage, nonce=nonce, max_chars=left).text
+    return f"{text}\n{parts['passage'].substitute(passage=passage)}"
 
 
 def detect_majority_language(texts: Sequence[str]) -> Language:
@@ -183,12 +175,23 @@ def _make_form(language: Language) -> AnswerForm:
 
 def _select_sentences(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Sentence]:
     """Yield the sentences that cite only outputs that were shown. One wrong number excludes the sentence."""
-    for sentence in found.sentences[:MOST_SENTENCES]:
+    for sentence in found.sentences:
         text = re.sub(
             r"\s*[\[（(]\s*\d+(?:\s*[,，、]\s*\d+)*\s*[\]）)]\s*(?=[.。!！?？;；]?$)", "", escape_hidden(sentence.text)
         )
-        if text and len(text) <= SENTENCE_CHARS and _is_cited(sentence, ids):
+        if text and _is_cited(sentence, ids):
             yield Sentence(text=text, sources=tuple(dict.fromkeys(ids[number] for number in sentence.sources)))
+
+
+def _fit(sentences: Sequence[Sentence]) -> tuple[Sentence, ...]:
+    """The first sentences that fit into a headline."""
+    limit = _find_limit(sentences[0].text)
+    chars = list(accumulate(len(sentence.text) + 1 for sentence in sentences[:MOST_SENTENCES]))
+    return tuple(sentence for sentence, end in zip(sentences, chars, strict=False) if end <= limit + 1)
+
+
+def _find_limit(text: str) -> int:
+    return HEADLINE_CHARS[detect_language(text)]
 
 
 def _is_cited(sentence: _Sentence, ids: Mapping[int, UUID]) -> bool:
@@ -198,7 +201,7 @@ def _is_cited(sentence: _Sentence, ids: Mapping[int, UUID]) -> bool:
 def _select_contradictions(found: _Answer, ids: Mapping[int, UUID]) -> Iterator[Contradiction]:
     for contradiction in found.contradictions[:MOST_CONTRADICTIONS]:
         named = list(dict.fromkeys(ids[number] for number in contradiction.sources if number in ids))
-        why = escape_hidden(contradiction.why)[:STATEMENT_CHARS]
+        why = escape_hidden(contradiction.why)[:REASON_CHARS]
         for first, second in combinations(named[:3], 2):
             if why:
                 yield Contradiction(

@@ -10,10 +10,11 @@ from uuid import UUID
 from clearwell.records import (
     AuditEvent,
     Digest,
-    DigestCandidate,
+    DigestRow,
     Insight,
     Metadata,
     Vector,
+    WriterSource,
     Written,
 )
 
@@ -55,7 +56,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateFilter:
-    """Selects the rows that a digest considers. ``model`` is the embedding model whose vectors it compares."""
+    """Selects the rows that a digest considers. Vectors of another embedding model than ``model`` are left out."""
 
     group_id: str
     model: str
@@ -143,7 +144,7 @@ class DigestRuns(Protocol):
     async def finish(
         self, run: Run, digest: Digest, insights: Sequence[Insight], *, considered: Sequence[UUID], event: AuditEvent
     ) -> bool:
-        """Store the insights, mark the rows as shown or considered, and end the run, in one transaction.
+        """Store the insights, mark the rows as considered, and end the run, in one transaction.
 
         Returns False if a later attempt has begun. ``digest`` has the report, the note and the end.
         """
@@ -154,24 +155,25 @@ class DigestMaterial(Protocol):
     """The material of a digest."""
 
     async def unsettled(self, group_id: str) -> int:
-        """Return the number of rows that wait for admission, without those that wait for a judge."""
+        """Return the number of rows that wait for admission or for their statements, without those that wait for a
+        judge."""
         ...
 
     async def count(self, where: CandidateFilter) -> int:
-        """Return the number of candidates."""
+        """Return the number of rows that may have candidates."""
         ...
 
-    async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
-        """Return a page of candidates by id: checked rows that are not part of an insight, not decided on, not
-        considered too often, and not echoes."""
+    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
+        """Return a page of rows by id: checked and segmented rows that are not decided on as a whole, not considered
+        too often, and not echoes. Each has the claims and decisions that are not part of an insight."""
+        ...
+
+    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """Return the contents of rows."""
         ...
 
     async def holds_rows(self, group_id: str) -> bool:
         """Return whether anything was ever captured in this group."""
-        ...
-
-    async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
-        """Store vectors of rows that have none."""
         ...
 
     async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
@@ -196,11 +198,11 @@ class DigestMaterial(Protocol):
 
 
 class InsightWriter(Protocol):
-    """Writes the text of an insight from its sources. Each sentence cites the sources that it is based on."""
+    """Writes the headline of an insight from its sources. Each sentence cites the sources that it is based on."""
 
     @property
     def model(self) -> str: ...
 
-    async def write(self, sources: Sequence[DigestCandidate]) -> Written:
-        """Write the text, in one attempt. Raises WriterUnavailable; the caller then quotes the sources."""
+    async def write(self, sources: Sequence[WriterSource]) -> Written:
+        """Write the headline, in one attempt. Raises WriterUnavailable; the caller then quotes the sources."""
         ...

@@ -7,13 +7,14 @@ from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records.ingress import Verdict
+from clearwell.records.statements import Statement
 from clearwell.records.values import Json, Metadata, Vector
-from clearwell.vocabulary import Admission, DigestStatus, InsightState, Layer, Writer
+from clearwell.vocabulary import Admission, DigestStatus, InsightState, Layer, SegmentKind, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DigestCandidate:
-    """A row of quarantine that a digest considers."""
+class DigestRow:
+    """A row of quarantine, and those of its claims and decisions that no insight is based on yet."""
 
     log_id: UUID
     content: str
@@ -26,7 +27,39 @@ class DigestCandidate:
     admission: Admission
     flags: tuple[str, ...] = ()
     considered: int = 0
+    statements: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestCandidate:
+    """A claim or decision that a digest considers, and the row that it is part of.
+
+    ``statement`` is what stands in the row at ``span``, ``text`` the same on one line without marks, and ``headline``
+    with its heading or lead-in where it would say nothing without it. An insight never rests on ``evidence`` alone.
+    """
+
+    log_id: UUID
+    number: int
+    span: tuple[int, int]
+    kind: SegmentKind
+    statement: str
+    text: str
+    headline: str
+    agent_id: str | None
+    session_id: str | None
+    node_id: str | None
+    node_type: str
+    occurred_at: datetime
+    confidence: float | None
+    admission: Admission
+    flags: tuple[str, ...] = ()
+    evidence: bool = False
     embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def place(self) -> tuple[UUID, int]:
+        """The row and the number of the statement in it."""
+        return self.log_id, self.number
 
 
 def stated_confidence(metadata: Mapping[str, object]) -> float | None:
@@ -84,14 +117,22 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSource:
+    """What a writer is shown of a row: the statement that the insight is about, and the passage that it is part of."""
+
+    log_id: UUID
+    statement: str
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """What a writer returned for the sources of an insight."""
 
     sentences: tuple[Sentence, ...]
-    statements: Mapping[UUID, str] = field(default_factory=dict)
     contradictions: tuple[Contradiction, ...] = ()
     dropped: int = 0
-    """The number of sentences that cite no source of the insight."""
+    """The number of sentences that cite no source of the insight, or are too many."""
 
 
 def say_stored(code: str, params: Metadata, language: Language) -> str:

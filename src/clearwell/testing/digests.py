@@ -18,14 +18,13 @@ from clearwell.records import (
     Admission,
     AuditEvent,
     Digest,
-    DigestCandidate,
+    DigestRow,
     DigestStatus,
     Insight,
     InsightState,
     Metadata,
     Origin,
     Outcome,
-    Vector,
     stated_confidence,
 )
 from clearwell.testing.groups import MemoryGroups
@@ -54,7 +53,6 @@ class MemoryDigests:
         self._longterm = longterm
         self._tombstones = tombstones
         self._digests: dict[UUID, Digest] = {}
-        self._vectors: dict[tuple[str, UUID, str], Vector] = {}
         self._next_tries: dict[UUID, datetime] = {}
         self._leases: dict[UUID, datetime] = {}
         self.events: list[AuditEvent] = []
@@ -164,17 +162,18 @@ class MemoryDigests:
             return False
         for log_id in considered:
             self._ledger.mark_considered(run.group_id, log_id)
+        rows = self._rows(run.group_id)
         for rank, insight in enumerate(insights):
-            self._ledger.put(insight, rank=rank)
-            for source in insight.sources:
-                self._ledger.mark_shown(run.group_id, source.log_id, by=insight.id)
+            sources = [replace(one, content=rows[one.log_id].capture.content) for one in insight.sources]
+            self._ledger.put(replace(insight, sources=tuple(sources)), rank=rank)
         return True
 
     # what it is made of
 
     async def unsettled(self, group_id: str) -> int:
         rows = self._rows(group_id).values()
-        return sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
+        waiting = sum(row.state is Admission.PENDING and row.judge_tries == 0 for row in rows)
+        return waiting + sum(row.state is not Admission.PENDING and row.segmented is None for row in rows)
 
     async def holds_rows(self, group_id: str) -> bool:
         return bool(self._quarantine.rows.get(group_id))
@@ -182,12 +181,13 @@ class MemoryDigests:
     async def count(self, where: CandidateFilter) -> int:
         return len(self._candidates(where))
 
-    async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
+    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
         rows = [row for row in self._candidates(where) if after is None or row.capture.id > after]
-        return [self._candidate(row, where.model) for row in rows[:limit]]
+        return [self._digest_row(row, where.model) for row in rows[:limit]]
 
-    async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
-        self._vectors |= {(group_id, log_id, model): vector for log_id, vector in vectors.items()}
+    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        rows = self._rows(group_id)
+        return {log_id: rows[log_id].capture.content for log_id in log_ids if log_id in rows}
 
     async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return [
@@ -273,20 +273,32 @@ class MemoryDigests:
 
     def _is_candidate(self, row: Row, where: CandidateFilter) -> bool:
         mark = self._ledger.mark(where.group_id, row.capture.id)
-        refused = row.state is Admission.REFUSED
-        echo = refused and any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
+        echo = any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
+        numbers = self._numbers_shown(where.group_id, row.capture.id)
+        judged_whole = mark.judged_by is not None and numbers.get(mark.judged_by) is None
         return (
             row.capture.node_type not in where.without_types
+            and row.segmented is not None
             and not echo
-            and mark.shown_in is None
-            and mark.judged_by is None
+            and None not in numbers.values()
+            and not judged_whole
             and mark.considered < where.most_considered
         )
 
-    def _candidate(self, row: Row, model: str) -> DigestCandidate:
+    def _numbers_shown(self, group_id: str, log_id: UUID) -> dict[UUID, int | None]:
+        """The insights that are based on a row, and the statement of it that each is based on."""
+        return {
+            insight.id: source.number
+            for insight in self._ledger.list_insights(group_id)
+            for source in insight.sources
+            if source.log_id == log_id
+        }
+
+    def _digest_row(self, row: Row, model: str) -> DigestRow:
         capture = row.capture
-        own = row.vector if row.model == model else None
-        return DigestCandidate(
+        shown = set(self._numbers_shown(capture.group_id, capture.id).values())
+        found = row.segmented.statements if row.segmented is not None else ()
+        return DigestRow(
             log_id=capture.id,
             content=capture.content,
             agent_id=capture.agent_id,
@@ -298,5 +310,9 @@ class MemoryDigests:
             admission=row.state,
             flags=row.flags,
             considered=self._ledger.mark(capture.group_id, capture.id).considered,
-            embedding=own if own is not None else self._vectors.get((capture.group_id, capture.id, model)),
+            statements=tuple(
+                one if one.embedding_model == model else replace(one, embedding=None, embedding_model=None)
+                for one in found
+                if one.segment.is_statement and one.number not in shown
+            ),
         )

@@ -13,7 +13,6 @@ class DigestMark:
     """What digests did with a row: how many considered it, which one showed it, and which decision applied to it."""
 
     considered: int = 0
-    shown_in: UUID | None = None
     judged_by: UUID | None = None
 
 
@@ -123,10 +122,6 @@ class MemoryLedger:
     def mark_considered(self, group_id: str, log_id: UUID) -> None:
         mark = self.mark(group_id, log_id)
         self._pages.marks[group_id, log_id] = replace(mark, considered=mark.considered + 1)
-
-    def mark_shown(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
-        mark = self.mark(group_id, log_id)
-        self._pages.marks[group_id, log_id] = replace(mark, shown_in=mark.shown_in or by)
 
     def mark_decided(self, group_id: str, log_id: UUID, *, by: UUID) -> None:
         mark = self.mark(group_id, log_id)

@@ -11,7 +11,7 @@ from clearwell.stores.postgres import Database, PostgresDigestMaterial, Role, op
 from clearwell.stores.postgres.queries import query
 
 ROWS, PAGE = 3000, 500
-TABLES = ("admissions", "digest_marks", "quarantine_logs", "quarantine_vectors", "ingress_verdicts")
+TABLES = ("admissions", "digest_marks", "quarantine_logs", "ingress_verdicts", "segmentations", "statements")
 FILL = """
 WITH ids AS (SELECT n, ('01900000-0000-7000-8000-' || lpad(to_hex(n + %(first)s), 12, '0'))::uuid AS id
     FROM generate_series(1, %(rows)s) AS n),
@@ -22,7 +22,7 @@ settled AS (INSERT INTO admissions (group_id, log_id, state, next_try_at, settle
     SELECT %(group)s, id, 'refused', now(), now() FROM ids),
 verdicts AS (INSERT INTO ingress_verdicts (group_id, log_id, at, position, "check", outcome, reason)
     SELECT %(group)s, id, now(), position, 'length', 'pass', 'x' FROM ids, generate_series(0, 5) AS position)
-INSERT INTO quarantine_vectors (group_id, log_id, model, embedding) SELECT %(group)s, id, 'm', '[0.1, 0.2]' FROM ids
+INSERT INTO segmentations (group_id, log_id, version, model) SELECT %(group)s, id, 1, 'm' FROM ids
 """
 
 
@@ -56,7 +56,7 @@ async def read(database: Database, group: str) -> int:
         None,
         0,
     )
-    while page := await material.candidates(where, after=after, limit=PAGE):
+    while page := await material.rows(where, after=after, limit=PAGE):
         after = page[-1].log_id
         found += len(page)
     assert await material.count(where) == found
@@ -66,8 +66,8 @@ async def read(database: Database, group: str) -> int:
 async def looked_at(database: Database, name: str, group: str) -> int:
     """How many blocks one run of a statement touches: the same on a slow machine."""
     params: dict[str, Any] = {"group_id": group, "most_considered": 4}
-    if name == "digest_candidates":
-        params |= {"model": "m", "without_types": ["none"], "after": None, "limit": PAGE, "chars": 100}
+    if name == "digest_rows":
+        params |= {"without_types": ["none"], "after": None, "limit": PAGE, "chars": 100}
     statements = [(query("plan_by_id"), {}), (f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query(name)}", params)]
     _, rows = await database.run_all(Role.WORKER, group, statements)
     top = rows[0]["QUERY PLAN"][0]["Plan"]
@@ -87,5 +87,5 @@ async def test_a_page_costs_what_its_rows_cost(
     if analyzed == "after":
         tables.execute("ANALYZE")
     assert await read(database, "second") == ROWS
-    assert await looked_at(database, "digest_candidates", "second") < 40 * PAGE
+    assert await looked_at(database, "digest_rows", "second") < 40 * PAGE
     assert await looked_at(database, "count_digest_candidates", "second") < 10 * ROWS

@@ -33,7 +33,7 @@ STEPS = 1000
 BAR_WIDTH = 20
 SOURCES_SHOWN = 6
 CONTRADICTIONS_SHOWN = 5
-SOURCE_WIDTH = 160
+SOURCE_WIDTH = 240
 CITED_WIDTH = 60
 
 
@@ -182,6 +182,7 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
         style="bold",
     )
     terminal.block(insight.summary_shown, indent=4)
+    show_sides(insight, terminal)
     show_citations(insight, insight.sentences, insight.sources, terminal)
     terminal.line(f"    {insight.id}")
     if insight.flags:
@@ -207,9 +208,25 @@ def show_citations(
             terminal.line(f"    {terminal.words('cli_insight_cites', text=text, sources=cited)}", "dim")
 
 
-def show_statement(source: SourceView, terminal: Terminal, *, indent: int) -> None:
-    if source.statement is not None:
-        terminal.block(terminal.words("cli_source_statement", text=escaped(source.statement)), indent=indent)
+def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
+    """What there is to choose between, by the numbers that ``review promote --side`` takes."""
+    for number, side in enumerate(insight.sides, start=1):
+        told = terminal.words(
+            "cli_review_side",
+            side=number,
+            statement=visible(side.statement_shown),
+            agents=side.support.agents,
+            sources=len(side.sources),
+        )
+        terminal.block(told, indent=6)
+
+
+def show_statement(source: SourceView, terminal: Terminal, *, indent: int, width: int) -> None:
+    """The statement that an insight rests on, with the number of its side; the whole output if there is none."""
+    shown = source.content_shown if source.statement is None else escaped(" ".join(source.statement.split()))
+    if source.side is not None:
+        shown = terminal.words("cli_source_side", side=source.side + 1, text=shown)
+    terminal.block(shortened(shown, width), indent=indent)
 
 
 def _show_contradiction(contradiction: ContradictionView, terminal: Terminal) -> None:
@@ -234,8 +251,7 @@ def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
         terminal.line(f"         {source.log_id}")
         if source.flags:
             terminal.line(f"         ! {name_flags(source.flags, terminal)}", "yellow")
-        terminal.block(shortened(source.content_shown, SOURCE_WIDTH), indent=9)
-        show_statement(source, terminal, indent=9)
+        show_statement(source, terminal, indent=9, width=SOURCE_WIDTH)
     if len(insight.sources) > SOURCES_SHOWN:
         _show_more(len(insight.sources) - SOURCES_SHOWN, terminal)
 

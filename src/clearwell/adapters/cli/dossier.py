@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from clearwell.adapters.cli.digests import show_citations, show_statement
+from clearwell.adapters.cli.digests import show_citations, show_sides, show_statement
 from clearwell.adapters.cli.memory import warn_degraded
 from clearwell.adapters.cli.terminal import Terminal, shortened, visible
 from clearwell.adapters.cli.verdicts import explain_flag, name_check, name_flag, name_flags, name_outcome
@@ -42,6 +42,7 @@ def show_insights(insights: Sequence[InsightView], terminal: Terminal) -> None:
         if insight.flags:
             terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
         terminal.block(shortened(insight.summary_shown, LINE_WIDTH * 2), indent=4)
+        show_sides(insight, terminal)
 
 
 def _name_state(insight: InsightView, terminal: Terminal) -> str:
@@ -78,6 +79,7 @@ def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
         terminal.line(f"  {told}", "green" if state == "verified" else "yellow")
     terminal.line()
     terminal.block(escaped(dossier.summary[:SHOWN_CHARS]), indent=4)
+    show_sides(dossier, terminal)
     show_citations(dossier, dossier.sentences, dossier.sources, terminal)
     for part in dossier.degraded:
         warn_degraded(part, terminal)
@@ -108,8 +110,7 @@ def _show_sources(dossier: DossierView, terminal: Terminal) -> None:
     for number, source in enumerate(dossier.sources, start=1):
         terminal.line(f"{number:>4}. {_describe_source(source, terminal)}", "bold")
         terminal.line(f"      {source.log_id}")
-        terminal.block(shortened(source.content_shown, LINE_WIDTH * 3), indent=6)
-        show_statement(source, terminal, indent=6)
+        show_statement(source, terminal, indent=6, width=LINE_WIDTH * 3)
         told = [
             f"{name_check(verdict.check, terminal)} {name_outcome(verdict, terminal)}"
             for verdict in source.verdicts or ()

@@ -1,12 +1,13 @@
 """Digest: the outputs in quarantine become a few insights for a reviewer.
 
-In: the rows that quarantine received since the last digest, when a schedule or a person asks for one.
-Out: five to ten insights, each with its sources, sides and flags, in state ``pending``.
+In: the claims and decisions of rows in quarantine that are not part of an insight, when a schedule or a person asks.
+Out: up to ten insights, each one statement with its sources, sides and flags, in state ``pending``.
 Next: ``flow.review``, where a person decides.
 
 ``requests`` accepts requests and answers readers, ``schedule`` and ``cron`` find what is due, and ``runner`` makes a
-digest: ``material`` reads the rows, ``drafting`` groups them (pure functions), ``summaries`` writes the insights, and
-``outcome`` says what came of it. ``progress`` reports how far a digest is.
+digest: ``material`` reads the statements, ``drafting`` groups them (pure functions), ``summaries`` writes the insights
+(``inventions`` finds what a model made up), and ``outcome`` says what came of it. ``progress`` reports how far a digest
+is.
 """
 
 from clearwell.flow.digest.material import MaterialReader

@@ -1,4 +1,4 @@
-"""The rows of quarantine that a digest looks at, a page at a time, each with its vector."""
+"""The statements that a digest looks at, read from quarantine a page of rows at a time, each with its vector."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,21 +8,26 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.digest.drafting import own_words
+from clearwell.flow.digest.drafting import find_own_words
 from clearwell.flow.digest.progress import Progress
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.ingress.policies import POLICIES, policy_of
+from clearwell.flow.ingress.policies import POLICIES, is_evidence, policy_of
+from clearwell.flow.ingress.segmentation import MOST_VECTORS
 from clearwell.ports import CandidateFilter, DigestMaterial, Embedder
-from clearwell.records import DigestCandidate, Vector
+from clearwell.records import DigestCandidate, DigestRow, Statement, Vector
 from clearwell.settings import Settings
+from clearwell.text.normalisation import remove_disguise
+from clearwell.text.segments import bare_text, self_contained
 
 log = structlog.get_logger(__name__)
 PAGE = 500
 EMBED_BATCH = 64
+MOST_STATEMENTS = 150_000
+"""Statements of one digest: memory is bounded. The rest waits for the next one."""
 MOST_AGAIN = 5000
 """Texts that are embedded once more without their refrains: as many as take half a minute."""
-KEPT_CHARS = 4000
-"""So much of a text takes part: insights are about what is said first, and memory is bounded."""
+KEPT_CHARS = 600
+"""So much of a statement takes part."""
 LOOKS, LOOK_SECONDS, PATIENCE = 150, 0.2, 25
 """How often and how long to look whether rows are settled, and after how many looks without a change to go on."""
 
@@ -32,14 +37,27 @@ class DigestRows:
     """The candidates, why some of them have no vector, and how many rows could not be waited for."""
 
     candidates: Sequence[DigestCandidate]
+    considered: Mapping[UUID, int]
+    """Of each row that was read, in how many digests it was considered before."""
     unsettled: int = 0
     empty: bool = False
     """Nothing was ever captured in the group."""
     problem: EmbedderUnavailable | None = None
 
     @property
+    def rows(self) -> int:
+        return len(self.considered)
+
+    @property
     def without_vector(self) -> int:
-        return sum(one.embedding is None for one in self.candidates)
+        """The rows with a statement that has no vector."""
+        return len({one.log_id for one in self.candidates if one.embedding is None})
+
+    @property
+    def complete(self) -> list[UUID]:
+        """The rows whose statements all take part."""
+        missing = {one.log_id for one in self.candidates if one.embedding is None}
+        return [log_id for log_id in self.considered if log_id not in missing]
 
 
 class MaterialReader:
@@ -52,22 +70,23 @@ class MaterialReader:
     async def gather(self, group_id: str, progress: Progress, *, last_try: bool) -> DigestRows:
         """All candidates of a group. At the last try what cannot be embedded is left without a vector."""
         unsettled = await self._settled(group_id, progress)
-        found = await self._pages(group_id, progress)
-        if not found:
+        considered, found = await self._pages(group_id, progress)
+        if not considered:
             empty = not await self._material.holds_rows(group_id)
-            return DigestRows(candidates=(), unsettled=unsettled, empty=empty)
+            return DigestRows(candidates=(), considered={}, unsettled=unsettled, empty=empty)
         try:
-            return DigestRows(candidates=await self._embedded(group_id, found, progress), unsettled=unsettled)
+            complete = await self._embedded(found, progress)
+            return DigestRows(candidates=complete, considered=considered, unsettled=unsettled)
         except EmbedderUnavailable as error:
             if not last_try or all(one.embedding is None for one in found):
                 raise
-            return DigestRows(candidates=found, unsettled=unsettled, problem=error)
+            return DigestRows(candidates=found, considered=considered, unsettled=unsettled, problem=error)
 
     async def in_own_words(
         self, candidates: Sequence[DigestCandidate], progress: Progress
     ) -> Sequence[DigestCandidate]:
         """The candidates, with the vector of what they say where that is less than what they hold."""
-        said = await asyncio.to_thread(own_words, candidates, self._embedder.similarity)
+        said = await asyncio.to_thread(find_own_words, candidates, self._embedder.similarity)
         texts = sorted(set(said.values()))[:MOST_AGAIN]
         vectors: dict[str, Vector] = {}
         try:
@@ -77,10 +96,10 @@ class MaterialReader:
                 vectors |= zip(batch, await self._embedder.embed(batch), strict=True)
         except EmbedderUnavailable as error:
             # The vectors of the whole texts are there and nearly as good.
-            log.warning("outputs are compared with their refrains", rows=len(said), reason=error.code)
+            log.warning("statements are compared with their refrains", statements=len(said), reason=error.code)
             return candidates
         return [
-            replace(one, embedding=vectors[said[one.log_id]]) if said.get(one.log_id) in vectors else one
+            replace(one, embedding=vectors[said[one.place]]) if said.get(one.place) in vectors else one
             for one in candidates
         ]
 
@@ -88,6 +107,10 @@ class MaterialReader:
         """Which of these texts say a value that has a standing tombstone, now."""
         standing = await self._material.refused_values(group_id)
         return [await self._says(group_id, text, standing) for text in texts]
+
+    async def read_contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        """The rows of sources as they were captured."""
+        return await self._material.contents(group_id, log_ids)
 
     async def _settled(self, group_id: str, progress: Progress) -> int:
         """Wait for rows that were captured a moment ago, as long as their number falls; how many are left."""
@@ -102,57 +125,80 @@ class MaterialReader:
             least, waited = (rows, 0) if rows < least else (least, waited + 1)
         return least
 
-    async def _pages(self, group_id: str, progress: Progress) -> list[DigestCandidate]:
+    async def _pages(self, group_id: str, progress: Progress) -> tuple[dict[UUID, int], list[DigestCandidate]]:
+        """Rows with statements, and their statements, without those that say a refused value."""
         where = self._filter(group_id)
         count, after = await self._material.count(where), None
         standing = await self._material.refused_values(group_id)
+        considered: dict[UUID, int] = {}
         kept: list[DigestCandidate] = []
-        while page := await self._material.candidates(where, after=after, limit=PAGE):
-            await progress.report("digest_stage_reading", len(kept), max(count, len(kept)))
-            allowed = [one for one in page if not await self._says(group_id, one.content, standing)]
-            own = [await self._own_words(group_id, one) for one in allowed]
-            kept += [one for one in own if one.content.strip()]
+        while len(kept) < MOST_STATEMENTS and (page := await self._material.rows(where, after=after, limit=PAGE)):
+            await progress.report("digest_stage_reading", len(considered), max(count, len(considered)))
+            for row in page:
+                allowed = [
+                    one
+                    for one in make_candidates(row, evidence=is_evidence(row.node_type, self._settings))
+                    if not await self._says(group_id, one.text, standing)
+                ]
+                if allowed:
+                    considered[row.log_id] = row.considered
+                    kept += allowed
             after = page[-1].log_id
-        return kept
-
-    async def _own_words(self, group_id: str, one: DigestCandidate) -> DigestCandidate:
-        """What the agent said itself, without the memories that it cited."""
-        own = await self._knowledge.remove_fences(group_id, one.log_id, one.content, agent_id=one.agent_id)
-        return replace(one, content=own.text[:KEPT_CHARS])
+        return considered, kept
 
     async def _says(self, group_id: str, text: str, standing: frozenset[bytes]) -> bool:
         return bool(standing) and not standing.isdisjoint(await self._knowledge.hash_values(group_id, text))
 
-    async def _embedded(
-        self, group_id: str, found: Sequence[DigestCandidate], progress: Progress
-    ) -> list[DigestCandidate]:
-        """Embed what was refused before anybody had to, and keep the vectors for the next digest."""
+    async def _embedded(self, found: Sequence[DigestCandidate], progress: Progress) -> list[DigestCandidate]:
+        """Embed what has no vector yet, such as the statements of rows that were refused before they were embedded."""
         missing = [one for one in found if one.embedding is None]
-        vectors: dict[UUID, Vector] = {}
+        vectors: dict[tuple[UUID, int], Vector] = {}
         for start in range(0, len(missing), EMBED_BATCH):
             await progress.report("digest_stage_embedding", start, len(missing))
             batch = missing[start : start + EMBED_BATCH]
-            new = dict(
-                zip(
-                    [one.log_id for one in batch],
-                    await self._embedder.embed([one.content for one in batch]),
-                    strict=True,
-                )
-            )
-            await self._material.add_vectors(group_id, self._embedder.model, new)
-            vectors |= new
-            await progress.report("digest_stage_embedding", len(vectors), len(missing))
-        return _with_vectors(found, vectors)
+            new = await self._embedder.embed([one.text for one in batch])
+            vectors |= zip([one.place for one in batch], new, strict=True)
+        return [replace(one, embedding=vectors[one.place]) if one.place in vectors else one for one in found]
 
     def _filter(self, group_id: str) -> CandidateFilter:
         types = [*POLICIES, *self._settings.node_policies]
+        excluded = {
+            one for one in types if not policy_of(one, self._settings).digest and not is_evidence(one, self._settings)
+        }
         return CandidateFilter(
             group_id=group_id,
             model=self._embedder.model,
-            without_types=sorted({one for one in types if not policy_of(one, self._settings).digest}),
+            without_types=sorted(excluded),
             most_considered=self._settings.digest_looks,
         )
 
 
-def _with_vectors(found: Sequence[DigestCandidate], vectors: Mapping[UUID, Vector]) -> list[DigestCandidate]:
-    return [replace(one, embedding=vectors[one.log_id]) if one.log_id in vectors else one for one in found]
+def make_candidates(row: DigestRow, *, evidence: bool = False) -> list[DigestCandidate]:
+    """The claims and decisions of a row, as many as get vectors."""
+    whole = [one for one in row.statements if one.segment.is_statement and one.segment.end <= len(row.content)]
+    return [one for one in (_make_candidate(row, each, evidence) for each in whole[:MOST_VECTORS]) if one.text]
+
+
+def _make_candidate(row: DigestRow, statement: Statement, evidence: bool) -> DigestCandidate:
+    segment = statement.segment
+    verbatim = row.content[segment.start : segment.end]
+    text = remove_disguise(bare_text(row.content, segment))[:KEPT_CHARS].strip()
+    return DigestCandidate(
+        log_id=row.log_id,
+        number=statement.number,
+        span=(segment.start, segment.end),
+        kind=segment.kind,
+        statement=text if text == verbatim else verbatim,
+        text=text,
+        headline=self_contained(row.content, segment),
+        agent_id=row.agent_id,
+        session_id=row.session_id,
+        node_id=row.node_id,
+        node_type=row.node_type,
+        occurred_at=row.occurred_at,
+        confidence=row.confidence,
+        admission=row.admission,
+        flags=row.flags,
+        evidence=evidence,
+        embedding=statement.embedding,
+    )

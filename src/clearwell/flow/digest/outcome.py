@@ -28,7 +28,7 @@ class DigestOutcomes:
         return replace(digest, note=note.code, note_params=params)
 
     def _note(self, digest: Digest, gathered: DigestRows, texts: Texts) -> Note:
-        rows, insights = len(gathered.candidates), len(texts.insights)
+        rows, insights = gathered.rows, len(texts.insights)
         params: dict[str, Json] = {"insights": insights, "rows": rows, "wanted": self._settings.digest_min_insights}
         if rows == 0 and gathered.unsettled:
             return Note(code="digest_nothing_settled", params={"waiting": gathered.unsettled})
@@ -48,7 +48,7 @@ class DigestOutcomes:
         return Note(code="digest_done_few" if few else "digest_done", params=params)
 
     def _more(self, gathered: DigestRows, drafts: Drafts, texts: Texts) -> list[Note]:
-        capped = _capped(drafts)
+        capped = [*_waiting(drafts), *_capped(drafts)]
         if texts.insights or not gathered.candidates:
             return capped
         return [*_why_none(gathered, drafts), *self._left(gathered), *capped]
@@ -56,8 +56,8 @@ class DigestOutcomes:
     def _left(self, gathered: DigestRows) -> Sequence[Note]:
         """What is looked at again, and what was looked at for the last time."""
         looks = self._settings.digest_looks
-        spent = sum(one.embedding is not None and one.considered + 1 >= looks for one in gathered.candidates)
-        stay = len(gathered.candidates) - spent
+        spent = sum(gathered.considered[log_id] + 1 >= looks for log_id in gathered.complete)
+        stay = gathered.rows - spent
         told = [Note(code="digest_stay", params={"count": stay})] if stay else []
         return [*told, *([Note(code="digest_spent", params={"count": spent, "looks": looks})] if spent else [])]
 
@@ -66,6 +66,12 @@ def _why_none(gathered: DigestRows, drafts: Drafts) -> list[Note]:
     if drafts.drafts:
         return [Note(code="digest_why_refused")]
     return [] if gathered.without_vector else [Note(code="digest_why_alike")]
+
+
+def _waiting(drafts: Drafts) -> list[Note]:
+    """How many more are supported than shown."""
+    count = drafts.report.get("waiting")
+    return [Note(code="digest_waiting", params={"count": count})] if isinstance(count, int) and count else []
 
 
 def _capped(drafts: Drafts) -> list[Note]:

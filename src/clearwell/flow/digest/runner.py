@@ -112,7 +112,7 @@ class DigestRunner:
         last_try = run.attempt >= self._settings.digest_attempts
         gathered = await self._reading.gather(run.group_id, progress, last_try=last_try)
         candidates = await self._reading.in_own_words(gathered.candidates, progress)
-        await progress.report("digest_stage_clustering", rows=len(candidates))
+        await progress.report("digest_stage_clustering", statements=len(candidates))
         drafts = await self._make_drafts(run.group_id, candidates)
         allowed = await self._drop_refused(run.group_id, drafts.drafts)
         texts = await self._writing.write(run, allowed, progress, at=self._clock.now())
@@ -122,7 +122,7 @@ class DigestRunner:
             report=self._make_report(drafts, gathered, texts),
             finished_at=self._clock.now(),
         )
-        considered = [one.log_id for one in gathered.candidates if one.embedding is not None]
+        considered = gathered.complete
         event = self._make_event(run, "make digest", {"insights": len(texts.insights), "rows": len(considered)})
         if not await self._runs.finish(run, made, texts.insights, considered=considered, event=event):
             raise TakenOver
@@ -162,12 +162,13 @@ class DigestRunner:
 
     async def _drop_refused(self, group_id: str, drafts: Sequence[Draft]) -> list[Draft]:
         """Drop drafts with a value that was refused in the meantime. Their rows stay candidates."""
-        refused = [any(await self._reading.refused(group_id, [one.content for one in made.sources])) for made in drafts]
+        refused = [any(await self._reading.refused(group_id, [one.text for one in made.sources])) for made in drafts]
         return [made for made, no in zip(drafts, refused, strict=True) if not no]
 
     def _make_report(self, drafts: Drafts, gathered: DigestRows, texts: Texts) -> dict[str, Json]:
         return {
             **drafts.report,
+            "rows": gathered.rows,
             "without_vector": gathered.without_vector,
             "written_by_model": sum(one.written_by == "model" for one in texts.insights),
             "quoted_instead": texts.quoted,

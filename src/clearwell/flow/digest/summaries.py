@@ -1,7 +1,7 @@
-"""The words of insights: by a language model where there is one, else quoted from the sources."""
+"""The headlines of insights: by a language model where there is one, else the statement of the best source."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -9,6 +9,7 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, EmbedderUnavailable, WriterUnavailable
 from clearwell.flow.digest.drafting import Draft
 from clearwell.flow.digest.drafting.drafts import CONTRADICTION
+from clearwell.flow.digest.inventions import find_invented
 from clearwell.flow.digest.material import MaterialReader
 from clearwell.flow.digest.progress import Progress
 from clearwell.ports import Embedder, Ids, InsightWriter, Run
@@ -16,6 +17,7 @@ from clearwell.records import (
     Contradiction,
     DigestCandidate,
     Insight,
+    InsightSide,
     InsightSource,
     InsightState,
     Json,
@@ -23,14 +25,26 @@ from clearwell.records import (
     Sentence,
     Vector,
     Writer,
+    WriterSource,
     Written,
 )
 from clearwell.text.flags import flags_of
 from clearwell.text.hidden_text import escaped
 
 AT_ONCE = 2
+SHOWN = 20
+"""Sources that a writer is shown."""
+AROUND = 300
+"""Characters of a passage before and behind a statement."""
 ABOUT_ONE = frozenset(
-    {"writer_nonsense", "writer_uncited", "writer_too_long", "writer_declined", "writer_refused_value"}
+    {
+        "writer_nonsense",
+        "writer_uncited",
+        "writer_too_long",
+        "writer_declined",
+        "writer_refused_value",
+        "writer_invented",
+    }
 )
 """Failures that say nothing about the next question."""
 NOT_JUDGED = "self_consistency_not_checked"
@@ -83,27 +97,39 @@ class InsightComposer:
                 answers += [down] * len(batch)
                 continue
             writer = self._writer
-            answers += await asyncio.gather(*(self._asked(writer, group_id, one.sources) for one in batch))
+            answers += await asyncio.gather(*(self._ask(writer, group_id, one) for one in batch))
             failed = [one for one in answers[start:] if isinstance(one, WriterUnavailable)]
             down = next((one for one in failed if one.code not in ABOUT_ONE), None)
         return answers
 
-    async def _asked(
-        self, writer: InsightWriter, group_id: str, sources: Sequence[DigestCandidate]
-    ) -> Written | WriterUnavailable:
+    async def _ask(self, writer: InsightWriter, group_id: str, draft: Draft) -> Written | WriterUnavailable:
+        shown = draft.sources[:SHOWN]
+        contents = await self._reading.read_contents(group_id, [one.log_id for one in shown])
+        sources = [_make_writer_source(one, contents) for one in shown]
         try:
             written = await writer.write(sources)
         except WriterUnavailable as error:
             return error
+        return await self._check(writer.model, group_id, written, sources)
+
+    async def _check(
+        self, model: str, group_id: str, written: Written, sources: Sequence[WriterSource]
+    ) -> Written | WriterUnavailable:
+        """What was written, without refused values, or why it cannot be used: it has a value that no source has."""
         refused = await self._reading.refused(group_id, [one.text for one in written.sentences])
         sentences = tuple(one for one, no in zip(written.sentences, refused, strict=True) if not no)
         if not sentences:
-            return WriterUnavailable("writer_refused_value", model=writer.model)
+            return WriterUnavailable("writer_refused_value", model=model)
+        seen = [f"{source.statement}\n{source.passage}" for source in sources]
+        invented = find_invented(joined(sentences), seen)
+        if invented:
+            return WriterUnavailable("writer_invented", model=model, values=escaped(", ".join(invented)))
         return replace(written, sentences=sentences, dropped=written.dropped + sum(refused))
 
     def _insight(self, run: Run, draft: Draft, answer: Written | WriterUnavailable | None, at: datetime) -> Insight:
         written = answer if isinstance(answer, Written) else None
-        summary = draft.summary if written is None else joined(written.sentences)
+        sentences = _sentences(draft, written)
+        summary = joined(sentences)
         return Insight(
             id=self._ids.new(),
             group_id=run.group_id,
@@ -112,18 +138,26 @@ class InsightComposer:
             state=InsightState.PENDING,
             summary=summary,
             written_by=Writer.EXTRACTIVE if written is None else Writer.MODEL,
-            sources=tuple(_source(one, written) for one in draft.sources),
+            sources=tuple(_source(one, draft) for one in draft.sources),
             contradictions=_contradictions(draft, written),
             flags=_flags(draft, written, summary),
             support=draft.support,
             score=draft.score,
             created_at=at,
             changed_at=at,
-            sentences=_sentences(draft, written),
+            sentences=sentences,
             notes=_notes(draft, answer),
+            sides=tuple(
+                InsightSide(
+                    statement=escaped(side.best.headline).strip(),
+                    log_ids=tuple(one.log_id for one in side.statements),
+                    support=side.support,
+                )
+                for side in draft.sides
+            ),
         )
 
-    async def _vectors(self, made: Sequence[Insight], drafts: Sequence[Draft]) -> list[Vector]:
+    async def _vectors(self, made: Sequence[Insight], drafts: Sequence[Draft]) -> Sequence[Vector]:
         """Of the words where that can be; the middle of the sources is nearly the same."""
         try:
             return await self._embedder.embed([one.summary for one in made]) if made else []
@@ -140,14 +174,21 @@ def joined(sentences: Sequence[Sentence]) -> str:
     return text
 
 
+def _make_writer_source(one: DigestCandidate, contents: Mapping[UUID, str]) -> WriterSource:
+    content = contents.get(one.log_id, "")
+    start, end = one.span
+    return WriterSource(
+        log_id=one.log_id, statement=one.headline, passage=content[max(0, start - AROUND) : end + AROUND].strip()
+    )
+
+
 def _sentences(draft: Draft, written: Written | None) -> tuple[Sentence, ...]:
     if written is None:
-        return tuple(Sentence(text=quote.text, sources=(quote.log_id,)) for quote in draft.quotes)
+        return (Sentence(text=escaped(draft.summary).strip(), sources=(draft.best.log_id,)),)
     return tuple(replace(one, text=escaped(one.text).strip()) for one in written.sentences)
 
 
-def _source(one: DigestCandidate, written: Written | None) -> InsightSource:
-    said = None if written is None else written.statements.get(one.log_id)
+def _source(one: DigestCandidate, draft: Draft) -> InsightSource:
     return InsightSource(
         log_id=one.log_id,
         agent_id=one.agent_id,
@@ -157,9 +198,12 @@ def _source(one: DigestCandidate, written: Written | None) -> InsightSource:
         occurred_at=one.occurred_at,
         confidence=one.confidence,
         admission=one.admission,
-        content=one.content,
+        content=one.statement,
         flags=one.flags,
-        statement=None if said is None else escaped(said),
+        statement=one.statement,
+        number=one.number,
+        span=one.span,
+        side=draft.find_side(one),
     )
 
 

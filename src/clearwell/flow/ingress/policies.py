@@ -7,11 +7,15 @@ from clearwell.settings import NodePolicy, Settings
 
 POLICIES: dict[str, NodePolicy] = {
     "agent": NodePolicy(admit=True, digest=True),
-    # Evidence in review, not a candidate of the digest by itself.
+    # Evidence: it supports what agents say, and is not a candidate of the digest by itself.
     "fact_check": NodePolicy(admit=True, digest=False),
+    # What a tool printed is nobody's statement.
+    "tool": NodePolicy(admit=True, digest=False),
     # What it returns is memory already.
     "memory_retrieval": NodePolicy(admit=False, digest=False),
 }
+
+EVIDENCE = frozenset({"fact_check"})
 
 
 def said_by(node_types: Iterable[str]) -> Metadata:
@@ -23,3 +27,8 @@ def said_by(node_types: Iterable[str]) -> Metadata:
 def policy_of(node_type: str, settings: Settings) -> NodePolicy:
     """The policy of this node type; one that nobody named is treated as an agent."""
     return settings.node_policies.get(node_type) or POLICIES.get(node_type) or POLICIES["agent"]
+
+
+def is_evidence(node_type: str, settings: Settings) -> bool:
+    """Whether statements of this node type support insights without being candidates by themselves."""
+    return node_type in EVIDENCE and node_type not in settings.node_policies

@@ -1,4 +1,4 @@
-"""The input of a digest: quarantine rows with their vectors, and what they are compared with."""
+"""The input of a digest: quarantine rows with their statements, and what they are compared with."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,10 +7,11 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import CandidateFilter, DigestMaterial, KnownVector, RejectedVector
-from clearwell.records import Admission, DigestCandidate, Vector, stated_confidence
+from clearwell.records import Admission, DigestRow, Statement, stated_confidence
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
-from clearwell.stores.postgres.rows import from_column, to_column
+from clearwell.stores.postgres.rows import from_column
+from clearwell.stores.postgres.statements import statement_of
 
 READ_CHARS = 100_000
 """How much of a text is read, so that one page of candidates stays small in memory."""
@@ -31,23 +32,27 @@ class PostgresDigestMaterial(DigestMaterial):
     async def holds_rows(self, group_id: str) -> bool:
         return bool((await self._run(group_id, "group_holds_rows"))[0]["held"])
 
-    async def candidates(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestCandidate]:
+    async def rows(self, where: CandidateFilter, *, after: UUID | None, limit: int) -> Sequence[DigestRow]:
         params = {
             "group_id": where.group_id,
-            "model": where.model,
             "without_types": list(where.without_types),
             "most_considered": where.most_considered,
             "after": after,
             "limit": limit,
             "chars": READ_CHARS,
         }
-        statements = [(query("plan_by_id"), {}), (query("digest_candidates"), params)]
-        _, rows = await self._database.run_all(Role.WORKER, where.group_id, statements)
-        return [_candidate_of(row) for row in rows]
+        queries = [(query("plan_by_id"), {}), (query("digest_rows"), params)]
+        _, rows = await self._database.run_all(Role.WORKER, where.group_id, queries)
+        ids = [row["id"] for row in rows]
+        said = await self._run(where.group_id, "digest_statements", ids=ids, model=where.model)
+        statements: dict[UUID, list[Statement]] = {}
+        for one in said:
+            statements.setdefault(one["log_id"], []).append(statement_of(one))
+        return [_row_of(row, statements.get(row["id"], ())) for row in rows]
 
-    async def add_vectors(self, group_id: str, model: str, vectors: Mapping[UUID, Vector]) -> None:
-        embeddings = [to_column(vector) for vector in vectors.values()]
-        await self._run(group_id, "add_quarantine_vectors", model=model, ids=list(vectors), embeddings=embeddings)
+    async def contents(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
+        rows = await self._run(group_id, "contents", ids=list(log_ids))
+        return {row["id"]: row["content"] for row in rows}
 
     async def verified(self, group_id: str, model: str) -> Sequence[KnownVector]:
         return _known(await self._run(group_id, "verified_texts", model=model))
@@ -82,8 +87,8 @@ def _known(rows: Sequence[DictRow]) -> list[KnownVector]:
     ]
 
 
-def _candidate_of(row: DictRow) -> DigestCandidate:
-    return DigestCandidate(
+def _row_of(row: DictRow, statements: Sequence[Statement]) -> DigestRow:
+    return DigestRow(
         log_id=row["id"],
         content=row["content"],
         agent_id=row["agent_id"],
@@ -95,5 +100,5 @@ def _candidate_of(row: DictRow) -> DigestCandidate:
         admission=Admission(row["state"]),
         flags=tuple(row["flags"]),
         considered=row["considered"],
-        embedding=from_column(row["embedding"]),
+        statements=tuple(statements),
     )

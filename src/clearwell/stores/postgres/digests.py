@@ -194,7 +194,6 @@ def _make_insight_statements(insight: Insight, place: int) -> list[Statement]:
     return [
         (query("add_insight"), new_insight_params(insight, place)),
         (query("add_insight_sources"), sources),
-        (query("mark_shown"), {**keys, "ids": ids}),
     ]
 
 

@@ -905,13 +905,10 @@ INSERT INTO digest_marks (group_id, log_id, considered)
 SELECT %(group_id)s, log_id, 1 FROM unnest(%(ids)s::uuid[]) AS log_id
 ON CONFLICT (group_id, log_id) DO UPDATE SET considered = digest_marks.considered + 1
 
--- name: mark_shown
-UPDATE digest_marks SET shown_in = %(insight_id)s
-WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND shown_in IS NULL
-
 -- name: unsettled_rows
-SELECT count(*) AS rows FROM admissions
-WHERE group_id = %(group_id)s AND state = 'pending' AND judge_tries = 0
+-- Rows that wait for admission or for their statements.
+SELECT (SELECT count(*) FROM admissions WHERE group_id = %(group_id)s AND state = 'pending' AND judge_tries = 0)
+    + (SELECT count(*) FROM segmentations WHERE group_id = %(group_id)s AND version = 0) AS rows
 
 -- name: group_holds_rows
 SELECT EXISTS (SELECT FROM admissions WHERE group_id = %(group_id)s) AS held
@@ -920,11 +917,16 @@ SELECT EXISTS (SELECT FROM admissions WHERE group_id = %(group_id)s) AS held
 -- OFFSET 0 makes the planner look up each row by its key. With statistics from when the group was small it would
 -- otherwise choose a nested loop over all rows.
 FROM admissions a
-LEFT JOIN LATERAL (SELECT shown_in, judged_by, considered FROM digest_marks
+LEFT JOIN LATERAL (SELECT judged_by, considered FROM digest_marks
     WHERE group_id = %(group_id)s AND log_id = a.log_id OFFSET 0) d ON true
 
 -- part: undigested
-d.shown_in IS NULL AND d.judged_by IS NULL AND coalesce(d.considered, 0) < %(most_considered)s
+-- Without rows that were decided on as a whole: outputs that were promoted, and sources of insights made of outputs.
+coalesce(d.considered, 0) < %(most_considered)s
+    AND (d.judged_by IS NULL OR EXISTS (SELECT FROM insight_sources j WHERE j.group_id = %(group_id)s
+        AND j.log_id = a.log_id AND j.insight_id = d.judged_by AND j.number IS NOT NULL OFFSET 0))
+    AND NOT EXISTS (SELECT FROM insight_sources i WHERE i.group_id = %(group_id)s AND i.log_id = a.log_id
+        AND i.number IS NULL OFFSET 0)
 
 -- name: count_digest_candidates
 SELECT count(*) AS rows
@@ -937,28 +939,34 @@ WHERE a.group_id = %(group_id)s AND a.state <> 'pending' AND
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true)
 
--- name: digest_candidates
--- Settled rows that are no echo or that a person admitted, that no digest has shown or reviewer judged, and that few digests have considered.
+-- name: digest_rows
+-- Settled and segmented rows that are no echo, that no reviewer judged as a whole, and that few digests have considered.
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
-    a.state, a.flags, coalesce(d.considered, 0) AS considered, v.embedding
+    a.state, a.flags, coalesce(d.considered, 0) AS considered
 -- include: undigested_rows
 CROSS JOIN LATERAL (SELECT id, content, agent_id, session_id, node_id, node_type, occurred_at, raw_metadata
     FROM quarantine_logs WHERE group_id = %(group_id)s AND id = a.log_id OFFSET 0) q
-LEFT JOIN LATERAL (SELECT embedding FROM quarantine_vectors
-    WHERE group_id = %(group_id)s AND log_id = a.log_id AND model = %(model)s OFFSET 0) v ON true
+CROSS JOIN LATERAL (SELECT version FROM segmentations
+    WHERE group_id = %(group_id)s AND log_id = a.log_id OFFSET 0) g
 WHERE a.group_id = %(group_id)s AND a.log_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000') AND a.state <> 'pending' AND
 -- include: undigested
-    AND q.node_type <> ALL(%(without_types)s)
-    AND (a.state = 'admitted' OR NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s
-        AND e.log_id = a.log_id AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0))
+    AND g.version > 0 AND q.node_type <> ALL(%(without_types)s)
+    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s AND e.log_id = a.log_id
+        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0)
 ORDER BY a.log_id LIMIT %(limit)s
 
--- name: add_quarantine_vectors
-INSERT INTO quarantine_vectors (group_id, log_id, model, embedding)
-SELECT %(group_id)s, log_id, %(model)s, embedding
-FROM unnest(%(ids)s::uuid[], %(embeddings)s::halfvec[]) AS given (log_id, embedding)
-ON CONFLICT DO NOTHING
+-- name: digest_statements
+-- Claims and decisions of rows that no insight is based on, with their vectors of one model.
+SELECT s.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in,
+    CASE WHEN s.model = %(model)s THEN s.model END AS model, CASE WHEN s.model = %(model)s THEN s.embedding END AS embedding
+FROM statements s WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND s.kind IN ('claim', 'decision')
+    AND NOT EXISTS (SELECT FROM insight_sources i WHERE i.group_id = %(group_id)s AND i.log_id = s.log_id
+        AND i.number = s.number OFFSET 0)
+ORDER BY s.log_id, s.number
+
+-- name: contents
+SELECT id, content FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(ids)s)
 
 -- name: verified_texts
 SELECT id, content, embedding FROM memories

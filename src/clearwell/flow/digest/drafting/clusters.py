@@ -1,9 +1,9 @@
-"""Texts that mean the same, by average linkage around the texts with the most speakers near them.
+"""Texts that say the same, by average linkage around the texts with the most speakers near them.
 
 A leader gathers what is near it; then every text goes to the cluster whose members it is nearest to on the average, and
 clusters that are near on the average become one, which is how two languages meet. An average cannot chain: a text
-that is near one member and far from the others stays outside, and ``REACH`` caps how far a member may be from the
-middle. Texts near which only one speaker is found join clusters and lead none.
+that is near one member and far from the others stays outside. Texts near which only one speaker is found join clusters
+and lead none.
 """
 
 import heapq
@@ -12,48 +12,85 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from clearwell.flow.digest.drafting.space import Indices, Neighbours, Space, find_neighbours
+from clearwell.flow.digest.drafting.space import Indices, Space
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.records import Vector
 
-NEAR: Final = 0.5
-"""Similarity to a leader, words counted."""
-JOIN: Final = 0.42
-"""Average similarity to the members of a cluster that a text needs to be one of them."""
-MERGE: Final = 0.42
-"""Average similarity between the members of two clusters that are one."""
-REACH: Final = 0.35
-"""Least average similarity of a member to all others: the cap on diameter."""
+NEAR: Final = 0.72
+"""Nearness to a leader, between the members of two clusters that are one, and to those of the own cluster.
+
+Chosen with ``selection.WORTHY`` by ``python -m bench.digest choose``: each group of outputs is measured with the
+settings that are best for all others."""
 ROUNDS: Final = 2
+MOST: Final = 64
+"""Neighbours kept of one text, the nearest."""
+ROWS: Final = 256
 BLOCK: Final = 2048
+VOICES: Final = 64
+"""Agents are counted in so many bins: more make no text more central."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Places of texts, nearest to the middle first, and the middle."""
+    """Places of texts, nearest to the middle first."""
 
     members: tuple[int, ...]
-    middle: Vector
-    """The mean of its members in the joint space."""
-    cohesion: float = 1.0
-    """Average product of two of its members."""
 
 
-def find_clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2) -> list[Cluster]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Of each text: its nearest ones, and how many speakers there are among all that are near."""
+
+    nearest: Sequence[Indices]
+    speakers: Indices
+
+
+def find_clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2, near: float = NEAR) -> list[Cluster]:
     """Clusters around texts with so many speakers near them. No text is in two."""
     first = np.flatnonzero(space.originals == np.arange(len(texts)))
     joint = space.joint[first] if len(first) < len(texts) else space.joint
-    found = find_neighbours([texts[int(place)] for place in first], joint, space.product(NEAR))
+    found = find_neighbours([texts[int(place)] for place in first], joint, space, near)
     owner = _led(found, speakers)
     for _ in range(ROUNDS):
-        owner = _merged(owner, joint, space.product(MERGE))
-        owner = _assigned(owner, joint, space.product(JOIN))
-    owner = _merged(owner, joint, space.product(MERGE))
-    owner = _assigned(owner, joint, space.product(REACH), move=False)
+        owner = _merged(owner, joint, space, near)
+        owner = _assigned(owner, joint, space, near)
+    owner = _merged(owner, joint, space, near)
     copying = owner[np.searchsorted(first, space.originals)]
     made = [_cluster(members, first, space) for members in _groups(copying)]
     return [one for one in made if len(_speakers(one, texts)) >= speakers]
+
+
+def find_neighbours(texts: Sequence[Text], joint: Vector, space: Space, limit: float) -> Neighbours:
+    """All pairs that are as near as ``limit``, the text itself included."""
+    voices = _voices(texts)
+    nearest: list[Indices] = []
+    speakers = np.zeros(len(texts), dtype=np.int64)
+    for start in range(0, len(texts), ROWS):
+        products = space.measure(joint[start : start + ROWS], joint)
+        near = products >= limit
+        near[np.arange(len(near)), np.arange(start, start + len(near))] = True
+        speakers[start : start + ROWS] = ((near.astype(np.float32) @ voices) > 0).sum(axis=1)
+        nearest.extend(_best(row, hits) for row, hits in zip(products, near, strict=True))
+    return Neighbours(nearest=nearest, speakers=speakers)
+
+
+def _voices(texts: Sequence[Text]) -> Vector:
+    names = sorted({name for text in texts for name in text.agents})
+    bins = {name: number % VOICES for number, name in enumerate(names)}
+    voices = np.zeros((len(texts), min(VOICES, max(1, len(names)))), dtype=np.float32)
+    for row, text in zip(voices, texts, strict=True):
+        row[[bins[name] for name in text.agents]] = 1
+    return voices
+
+
+def _best(products: Vector, hits: npt.NDArray[np.bool_]) -> Indices:
+    found = np.flatnonzero(hits)
+    if len(found) > MOST:
+        order = np.argsort(-products[found], kind="stable")[:MOST]
+        found = np.sort(found[order])
+    return found
 
 
 def _speakers(cluster: Cluster, texts: Sequence[Text]) -> frozenset[str]:
@@ -86,7 +123,7 @@ def _middles(groups: Sequence[Indices], joint: Vector) -> Vector:
     return np.stack([joint[members].mean(axis=0) for members in groups])
 
 
-def _assigned(owner: Indices, joint: Vector, limit: float, *, move: bool = True) -> Indices:
+def _assigned(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
     """Each text with the cluster it is nearest to on the average, its own weight in it left out, or with none."""
     groups = _groups(owner)
     if not groups:
@@ -100,25 +137,26 @@ def _assigned(owner: Indices, joint: Vector, limit: float, *, move: bool = True)
     for start in range(0, len(owner), BLOCK):
         rows = joint[start : start + BLOCK]
         mine = own[start : start + BLOCK]
-        products = rows @ middles.T
+        products = space.measure(rows, middles)
         inside = np.flatnonzero(mine >= 0)
-        _leave_out_self(products, rows, mine, inside, sizes, alone=limit)
-        best = products.argmax(axis=1) if move else np.maximum(mine, 0)
-        enough = (products[np.arange(len(rows)), best] >= limit) & (move | (mine >= 0))
+        own_products = np.einsum("ij,ij->i", rows[inside], rows[inside]) - 2 * rows[inside, -1] ** 2
+        _leave_out_self(products, own_products, mine, inside, sizes, alone=limit)
+        best = products.argmax(axis=1)
+        enough = products[np.arange(len(rows)), best] >= limit
         result[start : start + BLOCK] = np.where(enough, best, -1)
     return result
 
 
 def _leave_out_self(
-    products: Vector, rows: Vector, mine: Indices, inside: Indices, sizes: Vector, *, alone: float
+    products: Vector, own_products: Vector, mine: Indices, inside: Indices, sizes: Vector, *, alone: float
 ) -> None:
     """A text that is alone in its cluster stays there unless another one is nearer than ``alone``."""
     size = sizes[mine[inside]]
-    summed = products[inside, mine[inside]] * size - np.einsum("ij,ij->i", rows[inside], rows[inside])
+    summed = products[inside, mine[inside]] * size - own_products
     products[inside, mine[inside]] = np.where(size > 1, summed / np.maximum(size - 1, 1), alone)
 
 
-def _merged(owner: Indices, joint: Vector, limit: float) -> Indices:
+def _merged(owner: Indices, joint: Vector, space: Space, limit: float) -> Indices:
     """Join the two nearest clusters as long as their members are near on the average."""
     groups = _groups(owner)
     if len(groups) < 2:
@@ -129,7 +167,7 @@ def _merged(owner: Indices, joint: Vector, limit: float) -> Indices:
     heap: list[tuple[float, int, int]] = []
     stacked = np.stack(list(middles.values()))
     for start in range(0, len(stacked), BLOCK):
-        products = stacked[start : start + BLOCK] @ stacked.T
+        products = space.measure(stacked[start : start + BLOCK], stacked)
         for one, other in zip(*np.nonzero(products >= limit), strict=True):
             first, second = int(one) + start, int(other)
             if first < second:
@@ -147,7 +185,7 @@ def _merged(owner: Indices, joint: Vector, limit: float) -> Indices:
         around = {place for place in near.pop(first) | near.pop(second) if place in members}
         members[number], middles[number], near[number] = np.sort(np.concatenate([one, other])), middle, around
         for place in sorted(around):
-            product = float(middle @ middles[place])
+            product = float(space.measure(middle, middles[place]))
             near[place].add(number)
             if product >= limit:
                 heapq.heappush(heap, (-product, place, number))
@@ -159,10 +197,7 @@ def _merged(owner: Indices, joint: Vector, limit: float) -> Indices:
 
 
 def _cluster(members: Indices, first: Indices, space: Space) -> Cluster:
-    """The middle and the cohesion are those of the members that copy none."""
-    rows = space.joint[members[np.isin(members, first)]]
-    middle = rows.mean(axis=0)
-    order = np.argsort(-(space.joint[members] @ middle), kind="stable")
-    count, own = len(rows), float(np.square(rows).sum())
-    cohesion = (count**2 * float(middle @ middle) - own) / (count * (count - 1)) if count > 1 else 1.0
-    return Cluster(members=tuple(int(place) for place in members[order]), middle=middle, cohesion=cohesion)
+    """The middle is that of the members that copy none."""
+    middle = space.joint[members[np.isin(members, first)]].mean(axis=0)
+    order = np.argsort(-space.measure(space.joint[members], middle), kind="stable")
+    return Cluster(members=tuple(int(place) for place in members[order]))

@@ -41,18 +41,9 @@ class DraftLimits:
     max_insights: int = 10
     agent_share: float = 0.5
     """The most of a digest that may be of one agent's voice: of insights that rest on it alone, or mostly."""
-    summary_chars: int = 600
     near_rejected: float = 0.6
     duplicate: float = 0.9
     known_shown: int = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
-    """A sentence of a source as it stands there, hidden characters written out."""
-
-    log_id: UUID
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +64,23 @@ class NearRejected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """An insight before it has an id: its sources, most central first, and what is to be known of them."""
+class DraftSide:
+    """One side of a dispute: its best statement, and all its statements, one of each row."""
 
+    best: DigestCandidate
+    statements: tuple[DigestCandidate, ...]
+    support: Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An insight before it has an id: its statements, and what is to be known of them."""
+
+    best: DigestCandidate
+    """The statement whose headline stands for the insight."""
     sources: tuple[DigestCandidate, ...]
-    quotes: tuple[Quote, ...]
-    """The extractive summary, sentence by sentence."""
+    """One statement of each row, most central first."""
+    sides: tuple[DraftSide, ...]
     contradictions: tuple[Contradiction, ...]
     flags: tuple[str, ...]
     support: Support
@@ -91,8 +93,11 @@ class Draft:
 
     @property
     def summary(self) -> str:
-        """The quotes as one text, in quotation marks, one a line."""
-        return "\n".join(f"“{quote.text}”" for quote in self.quotes)
+        return self.best.headline
+
+    def find_side(self, source: DigestCandidate) -> int | None:
+        """The place of the side that a source stands on."""
+        return next((at for at, side in enumerate(self.sides) if source in side.statements), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,10 @@
-"""From rows to drafts, in order: distinct texts, their space, clusters, what each is worth, the choice, the words."""
+"""From statements to drafts, in order: distinct texts, their space, clusters, what each is worth, the choice."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
-from clearwell.flow.digest.drafting.clusters import Cluster, find_clusters
+from clearwell.flow.digest.drafting.clusters import NEAR, Cluster, find_clusters
 from clearwell.flow.digest.drafting.drafts import (
     CONFLICTS_WITH_VERIFIED,
     CONTRADICTION,
@@ -15,25 +14,40 @@ from clearwell.flow.digest.drafting.drafts import (
     Draft,
     DraftLimits,
     Drafts,
+    DraftSide,
     KnownText,
     RejectedText,
 )
-from clearwell.flow.digest.drafting.quotes import choose_quotes
+from clearwell.flow.digest.drafting.headlines import choose_best
 from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster
-from clearwell.flow.digest.drafting.selection import Selection, choose
+from clearwell.flow.digest.drafting.selection import WORTHY, Selection, choose
 from clearwell.flow.digest.drafting.space import Space, build_space
+from clearwell.flow.digest.drafting.support import count_support
 from clearwell.flow.digest.drafting.texts import Text, collect_distinct, speaker
 from clearwell.ports import StatementComparison
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
 
 EXAMINED: Final = 400
-ENOUGH: Final = 80
-"""Clusters that are read word by word at most, the most promising first, and how many that are supported suffice."""
+"""Clusters that are read word by word at most, those with the most speakers first."""
 CONTRADICTIONS: Final = 20
 """Contradictions told of one insight."""
 COPIES: Final = 3
 """Rows of one voice from which a sole author floods, where others speak as well."""
+TWO: Final = 2
+MARKS_OF_ROWS: Final = frozenset({CONTRADICTION, "conflict"})
+"""What a row contradicted at admission says nothing of the sources of an insight."""
 DEFAULTS: Final = DraftLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """How near texts of one cluster are, and the score from which it is shown."""
+
+    near: float = NEAR
+    worthy: float = WORTHY
+
+
+CHOSEN: Final = Thresholds()
 
 
 def draft(
@@ -46,6 +60,7 @@ def draft(
     rejected: Sequence[RejectedText] = (),
     reliability: Mapping[str, float] | None = None,
     limits: DraftLimits = DEFAULTS,
+    thresholds: Thresholds = CHOSEN,
 ) -> Drafts:
     """The insights of one digest. The order of ``candidates`` makes no difference."""
     texts = collect_distinct(candidates, similarity)
@@ -59,79 +74,63 @@ def draft(
             known=known,
             pending=pending,
             rejected=rejected,
-            reliability=reliability,
+            reliability=reliability or {},
             similarity=similarity,
             comparison=comparison,
             limits=limits,
         ),
     )
-    found = find_clusters(texts, space)
-    scored = _examined(found, texts, scorer)
-    choice = choose([one for one in scored if supported(one)], limits.max_insights, similarity, limits)
+    found = find_clusters(texts, space, near=thresholds.near)
+    scored = _examine(found, texts, scorer)
+    supported = [one for one in scored if is_supported(one)]
+    choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
     alone = not choice.taken
     if alone:
-        choice = choose(_single(texts, space, scorer), limits.min_insights, similarity, limits)
-    made = tuple(_draft(one, limits) for one in choice.taken)
+        choice = choose(_find_single(texts, space, scorer), limits.min_insights, similarity, limits, worthy=0.0)
+    made = tuple(_make_draft(one) for one in choice.taken)
     report = _report(candidates, texts, found, scored, choice, made)
     return Drafts(drafts=made, report={**report, "fallback": alone and bool(made)})
 
 
-def supported(one: ScoredCluster) -> bool:
-    """Whether two speakers agree, or two disagree about something that is no mere series.
+def is_supported(one: ScoredCluster) -> bool:
+    """Whether two voices say it, or two disagree about it.
 
     Beside a flood it is not enough to be near: what somebody repeats again and again, another one has to say as well.
     """
-    if one.agreement.series or (one.standing.flooded and not one.agreement.confirmed):
+    if one.series or not one.by_itself or (one.standing.flooded and not one.agreement.confirmed):
         return False
-    return one.agents > 1 or bool(one.agreement.opposed)
+    return len(one.voices) >= TWO
 
 
-def _examined(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer) -> list[ScoredCluster]:
-    """Weigh one after the other: among much noise many are series, and what is said by few comes late."""
+def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterScorer) -> list[ScoredCluster]:
+    def order(cluster: Cluster) -> tuple[int, int, int]:
+        speakers = frozenset[str]().union(*(texts[place].voices for place in cluster.members))
+        return -len(speakers), -len(cluster.members), cluster.members[0]
 
-    def promise(cluster: Cluster) -> tuple[float, int, int]:
-        speakers = frozenset().union(*(texts[place].agents for place in cluster.members))
-        return -math.log2(1 + len(speakers)) * scorer.near(cluster), -len(cluster.members), cluster.members[0]
-
-    scored: list[ScoredCluster] = []
-    enough = 0
-    for cluster in sorted(found, key=promise)[:EXAMINED]:
-        scored.append(scorer.score_cluster(cluster))
-        enough += supported(scored[-1])
-        if enough == ENOUGH:
-            break
-    return scored
+    return [scorer.score_cluster(cluster) for cluster in sorted(found, key=order)[:EXAMINED]]
 
 
-def _single(texts: Sequence[Text], space: Space, scorer: ClusterScorer) -> list[ScoredCluster]:
+def _find_single(texts: Sequence[Text], space: Space, scorer: ClusterScorer) -> list[ScoredCluster]:
     """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
-    several = len({speaker(row) for text in texts for row in text.rows}) > 1
-    scored = _examined(find_clusters(texts, space, speakers=1), texts, scorer)
-    return [one for one in scored if not one.agreement.series and not (several and _floods(one))]
+    several = len({speaker(one) for text in texts for one in text.said}) > 1
+    scored = _examine(find_clusters(texts, space, speakers=1), texts, scorer)
+    return [one for one in scored if one.by_itself and not one.series and not (several and _floods(one))]
 
 
 def _floods(one: ScoredCluster) -> bool:
     support = one.standing.support
-    return support.agents == 1 and support.rows >= COPIES * sum(one.standing.speakers.values())
+    return support.agents == 1 and support.rows >= COPIES * sum(one.standing.voices.values())
 
 
-def _draft(one: ScoredCluster, limits: DraftLimits) -> Draft:
-    dissent = one.agreement.dissent
-    sides = [
-        [row for at, text in enumerate(one.texts) if (at in dissent) is other for row in text.rows]
-        for other in (False, True)
-    ]
-    contradictions = _contradictions(one)
+def _make_draft(one: ScoredCluster) -> Draft:
+    sources = tuple(statement for _, statement in one.sources)
+    sides = tuple(_make_side(places, one) for places in one.dispute.sides)
     return Draft(
-        sources=tuple(sides[0] + sides[1]),
-        quotes=choose_quotes(
-            [_disputed_first(side, one) for side in sides],
-            {log_id: words for text in one.texts for log_id, words in text.said.items()},
-            chars=limits.summary_chars,
-            disputed=_words(one),
-        ),
-        contradictions=contradictions,
-        flags=_flags(one, sides[0] + sides[1]),
+        best=sides[0].best if sides else choose_best(one, range(len(one.texts))),
+        sources=sources,
+        sides=sides,
+        contradictions=_make_contradictions(one),
+        flags=_find_flags(one, sources),
         support=one.standing.support,
         score=round(one.score, 4),
         nearest=one.nearest,
@@ -140,11 +139,17 @@ def _draft(one: ScoredCluster, limits: DraftLimits) -> Draft:
     )
 
 
-def _contradictions(one: ScoredCluster) -> tuple[Contradiction, ...]:
+def _make_side(places: Sequence[int], one: ScoredCluster) -> DraftSide:
+    statements = tuple(statement for at, statement in one.sources if at in places)
+    return DraftSide(best=choose_best(one, places), statements=statements, support=count_support(statements))
+
+
+def _make_contradictions(one: ScoredCluster) -> tuple[Contradiction, ...]:
     """Those with verified memories first."""
+    first = {at: statement.log_id for at, statement in reversed(one.sources)}
     verified = [
         Contradiction(
-            of=one.texts[found.of].rows[0].log_id,
+            of=first[found.of],
             against=found.nearest.id,
             layer=Layer.LONGTERM,
             reason=found.reason,
@@ -154,40 +159,26 @@ def _contradictions(one: ScoredCluster) -> tuple[Contradiction, ...]:
     ]
     among = [
         Contradiction(
-            of=one.texts[found.of].rows[0].log_id,
-            against=one.texts[found.against].rows[0].log_id,
+            of=first[found.of],
+            against=first[found.against],
             layer=Layer.QUARANTINE,
             reason=found.reason,
             params=dict(found.params),
         )
-        for found in one.agreement.opposed
+        for found in one.dispute.opposed
     ]
     return tuple([*verified, *among][:CONTRADICTIONS])
 
 
-def _words(one: ScoredCluster) -> dict[UUID, str]:
-    """The words in dispute, by row."""
-    words: dict[UUID, str] = {}
-    for found in one.agreement.opposed:
-        words.setdefault(one.texts[found.of].rows[0].log_id, found.params.get("new", ""))
-        words.setdefault(one.texts[found.against].rows[0].log_id, found.params.get("known", ""))
-    return words
-
-
-def _disputed_first(rows: Sequence[DigestCandidate], one: ScoredCluster) -> list[DigestCandidate]:
-    words = _words(one)
-    return sorted(rows, key=lambda row: row.log_id not in words)
-
-
-def _flags(one: ScoredCluster, rows: Sequence[DigestCandidate]) -> tuple[str, ...]:
+def _find_flags(one: ScoredCluster, sources: Sequence[DigestCandidate]) -> tuple[str, ...]:
     own = {
-        CONTRADICTION: bool(one.agreement.opposed),
+        CONTRADICTION: bool(one.dispute.sides),
         CONFLICTS_WITH_VERIFIED: bool(one.known_conflicts),
         DUPLICATES_VERIFIED: one.repeats_known,
-        SINGLE_AUTHOR: len(set(map(speaker, rows))) == 1,
+        SINGLE_AUTHOR: len(set(map(speaker, sources))) == 1,
         NEAR_REJECTED: one.near_rejected is not None,
     }
-    carried = sorted({flag for row in rows for flag in row.flags})
+    carried = sorted({flag for source in sources for flag in source.flags} - MARKS_OF_ROWS)
     return tuple(dict.fromkeys([*(flag for flag, there in own.items() if there), *carried]))
 
 
@@ -201,16 +192,17 @@ def _report(
 ) -> dict[str, Json]:
     shown = sum(len(one.sources) for one in made)
     return {
-        "rows": len(candidates),
-        "without_vector": len(candidates) - sum(len(text.rows) for text in texts),
+        "rows": len({one.log_id for one in candidates}),
+        "statements": len(candidates),
+        "without_vector": len(candidates) - sum(len(text.said) for text in texts),
         "texts": len(texts),
         "clusters": len(found),
         "examined": len(scored),
-        "supported": sum(map(supported, scored)),
-        "series": sum(one.agreement.series for one in scored),
+        "supported": sum(map(is_supported, scored)),
+        "series": sum(one.series for one in scored),
         "insights": len(made),
+        "waiting": choice.waiting,
         "shown": shown,
-        "coverage": round(shown / len(candidates), 4) if candidates else 0.0,
         "leftovers": len(candidates) - shown,
         "capped": dict(sorted(choice.capped.items())),
     }

@@ -1,37 +1,47 @@
-"""What a cluster is worth to a reviewer: who supports it, how sure they are, and what it adds to what is verified."""
+"""What a cluster is worth to a reviewer: who says it, how specific it is, and what it adds to what is verified.
+
+The score is a product: voices, shared rare terms, focus, agreement, novelty, and the confidence of agents whose
+statements were decided on before. How alike the wordings are does not count: small talk and repetitions are the most
+alike.
+"""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
 from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
-from clearwell.flow.digest.drafting.clusters import NEAR, Cluster
-from clearwell.flow.digest.drafting.contradictions import is_credible
+from clearwell.flow.digest.drafting.clusters import Cluster
+from clearwell.flow.digest.drafting.disputes import Dispute, find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
-from clearwell.flow.digest.drafting.small_talk import small_talk
-from clearwell.flow.digest.drafting.space import Space
-from clearwell.flow.digest.drafting.subjects import find_other_subjects
-from clearwell.flow.digest.drafting.support import ClusterSupport, measure_standing
+from clearwell.flow.digest.drafting.space import ACROSS, Space
+from clearwell.flow.digest.drafting.support import ClusterSupport, measure_confidence, measure_support
 from clearwell.flow.digest.drafting.texts import Text, unit
 from clearwell.ports import StatementComparison
-from clearwell.records import Comparison, Relation, Vector
-from clearwell.text.terms import PAIR, count_terms
+from clearwell.records import Comparison, DigestCandidate, Relation, SegmentKind, Vector
 
 READ: Final = 300
 """Texts of a cluster that are read word by word, the most central."""
+PAIRED: Final = 40
+"""Texts whose shared terms are counted, the most central."""
 CENTRAL: Final = 5
 """Texts of a cluster that stand for it before what is verified or was rejected."""
-SUBSTANCE: Final = 6
-"""Terms that a statement of substance has."""
-_CONFLICT_BONUS: Final = 1.25
-_LOOSE: Final = 0.4
-_TIGHT: Final = 0.8
-_LOOSE_WEIGHT: Final = 0.1
-"""Average similarity of the members of a cluster that hardly hangs together, of one that does; the first's worth."""
+TOPIC: Final = 0.6
+"""Share of the texts that have a term which the cluster is about."""
+COMMON: Final = 0.5
+"""The same for a term whose uses elsewhere are counted."""
+SCATTERED: Final = 0.1
+"""The focus of a cluster that has no term in common."""
+UNKNOWN_FOCUS: Final = 0.5
+"""The focus of a cluster with one text in each language."""
+_DECIDED: Final = 1.25
+_DECIDING: Final = frozenset({"chair", "verdict"})
+"""Types of nodes that conclude for the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +58,14 @@ class KnownConflict:
 class ScoredCluster:
     """A cluster and all that is known of it. Places are those of ``texts``."""
 
-    cluster: Cluster
     texts: Sequence[Text]
+    sources: Sequence[tuple[int, DigestCandidate]]
+    """Of each row the most central statement, with the place of its text."""
+    central: Sequence[float]
+    """How near each text is to the others."""
     agreement: Agreement
+    dispute: Dispute
+    voices: frozenset[str]
     standing: ClusterSupport
     nearest: tuple[Nearest, ...]
     known_conflicts: tuple[KnownConflict, ...]
@@ -61,8 +76,14 @@ class ScoredCluster:
     score: float
 
     @property
-    def agents(self) -> int:
-        return self.standing.support.agents
+    def series(self) -> bool:
+        """Whether nobody confirms anything."""
+        return self.agreement.series and not self.dispute.sure
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether it is more than evidence."""
+        return any(not statement.evidence for _, statement in self.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +93,7 @@ class Background:
     known: Sequence[KnownText]
     pending: Sequence[KnownText]
     rejected: Sequence[RejectedText]
-    reliability: Mapping[str, float] | None
+    reliability: Mapping[str, float]
     similarity: Callable[[float], float]
     comparison: StatementComparison
     limits: DraftLimits
@@ -90,81 +111,121 @@ class ClusterScorer:
         self._rejected = _matrix([one.embedding for one in background.rejected])
 
     def score_cluster(self, cluster: Cluster) -> ScoredCluster:
-        cluster = self._about_one(cluster)
-        places = list(cluster.members[:READ])
-        found = self._stances(places)
-        if found.loose and not self._isolated(cluster):
-            found = Agreement(series=True, agreement=found.agreement)
-        texts = [self._texts[place] for place in cluster.members]
-        main = [at for at in range(len(texts)) if at not in found.dissent]
-        stands = measure_standing(
-            [texts[at] for at in main],
-            self._space.meaning[[cluster.members[at] for at in main]],
-            copy=self._space.cosine(self._back.limits.duplicate),
-            reliability=self._back.reliability,
+        sources = self._choose_sources(cluster)
+        members = list(dict.fromkeys(place for place, _ in sources))
+        texts = [self._texts[place] for place in members]
+        places = members[:READ]
+        agreement = self._compare(places)
+        dispute = self._find_dispute(places, agreement)
+        if dispute.strays:
+            strays = {places[at] for at in dispute.strays}
+            return self.score_cluster(Cluster(members=tuple(one for one in cluster.members if one not in strays)))
+        standing = measure_support(
+            texts, self._space.meaning[members], copy=self._space.cosine(self._back.limits.duplicate)
         )
-        middle = unit([self._space.meaning[list(cluster.members)].mean(axis=0)])[0]
+        middle = unit([self._space.meaning[members].mean(axis=0)])[0]
         nearest, conflicts, repeats = self._held_against_known(places)
-        novelty = 1.0 - max([0.0, self._repeated(middle, repeats=repeats)])
+        statements = [statement for _, statement in sources]
+        voices = frozenset[str]().union(*(text.voices for text in texts))
+        score = (
+            math.log2(1 + len(voices))
+            * self._measure_mass(places)
+            * math.sqrt(self._measure_focus(cluster))
+            * (0.5 + 0.5 * agreement.share)
+            * (1.0 if conflicts else 0.3 + 0.7 * (1.0 - self._repeated(middle, repeats=repeats)))
+            * (0.6 + 0.4 * measure_confidence(statements, self._back.reliability))
+            * (_DECIDED if any(map(_decides, statements)) else 1.0)
+        )
+        numbers = {place: at for at, place in enumerate(members)}
         return ScoredCluster(
-            cluster=cluster,
             texts=texts,
-            agreement=found,
-            standing=stands,
+            sources=[(numbers[place], statement) for place, statement in sources],
+            central=self._measure_centrality(members),
+            agreement=agreement,
+            dispute=dispute,
+            voices=voices,
+            standing=standing,
             nearest=nearest,
             known_conflicts=conflicts,
             repeats_known=repeats,
             near_rejected=self._near_rejected(places, middle),
             middle=middle,
-            score=self._compute_score(stands, found, novelty, texts, conflict=bool(conflicts))
-            * self._held_together(cluster, found),
+            score=score,
         )
 
-    def _compute_score(
-        self, stands: ClusterSupport, found: Agreement, novelty: float, texts: Sequence[Text], *, conflict: bool
-    ) -> float:
-        support = stands.support
-        voices = math.log2(1 + support.agents) + 0.35 * (math.log2(1 + support.sessions) + math.log2(1 + support.days))
-        sure = 0.6 + 0.4 * stands.confidence
-        new = 0.3 + 0.7 * novelty
-        agreed = 0.5 + 0.5 * found.agreement
-        return voices * sure * new * agreed * substance(texts) * (_CONFLICT_BONUS if conflict else 1.0)
-
-    def _held_together(self, cluster: Cluster, found: Agreement) -> float:
-        """How sure it is that the members speak of one thing: they are near each other, and some say the same."""
-        return self.near(cluster) * (0.4 + 0.6 * found.confirmed)
-
-    def near(self, cluster: Cluster) -> float:
-        """How near the members are to each other, from little to 1."""
-        near = (self._space.likeness(cluster.cohesion) - _LOOSE) / (_TIGHT - _LOOSE)
-        return min(1.0, max(_LOOSE_WEIGHT, near))
-
-    def _about_one(self, cluster: Cluster) -> Cluster:
-        places = cluster.members[:READ]
-        others = find_other_subjects(
-            [self._features(place) for place in places], [self._texts[at].agents for at in places]
-        )
-        kept = tuple(place for at, place in enumerate(cluster.members) if at not in others)
-        return replace(cluster, members=kept) if others else cluster
+    def _choose_sources(self, cluster: Cluster) -> list[tuple[int, DigestCandidate]]:
+        """Of each row one statement: the members are in the order of how central they are."""
+        chosen: dict[object, tuple[int, DigestCandidate]] = {}
+        for place in cluster.members:
+            for statement in self._texts[place].said:
+                chosen.setdefault(statement.log_id, (place, statement))
+        return list(chosen.values())
 
     def _features(self, place: int) -> Features:
         return features_of[self._texts[place].content]
 
-    def _stances(self, places: Sequence[int]) -> Agreement:
+    def _compare(self, places: Sequence[int]) -> Agreement:
         vectors = self._space.meaning[list(places)]
         cosines = vectors @ vectors.T
         return find_agreement(
             [self._features(place) for place in places],
-            [self._texts[place].agents for place in places],
+            [self._texts[place].voices for place in places],
             lambda one, other: self._back.similarity(float(cosines[one, other])),
             self._back.comparison,
         )
 
-    def _isolated(self, cluster: Cluster) -> bool:
-        """Whether nothing outside is near a member: else it is a part of a series."""
-        products = (self._space.joint @ self._space.joint[list(cluster.members[:READ])].T).max(axis=1)
-        products[list(cluster.members)] = -1.0
-        return float(products.max()) < self._space.product(NEAR)
+    def _find_dispute(self, places: Sequence[int], agreement: Agreement) -> Dispute:
+        read = [self._features(place) for place in places]
+        counts = Counter(key for text in read for key in {token.key for token in text.tokens if token.content})
+        return find_dispute(
+            read,
+            [self._texts[place].voices for place in places],
+            topic=frozenset(key for key, count in counts.items() if count >= max(2, TOPIC * len(read))),
+            groups=agreement.groups,
+            opposed=agreement.opposed,
+        )
+
+    def _measure_mass(self, places: Sequence[int]) -> float:
+        """How many rare terms two texts of different voices share, on the average; those in one language count."""
+        voices = [self._texts[place].voices for place in places[:PAIRED]]
+        # That several say a text word for word counts half: it may come from one source.
+        several = [
+            self._space.mass(place, place) / 2 for place, some in zip(places, voices, strict=False) if len(some) > 1
+        ]
+        pairs = [
+            (places[one], places[other])
+            for one, other in combinations(range(len(voices)), 2)
+            if len(voices[one] | voices[other]) > 1
+        ]
+        shared = [self._space.mass(*pair) for pair in pairs if self._is_one_language(*pair)]
+        if several or shared:
+            return float(np.mean([*several, *shared]))
+        across = [min(ACROSS, min(self._space.mass(place, place) for place in pair) / 2) for pair in pairs]
+        return float(np.mean(across)) if across else float(np.mean([self._space.mass(at, at) for at in places])) / 2
+
+    def _is_one_language(self, one: int, other: int) -> bool:
+        return bool(self._space.joint[one, -1] == self._space.joint[other, -1])
+
+    def _measure_focus(self, cluster: Cluster) -> float:
+        """Of all uses of the terms that members have in common, the share inside the cluster."""
+        common: list[float] = []
+        for members in self._part_by_language(cluster):
+            counts = Counter(term for place in members for term in self._space.terms[place])
+            least = max(2, COMMON * len(members))
+            common += [count / self._space.uses[term] for term, count in counts.items() if count >= least]
+        if all(len(members) == 1 for members in self._part_by_language(cluster)):
+            return UNKNOWN_FOCUS
+        return float(np.mean(common)) if common else SCATTERED
+
+    def _part_by_language(self, cluster: Cluster) -> list[list[int]]:
+        found: dict[float, list[int]] = {}
+        for place in cluster.members:
+            found.setdefault(float(self._space.joint[place, -1]), []).append(place)
+        return list(found.values())
+
+    def _measure_centrality(self, members: Sequence[int]) -> list[float]:
+        rows = self._space.joint[list(members)]
+        return [float(value) for value in self._space.measure(rows, rows[:READ].mean(axis=0))]
 
     def _held_against_known(self, places: Sequence[int]) -> tuple[tuple[Nearest, ...], tuple[KnownConflict, ...], bool]:
         """The nearest verified memories, those that a member contradicts, and whether a central text repeats one."""
@@ -192,14 +253,15 @@ class ClusterScorer:
 
     def _compared(self, places: Sequence[int], cosines: Vector, content: str) -> list[tuple[int, Comparison]]:
         """The members that are nearest to a memory, each compared with it."""
-        known = features_of[content]
-        found = []
-        for at in np.argsort(-cosines, kind="stable")[:CENTRAL]:
-            mine = self._features(places[at])
-            outcome = self._back.comparison.compare(mine.raw, content, self._back.similarity(float(cosines[at])))
-            if outcome.relation is not Relation.CONFLICT or is_credible(outcome, mine, known):
-                found.append((int(at), outcome))
-        return found
+        return [
+            (
+                int(at),
+                self._back.comparison.compare(
+                    self._texts[places[at]].content, content, self._back.similarity(float(cosines[at]))
+                ),
+            )
+            for at in np.argsort(-cosines, kind="stable")[:CENTRAL]
+        ]
 
     def _repeated(self, middle: Vector, *, repeats: bool) -> float:
         """How much of it is verified, or waits for a person, already."""
@@ -222,13 +284,8 @@ class ClusterScorer:
         return NearRejected(reason=value.reason, at=value.at, similarity=similarity)
 
 
-def substance(texts: Sequence[Text]) -> float:
-    """How much the central texts say, from 0 to 1: "done, thanks" says little."""
-    counts = [
-        sum(not term.startswith(PAIR) and term not in small_talk() for term in count_terms(text.content))
-        for text in texts[:CENTRAL]
-    ]
-    return min(1.0, sorted(counts)[len(counts) // 2] / SUBSTANCE)
+def _decides(statement: DigestCandidate) -> bool:
+    return statement.kind is SegmentKind.DECISION or statement.node_type in _DECIDING
 
 
 def _matrix(vectors: Sequence[Vector]) -> Vector:

@@ -1,4 +1,4 @@
-"""Who stands behind a cluster, one author's near-copies counted once."""
+"""Who stands behind statements, one author's near-copies counted once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,19 @@ from clearwell.records import DigestCandidate, Support, Vector
 
 FLOOD_ROWS: Final = 3
 FLOOD_SHARE: Final = 0.7
-"""Rows of one speaker, and their share of a cluster, from which it is a flood."""
+"""Statements of one speaker, and their share of a cluster, from which it is a flood."""
 UNSTATED: Final = 0.5
 """The confidence of a row that states none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSupport:
-    """The support of a cluster, by whom, and how sure they were."""
+    """The support of a cluster, and by whom."""
 
     support: Support
-    speakers: Mapping[str, int]
-    """Voices of each speaker: what it said in words that are not near-copies of each other."""
+    voices: Mapping[str, int]
+    """What each speaker said in words that are not near-copies of each other."""
     rows: Mapping[str, int]
-    confidence: float
 
     @property
     def main(self) -> str | None:
@@ -39,48 +38,57 @@ class ClusterSupport:
         return most >= FLOOD_ROWS and most >= FLOOD_SHARE * sum(self.rows.values())
 
 
-def measure_standing(
-    texts: Sequence[Text],
-    vectors: Vector,
-    *,
-    copy: float,
-    reliability: Mapping[str, float] | None = None,
-) -> ClusterSupport:
+def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> ClusterSupport:
     """Count voices; ``copy`` is the cosine from which two texts of one author are copies."""
     said: dict[str, list[tuple[int, DigestCandidate]]] = {}
     for at, text in enumerate(texts):
-        for row in text.rows:
-            said.setdefault(speaker(row), []).append((at, row))
-    voices = {name: _voices(rows, vectors, copy) for name, rows in sorted(said.items())}
-    heard = [row for rows in voices.values() for row in rows]
+        for one in text.said:
+            said.setdefault(speaker(one), []).append((at, one))
+    voices = {name: _find_voices(statements, vectors, copy) for name, statements in sorted(said.items())}
+    heard = [one for statements in voices.values() for one in statements]
     support = Support(
         agents=len(voices),
         sessions=len(set(map(session, heard))),
-        days=len({row.occurred_at.date() for row in heard}),
-        rows=sum(len(rows) for rows in said.values()),
+        days=len({one.occurred_at.date() for one in heard}),
+        rows=len({one.log_id for statements in said.values() for _, one in statements}),
     )
-    sure = [_confidence((row for _, row in rows), (reliability or {}).get(_agent(rows), 1.0)) for rows in said.values()]
     return ClusterSupport(
         support=support,
-        speakers={name: len(rows) for name, rows in voices.items()},
-        rows={name: len(rows) for name, rows in sorted(said.items())},
-        confidence=float(np.mean(sure)) if sure else 0.0,
+        voices={name: len(statements) for name, statements in voices.items()},
+        rows={name: len({one.log_id for _, one in statements}) for name, statements in sorted(said.items())},
     )
 
 
-def _voices(rows: Sequence[tuple[int, DigestCandidate]], vectors: Vector, copy: float) -> list[DigestCandidate]:
-    """The first row of each thing that is not a near-copy of what the same author said before."""
+def count_support(statements: Iterable[DigestCandidate]) -> Support:
+    """The support of statements that are taken as they are."""
+    heard = list(statements)
+    return Support(
+        agents=len(set(map(speaker, heard))),
+        sessions=len(set(map(session, heard))),
+        days=len({one.occurred_at.date() for one in heard}),
+        rows=len({one.log_id for one in heard}),
+    )
+
+
+def measure_confidence(statements: Iterable[DigestCandidate], reliability: Mapping[str, float]) -> float:
+    """How sure those agents were whose statements people have decided on before; 1 where there are none.
+
+    What an agent states of its own confidence says nothing as long as nobody has checked it.
+    """
+    stated: dict[str, list[float]] = {}
+    for one in statements:
+        if one.agent_id is not None and one.agent_id in reliability:
+            confidence = UNSTATED if one.confidence is None else min(1.0, max(0.0, one.confidence))
+            stated.setdefault(one.agent_id, []).append(confidence * reliability[one.agent_id])
+    return float(np.mean([np.mean(some) for some in stated.values()])) if stated else 1.0
+
+
+def _find_voices(
+    statements: Sequence[tuple[int, DigestCandidate]], vectors: Vector, copy: float
+) -> list[DigestCandidate]:
+    """The first statement of each thing that is not a near-copy of what the same author said before."""
     kept: list[tuple[int, DigestCandidate]] = []
-    for at, row in sorted(rows, key=lambda one: (one[1].occurred_at, one[1].log_id)):
+    for at, one in sorted(statements, key=lambda pair: (pair[1].occurred_at, pair[1].place)):
         if not kept or float((vectors[[place for place, _ in kept]] @ vectors[at]).max()) < copy:
-            kept.append((at, row))
-    return [row for _, row in kept]
-
-
-def _agent(rows: Sequence[tuple[int, DigestCandidate]]) -> str:
-    return rows[0][1].agent_id or ""
-
-
-def _confidence(rows: Iterable[DigestCandidate], reliability: float) -> float:
-    stated = [UNSTATED if row.confidence is None else min(1.0, max(0.0, row.confidence)) for row in rows]
-    return reliability * sum(stated) / len(stated)
+            kept.append((at, one))
+    return [one for _, one in kept]

@@ -1,14 +1,14 @@
 """The distinct texts of a span, in an order of their own, and who said each."""
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
 import numpy as np
 
-from clearwell.flow.digest.drafting.refrains import find_refrains
+from clearwell.flow.digest.drafting.refrains import Refrains, find_refrains
 from clearwell.records import DigestCandidate, Vector
 from clearwell.text.normalisation import normalise
 
@@ -17,63 +17,73 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """One text and the rows that have it, but for case, spaces and marks."""
+    """One text and the statements that have it, but for case, spaces and marks, in the order of time."""
 
-    rows: tuple[DigestCandidate, ...]
-    said: Mapping[UUID, str]
-    """Of each row what it says, as it stands there, without refrains."""
+    said: tuple[DigestCandidate, ...]
+    content: str
+    """What it says, without refrains."""
     embedding: Vector
 
     @property
-    def content(self) -> str:
-        return self.said[self.rows[0].log_id]
+    def agents(self) -> frozenset[str]:
+        return frozenset(map(speaker, self.said))
 
     @property
-    def agents(self) -> frozenset[str]:
-        return frozenset(map(speaker, self.rows))
+    def voices(self) -> frozenset[str]:
+        """Who said it of their own accord: whoever repeats a text word for word in one session quotes it."""
+        first: dict[str, str] = {}
+        for statement in self.said:
+            first.setdefault(session(statement), speaker(statement))
+        return frozenset(first.values())
 
 
-def speaker(row: DigestCandidate) -> str:
+def speaker(statement: DigestCandidate) -> str:
     """Who said it, whatever the case and width of the name. Rows that name nobody may all be of one: one voice."""
-    return UNKNOWN if row.agent_id is None else f"agent {_folded(row.agent_id)}"
+    return UNKNOWN if statement.agent_id is None else f"agent {_fold(statement.agent_id)}"
 
 
-def session(row: DigestCandidate) -> str:
+def session(statement: DigestCandidate) -> str:
     """Where it was said. Rows that name no session count as one."""
-    return UNKNOWN if row.session_id is None else f"session {row.session_id}"
+    return UNKNOWN if statement.session_id is None else f"session {statement.session_id}"
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def collect_distinct(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> list[Text]:
-    """Texts in the order of their smallest row id, whatever the order of the candidates. Needs a vector a text."""
+    """Texts in the order of their first statements, whatever the order of the candidates. Needs a vector a text."""
     found: dict[str, list[DigestCandidate]] = {}
-    for row in sorted(candidates, key=lambda one: one.log_id):
-        found.setdefault(normalise(row.content), []).append(row)
-    having = [(rows, vector) for rows in found.values() if (vector := _vector(rows)) is not None and vector.any()]
+    for one in sorted(candidates, key=lambda one: (one.occurred_at, one.place)):
+        found.setdefault(normalise(one.text), []).append(one)
+    having = [(said, vector) for said in found.values() if (vector := _vector(said)) is not None and vector.any()]
     if not having:
         return []
-    common = find_refrains([rows[0].content for rows, _ in having], unit([vector for _, vector in having]), similarity)
-    return [
-        Text(rows=tuple(rows), said={row.log_id: common.without(row.content) for row in rows}, embedding=vector)
-        for rows, vector in having
-    ]
+    common = find_refrains([said[0].text for said, _ in having], unit([vector for _, vector in having]), similarity)
+    return [_make_text(said, vector, common) for said, vector in having]
 
 
-def own_words(candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]) -> dict[UUID, str]:
-    """What those rows say that have a refrain: their vectors are of more than that."""
+def _make_text(said: Sequence[DigestCandidate], vector: Vector, common: Refrains) -> Text:
+    content = common.without(said[0].text)
+    if content != said[0].text:
+        said = [replace(one, headline=common.without(one.headline)) for one in said]
+    return Text(said=tuple(said), content=content, embedding=vector)
+
+
+def find_own_words(
+    candidates: Sequence[DigestCandidate], similarity: Callable[[float], float]
+) -> dict[tuple[UUID, int], str]:
+    """What those statements say that have a refrain, by their places: their vectors are of more than that."""
     return {
-        row.log_id: text.said[row.log_id]
+        one.place: text.content
         for text in collect_distinct(candidates, similarity)
-        for row in text.rows
-        if text.said[row.log_id] != row.content.strip()
+        for one in text.said
+        if text.content != one.text
     }
 
 
-def _vector(rows: Sequence[DigestCandidate]) -> Vector | None:
-    return next((row.embedding for row in rows if row.embedding is not None), None)
+def _vector(said: Sequence[DigestCandidate]) -> Vector | None:
+    return next((one.embedding for one in said if one.embedding is not None), None)
 
 
 def unit(vectors: Sequence[Vector]) -> Vector:

@@ -1,0 +1,340 @@
+"""Two sides of one question: statements of a cluster that state opposing values or names, or deny each other.
+
+Statements of one cluster speak of the same matter even where their words differ too much to be compared as a pair. So
+what they state of one kind (a date, an amount, a person) is held against each other. Two values that stand in one
+statement, or may be the same, are compatible: "1,180 kWh instead of 1,035 kWh" is no dispute. Neither are two sentences
+of one frame that also name different things: each may be true of its own.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final, TypeAlias
+
+from clearwell.comparison import Features, Kind
+from clearwell.comparison.pair import likeness
+from clearwell.comparison.tokens import Token
+from clearwell.comparison.value_rules import Value
+from clearwell.comparison.values import agree
+
+VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
+_LOOSE: Final = frozenset({"count", "ordinal", "relative", "season"})
+"""What statements mention in passing: they are compared only pair by pair, within one frame."""
+_PERSON: Final = "person"
+_WEEKDAY: Final = "weekday"
+_BACKED: Final = frozenset({_PERSON, _WEEKDAY})
+"""Kinds that are opposed only where several voices stand on one side: what one says against one may be about two
+things."""
+_REASONS: Final[Mapping[str, str]] = {
+    "date": "conflict_date",
+    _WEEKDAY: "conflict_date",
+    "time": "conflict_time",
+    "version": "conflict_version",
+    _PERSON: "conflict_name",
+}
+_POSSESSIVE: Final = re.compile(r"['’]s?$")
+_NAME_CHARACTERS: Final = range(2, 4)
+_MOST: Final = 4
+"""Sides of a dispute. What has more is a series."""
+SIBLINGS: Final = 0.6
+"""Share of words in the same order from which two texts are one sentence, told of two things if other words differ."""
+LEAST_BACKING: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opposition:
+    """Two places of texts that contradict each other, and why."""
+
+    of: int
+    against: int
+    reason: str
+    params: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispute:
+    """Places of the texts on each side, the side with the most voices first, and who contradicts whom."""
+
+    sides: tuple[tuple[int, ...], ...] = ()
+    opposed: tuple[Opposition, ...] = ()
+    sure: bool = False
+    """It is a dispute and no series, however few wordings agree: half of the voices state one value, or all use the
+    same words but for the value."""
+    strays: frozenset[int] = frozenset()
+    """Texts that tell the same of other things, and are no part of the matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    key: str
+    surface: str
+    value: Value | None = None
+
+
+_Values: TypeAlias = Mapping[str, Sequence[_Stated]]
+"""What a text states, by kind."""
+
+
+def find_dispute(
+    read: Sequence[Features],
+    voices: Sequence[frozenset[str]],
+    *,
+    topic: frozenset[str],
+    groups: Sequence[int],
+    opposed: Sequence[Opposition],
+) -> Dispute:
+    """The dispute of a cluster, if there is one. ``topic`` are the terms that most of its texts have.
+
+    ``groups`` and ``opposed`` are what pair by pair comparison found.
+    """
+    stated = [_read_values(text) for text in read]
+    parted = {kind: _part_by(kind, stated, voices) for kind in sorted({kind for some in stated for kind in some})}
+    strays = frozenset(at for kind, sides in parted.items() for at in _find_strays(sides, kind, read, stated))
+    found = [
+        *_by_values(parted, strays, read, voices, stated),
+        *_by_denials(read, voices, topic),
+        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, parted, strays)]),
+    ]
+    credible = [one for one in found if _is_between_speakers(one, voices)]
+    ranked = sorted(credible, key=lambda one: (-_count_dissent(one, voices), not one.sure))
+    if not ranked:
+        return Dispute(strays=strays)
+    best = ranked[0]
+    order = sorted(best.sides, key=lambda side: (-len(_unite(side, voices)), side[0]))
+    return Dispute(sides=tuple(order), opposed=_collect(ranked), sure=best.sure, strays=strays)
+
+
+def _is_settled(one: Opposition, parted: Mapping[str, Sequence[Sequence[int]]], strays: Collection[int]) -> bool:
+    """Whether two texts speak of two things, or state values that hold together, as a third text shows."""
+    together = any(one.of in side and one.against in side for sides in parted.values() for side in sides)
+    return one.of in strays or one.against in strays or (one.reason in VALUES and together)
+
+
+def measure_frame(one: Features, other: Features) -> float:
+    """How much two texts have of one frame: all, where they are the same words in another order."""
+    if one.language is not other.language:
+        return 0.0
+    return 1.0 if sorted(one.keys) == sorted(other.keys) else likeness(one.keys, other.keys)
+
+
+def _collect(disputes: Iterable[Dispute]) -> tuple[Opposition, ...]:
+    """Each two texts once."""
+    found: dict[frozenset[int], Opposition] = {}
+    for dispute in disputes:
+        for one in dispute.opposed:
+            found.setdefault(frozenset({one.of, one.against}), one)
+    return tuple(found.values())
+
+
+def _unite(places: Iterable[int], voices: Sequence[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*(voices[at] for at in places))
+
+
+def _count_dissent(dispute: Dispute, voices: Sequence[frozenset[str]]) -> int:
+    """The voices that are not on the largest side."""
+    sizes = sorted(len(_unite(side, voices)) for side in dispute.sides)
+    return sum(sizes[:-1])
+
+
+def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> bool:
+    """Whether two sides have somebody who does not speak for the other: one may also change their mind."""
+    sides = [_unite(side, voices) for side in dispute.sides]
+    return any(one - other and other - one for one, other in combinations(sides, 2))
+
+
+# values and names
+
+
+def _part_by(kind: str, stated: Sequence[_Values], voices: Sequence[frozenset[str]]) -> list[list[int]]:
+    """The texts that state a value of this kind, in sides, the one with the most voices first."""
+    sides = _part({at: some[kind] for at, some in enumerate(stated) if kind in some})
+    return sorted(sides, key=lambda side: (-len(_unite(side, voices)), side[0]))
+
+
+def _by_values(
+    parted: Mapping[str, Sequence[Sequence[int]]],
+    strays: Collection[int],
+    read: Sequence[Features],
+    voices: Sequence[frozenset[str]],
+    stated: Sequence[_Values],
+) -> Iterable[Dispute]:
+    for kind, all_sides in parted.items():
+        sides = [own for side in all_sides if (own := [at for at in side if at not in strays])]
+        places = [at for side in sides for at in side]
+        if not 1 < len(sides) <= _MOST:
+            continue
+        backing, everybody = len(_unite(sides[0], voices)), len(_unite(places, voices))
+        exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
+        most = backing >= max(LEAST_BACKING, everybody / 2)
+        if kind in _BACKED and not (exact or most):
+            continue
+        yield Dispute(
+            sides=tuple(tuple(side) for side in sides),
+            opposed=tuple(_oppose(kind, side[0], sides[0][0], stated) for side in sides[1:]),
+            sure=exact or most,
+        )
+
+
+def _oppose(kind: str, of: int, against: int, stated: Sequence[_Values]) -> Opposition:
+    params = {"new": stated[of][kind][0].surface, "known": stated[against][kind][0].surface}
+    return Opposition(of=of, against=against, reason=_REASONS.get(kind, "conflict_number"), params=params)
+
+
+def _part(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
+    """The texts in groups such that those of one state values that may all hold.
+
+    A vague value, such as a month among days of it, belongs to the one side that it fits, or to none.
+    """
+    sides: list[tuple[list[int], list[_Stated]]] = []
+    for at in sorted(stated, key=lambda at: (-max(map(_count_parts, stated[at])), at)):
+        values = stated[at]
+        near = [side for side in sides if any(_may_agree(one, other) for one in values for other in side[1])]
+        same = [side for side in near if {one.key for one in values} & {other.key for other in side[1]}]
+        if not near or same:
+            sides = [side for side in sides if side not in same]
+            places = [place for side in same for place in side[0]]
+            sides.append(([*places, at], [*(one for side in same for one in side[1]), *values]))
+        elif len(near) == 1:
+            near[0][0].append(at)
+    return [sorted(places) for places, _ in sides]
+
+
+def _count_parts(one: _Stated) -> int:
+    """How exact a value is: a day has more parts than a month."""
+    return sum(part != "*" for part in one.key.split("=")[-1].split("-"))
+
+
+def _may_agree(one: _Stated, other: _Stated) -> bool:
+    if one.value is not None and other.value is not None:
+        return agree(one.value, other.value)
+    return one.key in other.key or other.key in one.key
+
+
+def _find_strays(
+    sides: Sequence[Sequence[int]], kind: str, read: Sequence[Features], stated: Sequence[_Values]
+) -> Iterable[int]:
+    """Texts that tell the same of other things than the largest side does."""
+    for side in sides[1:]:
+        for at in side:
+            framed = [other for other in sides[0] if measure_frame(read[at], read[other]) >= SIBLINGS]
+            disputed = {place: _words_of(kind, place, stated) for place in (at, *framed)}
+            if framed and all(
+                are_siblings((read[at], disputed[at]), (read[other], disputed[other])) for other in framed
+            ):
+                yield at
+
+
+def _words_of(kind: str, at: int, stated: Sequence[_Values]) -> frozenset[str]:
+    return frozenset(word for one in stated[at][kind] for word in one.surface.casefold().split())
+
+
+def are_siblings(one: tuple[Features, Collection[str]], other: tuple[Features, Collection[str]]) -> bool:
+    """Whether each of two texts of one frame has words of its own beside those in dispute, which come with it."""
+    own, others = _read_beside(*one), _read_beside(*other)
+    everything = [{token.key for token in text.tokens} for text, _ in (one, other)]
+    return bool(own - everything[1]) and bool(others - everything[0])
+
+
+def _read_beside(text: Features, disputed: Collection[str]) -> frozenset[str]:
+    """The words that carry a fact in the clauses of what is in dispute, without values and names."""
+    clauses = {token.clause for token in text.tokens if _is_disputed(token, disputed)}
+    return frozenset(
+        token.key
+        for token in text.tokens
+        if token.clause in clauses
+        and token.content
+        and token.value is None
+        and token.kind is not Kind.NAME
+        and not _is_disputed(token, disputed)
+    )
+
+
+def _is_disputed(token: Token, disputed: Collection[str]) -> bool:
+    surface = token.surface.casefold()
+    return any(surface in quoted or quoted in surface for quoted in disputed if quoted)
+
+
+def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features], stated: Sequence[_Values]) -> bool:
+    """Whether texts have the same words and values but for those of one kind."""
+    rests = set()
+    for at in places:
+        own = {one.key for one in stated[at][kind]}
+        words = _words_of(kind, at, stated)
+        rest = [
+            token.key for token in read[at].tokens if token.key not in own and token.surface.casefold() not in words
+        ]
+        rests.add(tuple(rest))
+    return len(rests) == 1
+
+
+def _read_values(text: Features) -> dict[str, list[_Stated]]:
+    found: defaultdict[str, list[_Stated]] = defaultdict(list)
+    for token in text.tokens:
+        if token.value is not None and token.content and token.value.dimension not in _LOOSE:
+            found[token.value.dimension].append(_Stated(token.key, token.surface, token.value))
+    for name in _read_persons(text):
+        found[_PERSON].append(_Stated(name.casefold(), name))
+    return found
+
+
+def _read_persons(text: Features) -> Iterable[str]:
+    """Names of persons: a given and a family name in Latin letters, or what the Chinese dictionary takes for one."""
+    for at, token in enumerate(text.tokens):
+        before = text.tokens[at - 1] if at else None
+        if token.kind is Kind.NAME and token.tag == "nr" and len(token.surface) in _NAME_CHARACTERS:
+            yield token.surface
+        elif before is not None and _may_be_given(before) and _may_be_family(token):
+            between = text.text[before.end : token.start]
+            if between == " ":
+                yield f"{before.surface} {_POSSESSIVE.sub('', token.surface)}"
+
+
+def _may_be_given(token: Token) -> bool:
+    return token.surface.istitle() and token.surface.isalpha() and (token.kind is Kind.NAME or token.tag == "opens")
+
+
+def _may_be_family(token: Token) -> bool:
+    bare = _POSSESSIVE.sub("", token.surface)
+    return token.kind is Kind.NAME and bare.istitle() and bare.isalpha()
+
+
+# denials
+
+
+def _by_denials(read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]) -> Iterable[Dispute]:
+    """One side denies what the other says of a term that the cluster is about."""
+    for term in sorted(topic):
+        denied = {at: token for at, text in enumerate(read) for token in text.tokens if _denies(token, term)}
+        stated = {
+            at: token for at, text in enumerate(read) for token in text.tokens if token.key == term and at not in denied
+        }
+        if not denied or not stated:
+            continue
+        if max(len(_unite(denied, voices)), len(_unite(stated, voices))) < LEAST_BACKING:
+            continue
+        of, against = min(denied), min(stated)
+        params = {"new": denied[of].quoted or denied[of].surface, "known": stated[against].surface}
+        opposed = Opposition(of=of, against=against, reason="conflict_negation", params=params)
+        yield Dispute(sides=(tuple(sorted(stated)), tuple(sorted(denied))), opposed=(opposed,))
+
+
+def _denies(token: Token, term: str) -> bool:
+    return token.key == term and token.negated
+
+
+# pairs
+
+
+def _by_pairs(read: Sequence[Features], groups: Sequence[int], opposed: Sequence[Opposition]) -> Iterable[Dispute]:
+    """Texts that say the same stand on one side."""
+    for one in opposed:
+        new, known = (one.params.get(name, "").casefold().split() for name in ("new", "known"))
+        framed = measure_frame(read[one.of], read[one.against]) >= SIBLINGS
+        if framed and are_siblings((read[one.of], new), (read[one.against], known)):
+            continue
+        of, against = (
+            tuple(at for at, group in enumerate(groups) if group == groups[place]) for place in (one.of, one.against)
+        )
+        yield Dispute(sides=(of, against), opposed=(one,))
