@@ -18,12 +18,14 @@ from bench import (
     purify,
     retrieval,
     review,
+    same_model,
     sameness,
     scale,
     served,
     start,
     statements,
     tokens,
+    word_lists,
 )
 
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
@@ -32,6 +34,8 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "start": start.measure,
     "purify": purify.measure,
     "sameness": sameness.measure,
+    "same_model": same_model.measure,
+    "word_lists": word_lists.measure,
     "statements": statements.measure,
     "retrieval": retrieval.measure,
     "over_http": over_http.measure,

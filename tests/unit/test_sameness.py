@@ -187,7 +187,7 @@ def test_every_reason_has_its_sentence() -> None:
         for path in Path(comparison.__file__).parent.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and re.fullmatch("(same|conflict|different)_[a-z]+", str(node.value))
-    } - {"same_from", "same_at_most", "conflict_until", "different_"}
+    } - {"conflict_until", "different_"}
     assert {"same_text", "conflict_number", "different_adds"} <= codes <= set(catalogue())
 
 

@@ -108,11 +108,15 @@ def _ties(result: Alignment, words: Lexicon) -> Iterator[Pair]:
 
 def _tie(new: Token, known: Token, words: Lexicon) -> Tie | None:
     tie = words.tie(new.key, known.key)
-    if tie is not None or new.key.isascii() or known.key.isascii() or words.turns(new.key) != words.turns(known.key):
+    if tie is not None or new.key.isascii() or known.key.isascii() or _denies_alone(new, known, words):
         return tie
     verbal = new.tag.startswith(_VERBAL) and known.tag.startswith(_VERBAL) and new.content and known.content
     shared = len(set(new.key) & set(known.key)) if verbal else 0
     return Tie.LIKE if shared and 2 * shared >= max(len(new.key), len(known.key)) else None
+
+
+def _denies_alone(new: Token, known: Token, words: Lexicon) -> bool:
+    return (new.key in words.deniers) != (known.key in words.deniers)
 
 
 def _take(result: Alignment, pair: Pair) -> None:

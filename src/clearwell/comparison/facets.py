@@ -19,7 +19,6 @@ _CALENDAR: Final = frozenset({"date", "weekday", "relative", "quarter", "half-ye
 _COMPARABLE: Final = (_CALENDAR, MONEY | {"count"}, frozenset({"count", "version"}), frozenset({"second", "month"}))
 _SCALES: Final = (
     ("quantity_words", "conflict_quantity"),
-    ("frequency_words", "conflict_frequency"),
     ("duty_words", "conflict_duty"),
 )
 
@@ -109,7 +108,7 @@ def _same_sort(one: Token, other: Token) -> bool:
 
 
 def changed_scale(sides: Sides) -> Change | None:
-    """All and some, always and sometimes, must and may."""
+    """All and some, must and may."""
     for scale, reason in _SCALES if sides.near else ():
         levels = lexicon().scales[scale]
         new = {levels[token.key]: token for token in sides.new.tokens if token.key in levels}

@@ -1,4 +1,4 @@
-"""What the word lists say about a word: its synonyms, its opposites, and whether it carries a fact at all."""
+"""What the word lists say about a word: its opposites, and whether it carries a fact at all."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,11 +41,10 @@ def is_negated_form(one: str, other: str) -> bool:
 
 Poles: TypeAlias = Mapping[str, frozenset[tuple[int, int]]]
 _LONGEST_WORD: Final = 40
-_SCALES: Final = ("quantity_words", "frequency_words", "duty_words")
+_SCALES: Final = ("quantity_words", "duty_words")
 _PLAIN_LISTS: Final = (
-    *("stop", "relations", "symmetric", "clause_words", "list_words"),
-    *("negators", "affirmative", "denials", "deniers", "qualifiers", "nearly", "restricting", "fillers"),
-    *("unmarked", "stressed"),
+    *("stop", "relations", "clause_words", "list_words"),
+    *("negators", "affirmative", "denials", "deniers", "nearly", "restricting"),
 )
 
 
@@ -64,17 +63,12 @@ class Lexicon:
 
     stop: frozenset[str]
     relations: frozenset[str]
-    symmetric: frozenset[str]
     clause_words: frozenset[str]
     list_words: frozenset[str]
     negators: frozenset[str]
     denials: frozenset[str]
     deniers: frozenset[str]
-    qualifiers: frozenset[str]
     nearly: frozenset[str]
-    fillers: frozenset[str]
-    unmarked: frozenset[str]
-    stressed: frozenset[str]
     affirmative: frozenset[str]
     restricting: frozenset[str]
     groups: Mapping[str, frozenset[int]]
@@ -87,13 +81,9 @@ class Lexicon:
 
     def faceted(self, key: str) -> bool:
         """Whether a changed facet may hang on this word, though it may carry no fact of its own."""
-        if key in self.contraries or key in self.complements or key in self.restricting or key in self.qualifiers:
+        if key in self.contraries or key in self.complements or key in self.restricting:
             return True
         return any(key in scale for scale in self.scales.values())
-
-    def turns(self, key: str) -> bool:
-        """Whether a word on one side only makes it another fact."""
-        return key in self.deniers or key in self.qualifiers
 
     def tie(self, one: str, other: str) -> Tie | None:
         """How two different keys go together."""
@@ -153,8 +143,6 @@ def lexicon() -> Lexicon:
     lists = (words("en"), words("zh"))
     builder = _Builder()
     for one in lists:
-        for line in one["synonyms"].splitlines():
-            builder.group(line.split())
         for name in ("complements", "contraries"):
             builder.axes(name, one[name])
         builder.scale_words(one)

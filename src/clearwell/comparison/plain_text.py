@@ -65,7 +65,7 @@ def trim(text: str) -> slice:
 
 def _opening(text: str) -> int:
     """Where a text begins behind its filler."""
-    for pattern in _openings():
+    for pattern in _openings("en") if text.isascii() else (*_openings("en"), *_openings("zh")):
         match = pattern.match(text)
         if match is not None and match.end() < len(text):
             return match.end()
@@ -81,12 +81,9 @@ def _source_at(text: str) -> int:
 
 
 @cache
-def _openings() -> tuple[re.Pattern[str], ...]:
-    return tuple(
-        re.compile(_LEAD + _filled(pattern, lists), re.IGNORECASE)
-        for lists in (words("en"), words("zh"))
-        for pattern in lists["attributions"]
-    )
+def _openings(language: str) -> tuple[re.Pattern[str], ...]:
+    lists = words(language)
+    return tuple(re.compile(_LEAD + _filled(pattern, lists), re.IGNORECASE) for pattern in lists["attributions"])
 
 
 @cache

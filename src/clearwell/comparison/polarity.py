@@ -13,7 +13,7 @@ def changed_polarity(sides: Sides) -> Change | None:
     """A word is denied on one side only, or its opposite is not; else one side alone denies in words."""
     match = sides.match
     deniers = _deniers(match.only_new), _deniers(match.only_known)
-    more = _more_negations(sides) + _weight(deniers[0]) - _weight(deniers[1])
+    more = count_more_negations(sides) + _weight(deniers[0]) - _weight(deniers[1])
     explained = sides.near and any(deniers) and more == 0
     moved = _moved_negations(match)
     for place, other, tie in match.pairs:
@@ -53,7 +53,8 @@ def _weight(deniers: Sequence[Token]) -> int:
     return sum(-1 if token.negated else 1 for token in deniers)
 
 
-def _more_negations(sides: Sides) -> int:
+def count_more_negations(sides: Sides) -> int:
+    """How many more negations the new text has, apart from those of opposites that were paired."""
     match = sides.match
     opposites = [(match.new[place], match.known[other]) for place, other, tie in match.pairs if tie is Tie.COMPLEMENT]
     return sides.new.negations - sides.known.negations - sum(new.negated - known.negated for new, known in opposites)
@@ -61,7 +62,7 @@ def _more_negations(sides: Sides) -> int:
 
 def _balanced(sides: Sides) -> bool:
     """As many negations here as there, or the text with fewer says it in another way: 没有通过 and 否决."""
-    more = _more_negations(sides)
+    more = count_more_negations(sides)
     return more == 0 or _denies_otherwise(sides, known=more > 0)
 
 

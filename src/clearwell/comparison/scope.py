@@ -27,12 +27,7 @@ def changed_reach(sides: Sides) -> Change | None:
     one_sided = sum(restricted) == 1 or sum(demanded) == 1
     if (sides.near and one_sided) or any(one and other for one, other in zip(restricted, opened, strict=True)):
         return _WIDER
-    return _WIDER if _qualified(new, known) or _qualified(known, new) else None
-
-
-def _qualified(one: Sequence[Token], other: Sequence[Token]) -> bool:
-    """Whether one says how sure or since when, and nothing that the other says instead may mean it."""
-    return any(token.key in lexicon().qualifiers for token in one) and not any(token.content for token in other)
+    return None
 
 
 def added_qualifier(sides: Sides) -> Change | None:
@@ -52,8 +47,7 @@ def _qualifies(alone: Sequence[Token], tokens: Sequence[Token]) -> bool:
     return any(
         left[token.clause] < total[token.clause]
         for token in alone
-        if token.key not in words.deniers
-        and ((token.content and token.key not in words.fillers) or (token.key in words.contraries and token.counts))
+        if token.key not in words.deniers and (token.content or (token.key in words.contraries and token.counts))
     )
 
 

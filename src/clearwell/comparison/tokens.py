@@ -24,6 +24,10 @@ _PIECE: Final = re.compile(
 _SIGN_FORMS: Final = {"≤": "<=", "≥": ">=", "≠": "!=", "→": "->", "⇒": "->", "=>": "->", "-->": "->", "←": "<-"}
 _TAG: Final = re.compile(r"</?[a-z][^<>]{0,80}>")
 _IDENTIFIER: Final = re.compile(r"[\d_@#/:&+]|\w\.\w")
+_NEGATED: Final = re.compile(
+    r"\w+n't|cannot|(?:ca|do|does|did|is|are|was|were|has|have|had|would|should|could|must|wo|need|ai)nt"
+)
+_NEGATED_ENDS: Final = ("n't", "nt", "not")
 _SHORT_FORM: Final = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LONGER_WORD: Final = re.compile("[A-Za-z]{4,}")
@@ -124,7 +128,7 @@ def _capital(shown: str, lower: str, at: int) -> str:
 
 def _latin(text: str, shown: str, start: int, capital: str, words: Lexicon) -> Iterator[Token]:
     end = start + len(text)
-    if text.endswith("n't") or text in words.unmarked:
+    if text.endswith(_NEGATED_ENDS) and _NEGATED.fullmatch(text):
         yield Token(stem(text.removesuffix("n't").removesuffix("not").removesuffix("nt")), shown, start, end)
         yield Token("not", shown, start, end)
         return
@@ -135,11 +139,18 @@ def _latin(text: str, shown: str, start: int, capital: str, words: Lexicon) -> I
     for part in word.split("-"):
         if part:
             key = stem(part)
-            named = capital == Kind.NAME and key not in words.stressed and not (part == "i" or shown in _NO_NAMES)
+            named = capital == Kind.NAME and not (_stressed(key, part, words) or shown in _NO_NAMES)
             kind = Kind.NAME if named else Kind.WORD
             yield Token(key, shown[: len(part)] if "-" in word else shown, start, end, kind, tag=capital)
         if "-" in word:
             start, shown = start + len(part) + 1, shown[len(part) + 1 :]
+
+
+def _stressed(key: str, part: str, words: Lexicon) -> bool:
+    """Whether capitals stress a word that names nothing: NOT, ONLY, MUST. Two letters may be a name: US, IT."""
+    if part == "i" or key in words.negators or key in words.restricting:
+        return True
+    return len(part) > 2 and (key in words.stop or any(key in scale for scale in words.scales.values()))
 
 
 def _han(text: str, shown: str, start: int, words: Lexicon) -> Iterator[Token]:

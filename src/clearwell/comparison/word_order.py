@@ -107,7 +107,7 @@ def _swapped_roles(sides: Sides) -> Change | None:
 
 
 def _relates(token: Token, words: Lexicon) -> bool:
-    if token.kind is not Kind.WORD or token.key in words.symmetric:
+    if token.kind is not Kind.WORD:
         return False
     return token.content or token.key in words.relations
 
