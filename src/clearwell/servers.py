@@ -50,7 +50,7 @@ async def running_postgres(settings: Settings) -> AsyncIterator[ServerAt]:
     if settings.database_url is not None:
         yield ServerAt(database_address(settings.database_url.get_secret_value()))
         return
-    async with _bundled(EmbeddedPostgres(settings.data_dir)) as running:
+    async with _run_bundled(EmbeddedPostgres(settings.data_dir)) as running:
         yield ServerAt(running.url, running)
 
 
@@ -60,7 +60,7 @@ async def running_valkey(settings: Settings) -> AsyncIterator[ServerAt]:
     if settings.redis_url is not None:
         yield ServerAt(working_address(settings.redis_url.get_secret_value()))
         return
-    async with _bundled(EmbeddedValkey(settings.data_dir)) as running:
+    async with _run_bundled(EmbeddedValkey(settings.data_dir)) as running:
         yield ServerAt(running.url, running)
 
 
@@ -73,7 +73,7 @@ async def is_bundled_valkey_running(settings: Settings) -> bool:
 
 
 @asynccontextmanager
-async def _bundled(server: EmbeddedServer) -> AsyncIterator[RunningServer]:
+async def _run_bundled(server: EmbeddedServer) -> AsyncIterator[RunningServer]:
     """The server, started again whenever it ends before we do."""
     watching: asyncio.Task[None] | None = None
     try:
@@ -92,11 +92,11 @@ async def _watch(server: EmbeddedServer, name: str) -> None:
         await asyncio.sleep(WATCH_SECONDS)
         if await asyncio.to_thread(server.alive):
             continue
-        log.error("a bundled server has ended and is started again", name=name)
+        log.error("bundled server ended unexpectedly, restarting", name=name)
         try:
             await _to_its_end(server.start)
         except EmbeddedStoreError as error:
-            log.error("a bundled server cannot be started again", name=name, reason=str(error))
+            log.error("bundled server not restarted", name=name, reason=str(error))
 
 
 async def _to_its_end(work: Callable[[], T]) -> T:

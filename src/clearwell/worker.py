@@ -114,7 +114,7 @@ class Worker:
         for group_id in changes.built:
             log.info("group indexed", group_id=group_id)
         if changes.not_owner and not self._missing_rights_logged:
-            log.warning("large groups need indexes, and this login may not build them", run="clearwell index")
+            log.warning("indexes not built: login does not own the tables", run="clearwell index")
             self._missing_rights_logged = True
 
     async def _run_digests(self) -> None:
@@ -154,7 +154,7 @@ async def worker(clearwell: Clearwell, *, sweeps: bool = True) -> AsyncIterator[
         if sweeps:
             stack.push_async_callback(_stop_heartbeat, clearwell)
         for duty in Worker(clearwell).duties(sweeps=sweeps):
-            await stack.enter_async_context(_performed(duty))
+            await stack.enter_async_context(_run_duty(duty))
         yield
 
 
@@ -163,7 +163,7 @@ async def digest_worker(clearwell: Clearwell, *, scheduled: bool = True) -> Asyn
     """The duties that make digests, as long as this lasts."""
     async with AsyncExitStack() as stack:
         for duty in Worker(clearwell).digest_duties(scheduled=scheduled):
-            await stack.enter_async_context(_performed(duty))
+            await stack.enter_async_context(_run_duty(duty))
         yield
 
 
@@ -173,8 +173,8 @@ async def _stop_heartbeat(clearwell: Clearwell) -> None:
 
 
 @asynccontextmanager
-async def _performed(duty: Duty) -> AsyncIterator[None]:
-    task = asyncio.create_task(_perform(duty), name=duty.name)
+async def _run_duty(duty: Duty) -> AsyncIterator[None]:
+    task = asyncio.create_task(_repeat(duty), name=duty.name)
     try:
         yield
     finally:
@@ -184,7 +184,7 @@ async def _performed(duty: Duty) -> AsyncIterator[None]:
             await asyncio.wait([task], timeout=0.1)
 
 
-async def _perform(duty: Duty) -> None:
+async def _repeat(duty: Duty) -> None:
     while True:
         try:
             await duty.act()

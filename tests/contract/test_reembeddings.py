@@ -40,15 +40,15 @@ async def test_rows_are_reembedded_page_by_page(stores: Stores) -> None:
     await promote(stores, "g", [many, promotion(2)])
     await promote(stores, "h", [promotion(3, "h")])
     assert await stores.reembeddings.groups() == ["g", "h"]
-    assert await stores.reembeddings.left("g", "n") == 4
+    assert await stores.reembeddings.count_remaining("g", "n") == 4
     page = await stores.reembeddings.texts("g", "n", after=None, limit=3)
     assert [(one.id.int, one.chunk_no) for one in page] == [(1001, 0), (1001, 1), (1001, 2)]
     assert page[0].content == "memory 1 chunk 0"
     rest = await stores.reembeddings.texts("g", "n", after=page[-1], limit=3)
     assert [one.id.int for one in rest] == [1002]
     assert await stores.reembeddings.put("g", "n", [(one, unit(5)) for one in page], at=START) == 3
-    assert await stores.reembeddings.left("g", "n") == 1
-    assert await stores.reembeddings.left("h", "n") == 1
+    assert await stores.reembeddings.count_remaining("g", "n") == 1
+    assert await stores.reembeddings.count_remaining("h", "n") == 1
     assert await stores.reembeddings.models() == {"m": 8, "n": 8}
     query = SearchQuery(group_id="g", embedding=unit(5), model="n", limit=5)
     (found,) = await stores.longterm.search(query)

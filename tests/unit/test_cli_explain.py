@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from clearwell.adapters.cli.quarantine import OutputState, TracedOutput, trace_output
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
@@ -115,11 +115,11 @@ def test_a_flag_that_has_no_words_yet_is_named_by_its_code() -> None:
 
 
 def test_text_is_shortened_by_what_it_takes_on_the_screen() -> None:
-    assert shortened("one\n two\tthree", 40) == "one two three"
-    assert shortened("支付网关的超时阈值", 9) == "支付网关…"
+    assert shorten("one\n two\tthree", 40) == "one two three"
+    assert shorten("支付网关的超时阈值", 9) == "支付网关…"
 
 
 def test_the_time_left_is_in_the_largest_unit_that_fits() -> None:
     now = datetime.now(UTC)
-    left = [Terminal("en").left(now + timedelta(seconds=seconds)) for seconds in (-5, 30, 90, 3700, 90000)]
+    left = [Terminal("en").time_left(now + timedelta(seconds=seconds)) for seconds in (-5, 30, 90, 3700, 90000)]
     assert left == ["less than a minute left"] * 2 + ["1 min left", "1 h left", "1 d left"]

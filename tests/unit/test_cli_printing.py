@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from clearwell.adapters.cli.findings import Findings
-from clearwell.adapters.cli.terminal import Terminal, size, visible
+from clearwell.adapters.cli.terminal import Terminal, make_visible, size
 from clearwell.errors import SchemaError
 
 
@@ -21,7 +21,7 @@ from clearwell.errors import SchemaError
     ],
 )
 def test_control_characters_are_made_visible(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert make_visible(text) == shown
 
 
 def test_columns_line_up_with_chinese_names(capsys: pytest.CaptureFixture[str]) -> None:

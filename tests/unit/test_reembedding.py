@@ -201,7 +201,7 @@ async def test_a_reembedding_is_resumed_at_its_own_address_and_with_its_own_dime
     ],
 )
 def test_a_stored_name_tells_the_settings_of_its_model(stored: str, settings: str) -> None:
-    choice = ModelChoice.named(stored)
+    choice = ModelChoice.parse(stored)
     assert choice.stored_name == stored
     assert choice.assignments() == settings
 

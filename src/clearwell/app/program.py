@@ -59,7 +59,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.recalls.flush)
         stack.push_async_callback(clearwell.models.close)
         await require_model(stores.reembeddings, embedder, configured)
-        await _loaded(embedder)
+        await _load(embedder)
         # The first search must already know whether the database is being re-embedded.
         await clearwell.models.refresh()
         await clearwell.models.wait_until_loaded()
@@ -108,7 +108,7 @@ async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[t
         yield GroupIndexBuilder(database, IndexedGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
 
 
-async def _loaded(embedder: Embedder) -> None:
+async def _load(embedder: Embedder) -> None:
     """Load the word lists and the model.
 
     Without the model, capture still works, and other operations report that it is missing.
@@ -117,7 +117,7 @@ async def _loaded(embedder: Embedder) -> None:
     try:
         await embedder.load()
     except Unavailable as error:
-        log.error("the model cannot be loaded", reason=str(error))
+        log.error("embedding model not loaded", reason=str(error))
 
 
 async def require_model(
@@ -130,7 +130,7 @@ async def require_model(
     stored, reembedding = await reembeddings.models(), await reembeddings.last()
     usable = list_startable(stored, reembedding)
     if stored and embedder.model not in usable:
-        wanted = configured if configured is not None else ModelChoice.named(embedder.model)
+        wanted = configured if configured is not None else ModelChoice.parse(embedder.model)
         raise ModelMismatch(
             "model_mismatch",
             stored=", ".join(sorted(usable)),

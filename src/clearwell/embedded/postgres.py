@@ -174,12 +174,12 @@ class EmbeddedPostgres(EmbeddedServer):
         try:
             child.wait(self.start_seconds)
         except subprocess.TimeoutExpired:
-            raise self._failed("embedded_start_slow", seconds=round(self.start_seconds)) from None
+            raise self._make_error("embedded_start_slow", seconds=round(self.start_seconds)) from None
         finally:
             child.kill()  # nothing, once it has ended
             reap(child.pid)
         if child.returncode != 0:
-            raise self._failed("embedded_start_failed")
+            raise self._make_error("embedded_start_failed")
 
 
 def _ensure_database(connection: psycopg.Connection[tuple[str, ...]]) -> None:

@@ -185,12 +185,12 @@ class EmbeddedServer(ABC):
     def _wait_for_answer(self, child: "subprocess.Popen[bytes]") -> RunningServer:
         for _ in poll(self.start_seconds):
             if child.poll() is not None:
-                raise self._failed("embedded_start_failed")
+                raise self._make_error("embedded_start_failed")
             if (running := self._answer(child.pid, started=True)) is not None:
                 return running
-        raise self._failed("embedded_start_slow", seconds=round(self.start_seconds))
+        raise self._make_error("embedded_start_slow", seconds=round(self.start_seconds))
 
-    def _failed(self, code: str, **params: object) -> EmbeddedStoreError:
+    def _make_error(self, code: str, **params: object) -> EmbeddedStoreError:
         last = tail(self.log, self._log_since)
         return EmbeddedStoreError(
             code, name=self.name, folder=self.folder, log=self.log, tail=last, setting=self.setting, **params

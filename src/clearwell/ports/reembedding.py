@@ -32,7 +32,7 @@ class ReembeddingStore(Protocol):
         """Every group that has or had memories."""
         ...
 
-    async def left(self, group_id: str, model: str) -> int:
+    async def count_remaining(self, group_id: str, model: str) -> int:
         """How many chunks of the group have a vector of another model, invalid chunks included."""
         ...
 

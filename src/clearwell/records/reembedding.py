@@ -21,7 +21,7 @@ class ModelChoice:
     dimensions: int | None = None
 
     @classmethod
-    def named(cls, stored: str) -> "ModelChoice":
+    def parse(cls, stored: str) -> "ModelChoice":
         """The choice that a stored model name describes. The name does not contain the address."""
         if stored == OFFLINE_MODEL:
             return cls(embedder="offline", model=OFFLINE_MODEL)
@@ -39,13 +39,13 @@ class ModelChoice:
         """The environment variables that configure this model."""
         if self.embedder == "offline":
             return {"CLEARWELL_EMBEDDER": "offline"}
-        named = {
+        variables = {
             "CLEARWELL_EMBEDDER": "openai",
             "CLEARWELL_EMBEDDING_MODEL": self.model,
             "CLEARWELL_EMBEDDING_BASE_URL": self.base_url or "",
             "CLEARWELL_EMBEDDING_DIMENSIONS": "" if self.dimensions is None else str(self.dimensions),
         }
-        return {name: value for name, value in named.items() if value}
+        return {name: value for name, value in variables.items() if value}
 
     def assignments(self) -> str:
         """The same variables as shell assignments, for a message."""

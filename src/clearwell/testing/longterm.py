@@ -52,7 +52,7 @@ class MemoryLongTerm:
         if query.terms is not None:
             counted = [chunk for chunk in self._chunks if _is_counted(chunk, query)]
             ranking = Ranking(self._encoder, self._group(query.group_id), counted)
-            found = ranking.ranked(found, query.terms, query.fusion)
+            found = ranking.rank(found, query.terms, query.fusion)
         found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}
         for one in found:

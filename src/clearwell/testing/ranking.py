@@ -23,8 +23,8 @@ class Ranking:
                 lines.setdefault((chunk.session_id, chunk.agent_id), []).append(chunk)
         self._at = {_key(one): (line, at) for line in lines.values() for at, one in enumerate(line)}
 
-    def ranked(self, found: Sequence[Found], asked: QueryTerms, fusion: Fusion) -> list[Found]:
-        words, named = self._words(asked), self._named(asked)
+    def rank(self, found: Sequence[Found], asked: QueryTerms, fusion: Fusion) -> list[Found]:
+        words, named = self._words(asked), self._find_named_speaker(asked)
         shares = {_key(one.memory): self._share(one.memory, words) for one in found}
         own = {
             _key(one.memory): Parts(
@@ -40,7 +40,7 @@ class Ranking:
         scored = {key: _sum(parts) for key, parts in own.items()}
         pool = dict(sorted(scored.items(), key=lambda item: (-item[1], item[0]))[: fusion.pool])
         keys = [(one, _key(one.memory)) for one in found if _key(one.memory) in pool]
-        lifted = {key: self._lifted(own[key], key, pool, fusion) for _, key in keys}
+        lifted = {key: self._lift(own[key], key, pool, fusion) for _, key in keys}
         return [replace(one, words=shares[key], rank=_sum(lifted[key]), parts=lifted[key]) for one, key in keys]
 
     def _words(self, asked: QueryTerms) -> dict[int, float]:
@@ -53,7 +53,7 @@ class Ranking:
         best = 2 * sum(weights.values())
         return {dimension: weight / best for dimension, weight in weights.items()} if best else {}
 
-    def _named(self, asked: QueryTerms) -> str | None:
+    def _find_named_speaker(self, asked: QueryTerms) -> str | None:
         """The one speaker whom the query names."""
         authors = {chunk.author for chunk in self._counted if chunk.author}
         named = [one for one in authors if (name := self._encoder.name(one)) and name in asked.spoken]
@@ -69,7 +69,7 @@ class Ranking:
         line, at = self._at[key]
         return [*line[max(0, at - reach) : at], *line[at + 1 : at + 1 + reach]]
 
-    def _lifted(self, own: Parts, key: ChunkKey, pool: dict[ChunkKey, float], fusion: Fusion) -> Parts:
+    def _lift(self, own: Parts, key: ChunkKey, pool: dict[ChunkKey, float], fusion: Fusion) -> Parts:
         if key not in self._at:
             return own
         beside = max((pool.get(_key(one), 0.0) for one in self._near(key, 1)), default=0.0)

@@ -54,7 +54,7 @@ class MemoryReembeddings:
     async def groups(self) -> list[str]:
         return sorted({chunk.group_id for chunk in self._longterm.chunks})
 
-    async def left(self, group_id: str, model: str) -> int:
+    async def count_remaining(self, group_id: str, model: str) -> int:
         return len(self._others(group_id, model))
 
     async def texts(self, group_id: str, model: str, *, after: StoredText | None, limit: int) -> list[StoredText]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from clearwell.adapters.cli.terminal import Terminal, shortened, visible
+from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.errors import ClearwellError
 from clearwell.text.hidden_text import escaped
 
@@ -36,7 +36,7 @@ async def settle_conflicts(
         terminal.warn("cli_conflict", id=memory_id, content=content)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             terminal.warn("cli_conflict_replace", id=memory_id)
-        elif typer.confirm(visible(terminal.words("cli_conflict_ask")), default=False):
+        elif typer.confirm(make_visible(terminal.words("cli_conflict_ask")), default=False):
             await replace(memory_id)
             terminal.tell("cli_conflict_replaced", id=memory_id, style="green")
         else:
@@ -49,4 +49,4 @@ async def _read_content(client: Client, group: str, memory_id: UUID) -> str:
     except ClearwellError:
         # Who may promote need not be allowed to read where memories come from.
         return "–"
-    return shortened(escaped(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
+    return shorten(escaped(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"

@@ -12,7 +12,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, run, start
-from clearwell.adapters.cli.terminal import Terminal, shortened, visible
+from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import DigestStatus
@@ -120,7 +120,7 @@ async def _make(settings: Settings, terminal: Terminal, group: str) -> DigestVie
                 digest = await connection.client.review.digest(requested.id, group_id=group)
                 if digest.status in (DigestStatus.DONE, DigestStatus.FAILED):
                     return digest
-                note = visible(escaped(digest.note or terminal.words("cli_digest_waits")))
+                note = make_visible(escaped(digest.note or terminal.words("cli_digest_waits")))
                 if bar is not None and task is not None:
                     beside = fit_beside_bar(note, terminal.err.width)
                     bar.update(task, completed=round(STEPS * digest.progress), description=beside)
@@ -153,7 +153,7 @@ def bar_columns() -> tuple[ProgressColumn, ...]:
 
 def fit_beside_bar(note: str, width: int) -> str:
     """Shorten a note so that it fits next to the progress bar in a terminal of this width."""
-    return shortened(note, max(width - BAR_WIDTH - len(" 100%  "), 1))
+    return shorten(note, max(width - BAR_WIDTH - len(" 100%  "), 1))
 
 
 # showing one
@@ -202,9 +202,9 @@ def show_citations(
     """Show which sources each sentence cites. A person may have rewritten a sentence since then."""
     numbers = {source.log_id: number for number, source in enumerate(sources, start=1)}
     for sentence in sentences:
-        cited = terminal.listed(str(numbers[source]) for source in sentence.sources if source in numbers)
+        cited = terminal.join_names(str(numbers[source]) for source in sentence.sources if source in numbers)
         if cited and sentence.text in insight.summary:
-            text = shortened(escaped(sentence.text), CITED_WIDTH)
+            text = shorten(escaped(sentence.text), CITED_WIDTH)
             terminal.line(f"    {terminal.words('cli_insight_cites', text=text, sources=cited)}", "dim")
 
 
@@ -214,7 +214,7 @@ def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
         told = terminal.words(
             "cli_review_side",
             side=number,
-            statement=visible(side.statement_shown),
+            statement=make_visible(side.statement_shown),
             agents=side.support.agents,
             sources=len(side.sources),
         )
@@ -226,7 +226,7 @@ def show_statement(source: SourceView, terminal: Terminal, *, indent: int, width
     shown = source.content_shown if source.statement is None else escaped(" ".join(source.statement.split()))
     if source.side is not None:
         shown = terminal.words("cli_source_side", side=source.side + 1, text=shown)
-    terminal.block(shortened(shown, width), indent=indent)
+    terminal.block(shorten(shown, width), indent=indent)
 
 
 def _show_contradiction(contradiction: ContradictionView, terminal: Terminal) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from clearwell.adapters.cli.digests import show_citations, show_sides, show_statement
 from clearwell.adapters.cli.memory import warn_degraded
-from clearwell.adapters.cli.terminal import Terminal, shortened, visible
+from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import explain_flag, name_check, name_flag, name_flags, name_outcome
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import InsightState, Outcome
@@ -41,7 +41,7 @@ def show_insights(insights: Sequence[InsightView], terminal: Terminal) -> None:
         terminal.line(f"    {insight.id}")
         if insight.flags:
             terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
-        terminal.block(shortened(insight.summary_shown, LINE_WIDTH * 2), indent=4)
+        terminal.block(shorten(insight.summary_shown, LINE_WIDTH * 2), indent=4)
         show_sides(insight, terminal)
 
 
@@ -70,7 +70,7 @@ def _describe(insight: InsightView, terminal: Terminal) -> str:
 
 def show_dossier(dossier: DossierView, terminal: Terminal) -> None:
     title = terminal.words("cli_review_title", id=dossier.id, version=dossier.version)
-    terminal.line(terminal.named(_name_state(dossier, terminal), title), f"bold {COLORS[dossier.state]}")
+    terminal.line(terminal.format_pair(_name_state(dossier, terminal), title), f"bold {COLORS[dossier.state]}")
     terminal.line(f"  {_describe(dossier, terminal)}")
     if dossier.promotion is not None:
         state, problem = dossier.promotion.state, dossier.promotion.problem
@@ -93,7 +93,7 @@ def _show_warnings(dossier: DossierView, terminal: Terminal) -> None:
     if dossier.flags or dossier.rejected is not None or dossier.contradictions or dossier.notes:
         terminal.line()
     for flag in dossier.flags:
-        terminal.line(f"  ! {terminal.named(name_flag(flag, terminal), explain_flag(flag, terminal))}", "yellow")
+        terminal.line(f"  ! {terminal.format_pair(name_flag(flag, terminal), explain_flag(flag, terminal))}", "yellow")
     for note in dossier.notes:
         terminal.line(f"  ! {escaped(note.text)}", "yellow")
     if dossier.rejected is not None:
@@ -143,7 +143,7 @@ def _show_nearby(dossier: DossierView, terminal: Terminal) -> None:
         name = terminal.words(f"relation_{nearby.relation}")
         terminal.line(f"{number:>4}. {name} · {nearby.similarity:.2f} · {nearby.id}", "bold")
         if nearby.relation == "near":
-            terminal.block(shortened(nearby.content_shown, LINE_WIDTH * 2), indent=6)
+            terminal.block(shorten(nearby.content_shown, LINE_WIDTH * 2), indent=6)
             continue
         terminal.block(escaped(nearby.why), indent=6)
         terminal.out.print(Padding(_mark_diff(nearby, colored=not terminal.out.no_color), (0, 0, 0, 6), expand=False))
@@ -154,7 +154,7 @@ def _mark_diff(nearby: NearbyMemoryView, *, colored: bool) -> Text:
     text = Text()
     for piece in nearby.diff:
         before, after = ("", "") if colored else MARKS[piece.op]
-        text.append(f"{before}{visible(escaped(' '.join(piece.text.splitlines())))}{after}", STYLES[piece.op])
+        text.append(f"{before}{make_visible(escaped(' '.join(piece.text.splitlines())))}{after}", STYLES[piece.op])
     return text
 
 

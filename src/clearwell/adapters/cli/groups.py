@@ -9,7 +9,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import read_file
 from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
 
 if TYPE_CHECKING:
@@ -153,4 +153,4 @@ def _schedule(group: GroupView) -> str:
 
 
 def _first_words(text: str) -> str:
-    return shortened(escaped(text), SHOWN_WIDTH) or "–"
+    return shorten(escaped(text), SHOWN_WIDTH) or "–"

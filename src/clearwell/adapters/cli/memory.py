@@ -241,7 +241,7 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
         terminal.line(f"{number:>2}. {item.label_text}  {facts}", "bold")
         terminal.block(item.content, indent=4)
         if item.conflicts_with:
-            others = terminal.listed(map(str, item.conflicts_with))
+            others = terminal.join_names(map(str, item.conflicts_with))
             terminal.block(terminal.words("cli_item_conflicts", others=others), indent=4)
         if item.cut:
             terminal.block(terminal.words("cli_item_cut"), indent=4)
@@ -326,7 +326,7 @@ def _warn_of_cuts(built: ContextView, terminal: Terminal) -> None:
     report = built.report
     short = [section for section in report.sections if section.fate in (Fate.CUT, Fate.LEFT_OUT)]
     if short:
-        names = terminal.listed(terminal.words(f"context_{section.section}") for section in short)
+        names = terminal.join_names(terminal.words(f"context_{section.section}") for section in short)
         terminal.warn("cli_context_cut", sections=names, tokens=report.tokens, max_tokens=report.max_tokens)
 
 

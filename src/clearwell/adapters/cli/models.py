@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearwell.adapters.cli.command import AsJson, log_to_stderr, run, start
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.vocabulary import EvaluationStatus, ModelRole
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def show_evaluation(evaluation: ModelsEvaluationView, terminal: Terminal, *, mis
 
 def _show_model(model: ModelEvaluationView, terminal: Terminal, currency: str, *, mistakes: bool) -> None:
     name = terminal.words(f"models_role_{model.role}")
-    terminal.line(name if model.model is None else terminal.named(name, model.model), "bold")
+    terminal.line(name if model.model is None else terminal.format_pair(name, model.model), "bold")
     if model.languages:
         headings = ["models_heading_measure", *(f"models_language_{one.language}" for one in model.languages)]
         rows = [*_list_measurements(model), *_list_costs(model, terminal, currency)]
@@ -147,7 +147,7 @@ def _show_model(model: ModelEvaluationView, terminal: Terminal, currency: str, *
 def _explain_missing_cost(model: ModelEvaluationView, terminal: Terminal) -> None:
     counted = any(one.input_tokens_per_call is not None for one in model.languages)
     if counted and all(one.cost_per_call is None for one in model.languages):
-        terminal.tell("models_no_price", style="dim", settings=terminal.listed(PRICE_SETTINGS[model.role]))
+        terminal.tell("models_no_price", style="dim", settings=terminal.join_names(PRICE_SETTINGS[model.role]))
     elif not counted and model.role is not ModelRole.EMBEDDER:
         terminal.tell("models_no_tokens", style="dim")
 
@@ -211,5 +211,5 @@ def _show_mistakes(model: ModelEvaluationView, terminal: Terminal) -> None:
         terminal.tell("models_mistakes", count=len(found))
     for mistake in found:
         terminal.line(f"  {mistake.case} · {names.get(mistake.measure, mistake.measure)}", "bold")
-        terminal.line(f"    {shortened(mistake.text, TEXT_WIDTH)}")
-        terminal.line(f"    → {shortened(mistake.answer, TEXT_WIDTH)}")
+        terminal.line(f"    {shorten(mistake.text, TEXT_WIDTH)}")
+        terminal.line(f"    → {shorten(mistake.answer, TEXT_WIDTH)}")

@@ -104,7 +104,7 @@ def usage_problem(error: Exception, language: Language) -> str:
     """Typer's sentence, with the way to the help. The commonest ones are said in Chinese too."""
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "clearwell")
-    name = _named(getattr(error, "param", None)) or getattr(error, "option_name", "")
+    name = _name_param(getattr(error, "param", None)) or getattr(error, "option_name", "")
     code = {"MissingParameter": "cli_usage_missing", "NoSuchOption": "cli_usage_no_option"}.get(type(error).__name__)
     if isinstance(error.__cause__, ValidationError) and name:
         said = say("cli_usage_invalid", language, name=name, reason=_reason(error.__cause__.errors()[0], language))
@@ -115,7 +115,7 @@ def usage_problem(error: Exception, language: Language) -> str:
     return say("cli_usage", language, problem=said.rstrip("."), command=command)
 
 
-def _named(param: object) -> str:
+def _name_param(param: object) -> str:
     """A parameter as the help names it: an argument by its place holder."""
     name: str = getattr(param, "opts", [""])[0]
     shown = getattr(param, "metavar", None)

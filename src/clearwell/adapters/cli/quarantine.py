@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from clearwell.adapters.cli.arguments import RowId, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
@@ -146,7 +146,7 @@ def _describe_state(traced: TracedOutput, settings: Settings, terminal: Terminal
     expires = None if traced.entry is None else traced.entry.expires_at
     return terminal.words(
         f"cli_state_{traced.state}",
-        left="–" if expires is None else terminal.left(expires),
+        left="–" if expires is None else terminal.time_left(expires),
         hours=f"{settings.working_ttl_seconds / 3600:g}",
         size=settings.working_size,
         program=program(),
@@ -167,7 +167,7 @@ def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, 
         rows.append(("cli_explain_whole", terminal.words("cli_explain_partial")))
     if row.metadata:
         metadata = json.dumps(row.metadata, ensure_ascii=False)
-        rows.append(("cli_explain_metadata", shortened(escaped(metadata), METADATA_WIDTH)))
+        rows.append(("cli_explain_metadata", shorten(escaped(metadata), METADATA_WIDTH)))
     return rows
 
 
@@ -178,7 +178,7 @@ def _when(moment: datetime, terminal: Terminal) -> str:
 def _next_try(moment: datetime, terminal: Terminal) -> str:
     if moment <= datetime.now(UTC):
         return terminal.words("cli_next_try_now")
-    return terminal.words("cli_next_try_in", when=terminal.moment(moment), left=terminal.left(moment))
+    return terminal.words("cli_next_try_in", when=terminal.moment(moment), left=terminal.time_left(moment))
 
 
 def _show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
@@ -192,7 +192,7 @@ def _show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
     terminal.tell(code, count=len(found), kinds=named, style="bold")
     for segment in found[:STATEMENTS_LISTED]:
         text = " ".join(segment.text.split())
-        terminal.block(f"· {shortened(escaped(text), STATEMENT_WIDTH)}", indent=4)
+        terminal.block(f"· {shorten(escaped(text), STATEMENT_WIDTH)}", indent=4)
     if len(found) > STATEMENTS_LISTED:
         terminal.tell("cli_explain_statements_more", count=len(found) - STATEMENTS_LISTED)
 

@@ -8,7 +8,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import Action
 
@@ -88,5 +88,5 @@ def _memory_row(memory: DependentMemoryView, terminal: Terminal) -> list[str]:
         escaped(memory.decided_by_name),
         terminal.moment(memory.decided_at),
         str(memory.rests_on.others or "–"),
-        shortened(memory.content_shown, SHOWN_WIDTH),
+        shorten(memory.content_shown, SHOWN_WIDTH),
     ]

@@ -44,11 +44,11 @@ class Terminal:
         """The word for something that may be newer than its word."""
         return self.words(code) if code in catalogue() else otherwise
 
-    def listed(self, names: Iterable[str]) -> str:
+    def join_names(self, names: Iterable[str]) -> str:
         """Names one after the other, with the commas of the language."""
         return ("、" if self.language == "zh" else ", ").join(names)
 
-    def named(self, name: str, text: str) -> str:
+    def format_pair(self, name: str, text: str) -> str:
         return f"{name}：{text}" if self.language == "zh" else f"{name}: {text}"
 
     def tell(self, code: str, *, style: str = "", **params: object) -> None:
@@ -56,24 +56,24 @@ class Terminal:
 
     def line(self, text: str = "", style: str = "") -> None:
         """One line that is never broken by us, so that a command or a path can be copied."""
-        self.out.print(Text(visible(text), style), soft_wrap=True)
+        self.out.print(Text(make_visible(text), style), soft_wrap=True)
 
     def warn(self, code: str, **params: object) -> None:
-        self.err.print(Text(visible("! " + self.words(code, **params)), "yellow"), soft_wrap=True)
+        self.err.print(Text(make_visible("! " + self.words(code, **params)), "yellow"), soft_wrap=True)
 
     def fail(self, text: str) -> None:
-        self.err.print(Text(visible("✗ " + text), "red"), soft_wrap=True)
+        self.err.print(Text(make_visible("✗ " + text), "red"), soft_wrap=True)
 
     def block(self, text: str, *, indent: int) -> None:
         """Text of others, wrapped and indented."""
-        self.out.print(Padding(Text(visible(text)), (0, 0, 0, indent), expand=False))
+        self.out.print(Padding(Text(make_visible(text)), (0, 0, 0, indent), expand=False))
 
     def pairs(self, rows: Sequence[tuple[str, str]], *, indent: int = 2) -> None:
         """Print names and values in two columns."""
         width = max(cell_len(name) for name, _ in rows)
         for name, value in rows:
             gap = " " * (width - cell_len(name) + 2)
-            line = Text(" " * indent).append(name, "bold").append(gap).append(visible(value))
+            line = Text(" " * indent).append(name, "bold").append(gap).append(make_visible(value))
             self.out.print(line, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -82,7 +82,7 @@ class Terminal:
         for column, heading in enumerate(headings):
             table.add_column(self.words(heading), overflow="fold", no_wrap=column == 0)
         for row in rows:
-            table.add_row(*(Text(visible(cell)) for cell in row))
+            table.add_row(*(Text(make_visible(cell)) for cell in row))
         self.out.print(table)
 
     def json(self, data: Json) -> None:
@@ -100,7 +100,7 @@ class Terminal:
         """How long ago, in the largest unit that fits."""
         return self._time("age", datetime.now(UTC) - since)
 
-    def left(self, until: datetime) -> str:
+    def time_left(self, until: datetime) -> str:
         """How long still, in the largest unit that fits."""
         return self._time("left", until - datetime.now(UTC))
 
@@ -111,12 +111,12 @@ class Terminal:
         return self.words(f"cli_{kind}_now")
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """Text that an agent wrote must not steer the terminal it is shown on."""
-    return "".join(character if _harmless(character) else _escaped(character) for character in text)
+    return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
 
 
-def _harmless(character: str) -> bool:
+def _is_harmless(character: str) -> bool:
     if character in _SHOWN_CONTROLS:
         return True
     return unicodedata.category(character) != "Cc" and character not in _TURNING
@@ -126,7 +126,7 @@ def _escaped(character: str) -> str:
     return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Shorten a text to one line of this width."""
     line = Text(" ".join(text.split()))
     line.truncate(width, overflow="ellipsis")

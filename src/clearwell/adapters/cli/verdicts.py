@@ -76,7 +76,7 @@ def name_flag(flag: str, terminal: Terminal) -> str:
 
 
 def name_flags(flags: Sequence[str], terminal: Terminal) -> str:
-    return terminal.listed(name_flag(flag, terminal) for flag in flags)
+    return terminal.join_names(name_flag(flag, terminal) for flag in flags)
 
 
 def explain_flag(flag: str, terminal: Terminal) -> str:

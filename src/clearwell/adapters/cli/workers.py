@@ -133,7 +133,7 @@ class WorkerPool:
         """A process that could not open the stores has said why; one that was killed could not."""
         await process.wait()
         if not self._stopped.is_set() and process.exit_code != REPORTED:
-            log.error("a worker process ended before it was ready", pid=process.pid, exit_code=process.exit_code)
+            log.error("worker process ended before it was ready", pid=process.pid, exit_code=process.exit_code)
 
     async def _keep_alive(self, process: WorkerProcess) -> None:
         pause = FIRST_PAUSE
@@ -142,7 +142,7 @@ class WorkerPool:
             if self._stopped.is_set():
                 return
             log.error(
-                "a worker process ended and is started again",
+                "worker process ended unexpectedly, restarting",
                 worker=process.number,
                 pid=process.pid,
                 exit_code=process.exit_code,

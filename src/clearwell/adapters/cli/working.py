@@ -8,7 +8,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, run, start
-from clearwell.adapters.cli.terminal import Terminal, shortened
+from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
 
@@ -83,11 +83,11 @@ def _show(entries: Sequence[WorkingEntryView], terminal: Terminal) -> None:
     for number, entry in enumerate(entries, start=1):
         facts = [terminal.age(entry.created_at)]
         if entry.expires_at is not None:
-            facts.append(terminal.left(entry.expires_at))
+            facts.append(terminal.time_left(entry.expires_at))
         if entry.agent_id is not None:
             facts.append(escaped(entry.agent_id))
         terminal.line(f"{number:>2}. {entry.label_text}  {' · '.join(facts)}", "bold")
         terminal.line(f"    {entry.id}")
         if entry.flags:
             terminal.line(f"    ! {name_flags(entry.flags, terminal)}", "yellow")
-        terminal.block(shortened(entry.content_shown, SHOWN_WIDTH), indent=4)
+        terminal.block(shorten(entry.content_shown, SHOWN_WIDTH), indent=4)

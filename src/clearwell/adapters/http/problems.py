@@ -70,7 +70,7 @@ def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
     problem = ProblemView.from_error(error, language, status=status, degraded=degraded)
     route = request.scope["path"]
     if isinstance(error, Unavailable):
-        log.warning("a part is unavailable", code=error.code, reason=str(error), route=route)
+        log.warning("component unavailable", code=error.code, reason=str(error), route=route)
     elif problem.status == FAILED:
         log.error("request failed", code=error.code, reason=str(error), route=route)
     return _response(problem, language, _headers(error))

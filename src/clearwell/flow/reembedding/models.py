@@ -176,7 +176,7 @@ def list_startable(stored: Mapping[str, int], reembedding: Reembedding | None) -
     During a re-embedding there are two. ``stored`` are the models that vectors were ever stored with.
     """
     if reembedding is None:
-        return {name: ModelChoice.named(name) for name in sorted(stored)}
+        return {name: ModelChoice.parse(name) for name in sorted(stored)}
     target = {reembedding.to_model: reembedding.to_choice}
     return (
         target if reembedding.finished_at is not None else {reembedding.from_model: reembedding.from_choice, **target}

@@ -116,7 +116,7 @@ class Reembedder:
         if not stored or [*stored] == [new.to_model]:
             return None
         if new.from_model not in stored:
-            raise _error_not_configured(", ".join(sorted(stored)), ModelChoice.named(min(stored)), new.from_model)
+            raise _error_not_configured(", ".join(sorted(stored)), ModelChoice.parse(min(stored)), new.from_model)
         return None if new.to_model == new.from_model else new
 
     def _plan_reversal(self, new: NewReembedding, last: Reembedding) -> NewReembedding:
@@ -147,7 +147,7 @@ class Reembedder:
 
     async def _count_remaining(self, reembedding: Reembedding) -> dict[str, int]:
         counts = {
-            group_id: await self._reembeddings.left(group_id, reembedding.to_model)
+            group_id: await self._reembeddings.count_remaining(group_id, reembedding.to_model)
             for group_id in await self._reembeddings.groups()
         }
         return {group_id: count for group_id, count in counts.items() if count}

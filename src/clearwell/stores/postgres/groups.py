@@ -30,9 +30,9 @@ class PostgresGroups(GroupStore):
             "group_id": group_id,
             "at": event.at,
             "changed": list(change.changed),
-            "system_prompt": _given(change.system_prompt) or "",
-            "digest_cron": _given(change.digest_cron),
-            "digest_zone": _given(change.digest_zone),
+            "system_prompt": _column_value(change.system_prompt) or "",
+            "digest_cron": _column_value(change.digest_cron),
+            "digest_zone": _column_value(change.digest_zone),
         }
         statements = [(query("change_group"), params), (query("add_event"), event_params(event))]
         await self._database.run_all(Role.OPERATOR, group_id, statements)
@@ -68,5 +68,5 @@ class PostgresGroups(GroupStore):
             return bool(removed[0]["rowcount"])
 
 
-def _given(value: str | Keep | None) -> str | None:
+def _column_value(value: str | Keep | None) -> str | None:
     return None if value is KEEP else value

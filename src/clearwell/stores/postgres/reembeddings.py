@@ -52,7 +52,7 @@ class PostgresReembeddings(ReembeddingStore):
     async def groups(self) -> list[str]:
         return [row["group_id"] for row in await self._database.run(Role.WORKER, None, query("groups_with_memories"))]
 
-    async def left(self, group_id: str, model: str) -> int:
+    async def count_remaining(self, group_id: str, model: str) -> int:
         params = {"group_id": group_id, "model": model}
         (row,) = await self._database.run(Role.WORKER, group_id, query("vectors_left"), params)
         count: int = row["chunks"]

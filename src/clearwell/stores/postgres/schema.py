@@ -69,7 +69,7 @@ async def _apply_missing(connection: psycopg.AsyncConnection, up_to: int | None)
 
 
 async def _missing(connection: psycopg.AsyncConnection) -> list[Migration]:
-    applied = await _applied(connection)
+    applied = await _read_applied(connection)
     known = {migration.version: migration for migration in migrations()}
     for version, (name, checksum) in applied.items():
         if version not in known:
@@ -79,7 +79,7 @@ async def _missing(connection: psycopg.AsyncConnection) -> list[Migration]:
     return [migration for version, migration in known.items() if version not in applied]
 
 
-async def _applied(connection: psycopg.AsyncConnection) -> dict[int, tuple[str, str]]:
+async def _read_applied(connection: psycopg.AsyncConnection) -> dict[int, tuple[str, str]]:
     exists = await connection.execute(query("has_schema"))
     if (await exists.fetchone() or (False,))[0] is False:
         return {}
