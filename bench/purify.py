@@ -31,19 +31,28 @@ EVENTS = "变慢 停止 翻倍 改善 失败 恢复 迁移 缩小 增长 调整 
 CITIES = "里昂 大阪 利兹 基多 都灵 珀斯 突尼斯 瓦尔纳 斯普利特 加的斯 卑尔根 波尔图".split()
 
 
+def english_clause(dice: random.Random) -> str:
+    subject, verb, place = dice.choice(SUBJECTS), dice.choice(VERBS), dice.choice(PLACES)
+    return f"in {place} the {subject} {verb} on day {dice.randrange(900)} by {dice.randrange(99)} percent"
+
+
+def chinese_clause(dice: random.Random) -> str:
+    area, event, city = dice.choice(AREAS), dice.choice(EVENTS), dice.choice(CITIES)
+    return f"{city}的{area}模块在第{dice.randrange(900)}天{event}了百分之{dice.randrange(99)}"
+
+
 def english(dice: random.Random, length: int = 300) -> str:
     text = ""
     while len(text) < length:
-        subject, verb, place = dice.choice(SUBJECTS), dice.choice(VERBS), dice.choice(PLACES)
-        text += f"In {place} the {subject} {verb} on day {dice.randrange(900)} by {dice.randrange(99)} percent. "
+        clause = english_clause(dice)
+        text += f"{clause[0].upper()}{clause[1:]}. "
     return text[:length]
 
 
 def chinese(dice: random.Random, length: int = 300) -> str:
     text = ""
     while len(text) < length:
-        area, event, city = dice.choice(AREAS), dice.choice(EVENTS), dice.choice(CITIES)
-        text += f"{city}的{area}模块在第{dice.randrange(900)}天{event}了百分之{dice.randrange(99)}。"
+        text += f"{chinese_clause(dice)}。"
     return text[:length]
 
 
@@ -84,8 +93,10 @@ def _cpu(shares: dict[str, list[float]], name: str) -> Iterator[None]:
 
 
 def sentence(write: Write, dice: random.Random) -> str:
-    """One sentence of at least fifty columns."""
-    return write(dice, 120).partition("。" if write is chinese else ". ")[0] + ("。" if write is chinese else ".")
+    """One sentence of about 110 characters, or 50 Chinese ones: as long as those that agents write in reports."""
+    if write is chinese:
+        return f"{chinese_clause(dice)}，{chinese_clause(dice)}。"
+    return f"While {english_clause(dice)}, {english_clause(dice)}."
 
 
 def report(write: Write, dice: random.Random, length: int = 3000) -> str:

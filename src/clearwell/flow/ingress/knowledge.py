@@ -28,7 +28,7 @@ from clearwell.text.splitter import rejoin
 MEMORIES_COMPARED = 5
 SOME_COMPARED = 3
 """For each statement of an output of several."""
-MOST_PAIRS = 64
+MOST_PAIRS = 40
 MOST_COMPARED = 4
 """What a text repeats or contradicts is among the most similar; reading every entry word by word would cost more."""
 
@@ -142,7 +142,7 @@ class Knowledge:
         if len(candidate.compared) > 1:
             whole = [(WHOLE, ComparedText(candidate.own.text, candidate.vector))]
             wholes = self._find_near(whole, [part for one in others for part in _read_whole(one)])
-            near += [one for one in wholes if self._may_be_same(one)]
+            near += [one for one in wholes if _may_be_same(candidate, one)]
         return near
 
     def _find_near(self, texts: Sequence[tuple[int, ComparedText]], parts: Sequence["_Part"]) -> list[Neighbour]:
@@ -150,8 +150,10 @@ class Knowledge:
         placed = [(place, text.vector) for place, text in texts if text.vector is not None]
         if not placed or not parts:
             return []
-        cosines = np.stack([vector for _, vector in placed]) @ np.stack([part.vector for part in parts]).T
-        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :MOST_COMPARED]
+        matrix = np.stack([part.vector for part in parts])
+        # One product after the other: threads of the library for linear algebra cost more than these take.
+        cosines = [matrix @ vector for _, vector in placed]
+        nearest = [np.argsort(-row, kind="stable")[:MOST_COMPARED] for row in cosines]
         return [
             Neighbour(
                 sighting=Sighting(entry_id=parts[number].entry_id, layer=Layer.WORKING),
@@ -161,12 +163,8 @@ class Knowledge:
             )
             for row, (place, _) in enumerate(placed)
             for number in nearest[row]
-            if (similarity := self._embedder.similarity(float(cosines[row, number]))) >= LOWEST_SIMILARITY
+            if (similarity := self._embedder.similarity(float(cosines[row][number]))) >= LOWEST_SIMILARITY
         ]
-
-    def _may_be_same(self, neighbour: Neighbour) -> bool:
-        """Whether it pays to compare long texts as a whole."""
-        return neighbour.similarity >= DUPLICATE_SIMILARITY
 
     async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
         """The verified memories that are like what is compared of a candidate, in one round trip."""
@@ -192,7 +190,7 @@ class Knowledge:
             for (place, text), each in zip(texts, found, strict=True)
             for neighbour in self._relate_memories(place, text.text, each, whole)
         ]
-        return [one for one in near if one.of != WHOLE or self._may_be_same(one)]
+        return [one for one in near if one.of != WHOLE or _may_be_same(candidate, one)]
 
     def _relate_memories(
         self, place: int, text: str, found: Sequence[Found], whole: Mapping[UUID, str]
@@ -251,6 +249,12 @@ def _read_parts(entry: WorkingEntry) -> list[_Part]:
 
 def _read_whole(entry: WorkingEntry) -> list[_Part]:
     return [] if entry.embedding is None else [_Part(entry.id, entry.content, entry.embedding)]
+
+
+def _may_be_same(candidate: Candidate, neighbour: Neighbour) -> bool:
+    """Whether it pays to compare long texts as a whole: they are about as long, and very similar."""
+    shorter, longer = sorted((len(candidate.own.text), len(neighbour.content)))
+    return neighbour.similarity >= DUPLICATE_SIMILARITY and longer <= 2 * shorter
 
 
 def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neighbour]:
