@@ -8,13 +8,14 @@ from tests.integration.http.serving import LONG, Api, new_group, require_problem
 INGEST, QUERY, CAPTURES = "/api/v1/memory/ingest", "/api/v1/memory/query", "/api/v1/captures"
 DECISION = "项目最终决定采用微服务架构，以提高可扩展性和部署灵活性。"
 QUESTION = "项目的架构决策是什么？"
+FIELDS = ["status", "id", "promotion_id", "decision_id", "chunks", "already", "conflicts_with"]
 
 
 async def test_the_protocols_examples_work(http: httpx.AsyncClient) -> None:
     group = new_group()
     ingested = await http.post(INGEST, json={"group_id": group, "content": DECISION})
     assert ingested.status_code == 200
-    assert list(ingested.json()) == ["status", "id", "promotion_id", "decision_id", "chunks", "already"]
+    assert list(ingested.json()) == FIELDS
     assert (ingested.json()["status"], ingested.json()["chunks"]) == ("ingested", 1)
 
     found = await http.post(QUERY, json={"group_id": group, "query": QUESTION})
@@ -75,7 +76,7 @@ async def test_many_texts_are_promoted_at_once_each_with_its_result(http: httpx.
     assert response.status_code == 200
     assert response.json()["status"] == "ingested"
     first, second, third = response.json()["results"]
-    assert set(first) == set(third) == {"status", "id", "promotion_id", "decision_id", "chunks", "already"}
+    assert set(first) == set(third) == set(FIELDS)
     assert (second["status"], second["type"]) == (422, "urn:clearwell:problem:text_blank")
     found = await http.post(QUERY, json={"group_id": group, "query": "发布窗口"})
     assert {one["id"] for one in found.json()["results"]} == {first["id"], third["id"]}
