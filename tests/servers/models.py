@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from clearwell.evaluation.cases import (
+    CaseKind,
     EmbedderCase,
-    Fault,
     JudgeCase,
-    Kind,
+    OutputFault,
     WriterCase,
     load_embedder_cases,
     load_judge_cases,
@@ -20,7 +20,7 @@ from tests.servers.chat_api import SOUND, TORN, completion
 from tests.servers.embedding_api import embeddings
 from tests.servers.scripted import Behaviour, Reply, Request, answer
 
-NEARNESS = {Kind.TEXT: 1.0, Kind.PARAPHRASE: 0.95, Kind.CONFLICT: 0.97, Kind.NEAR: 0.5}
+NEARNESS = {CaseKind.TEXT: 1.0, CaseKind.PARAPHRASE: 0.95, CaseKind.CONFLICT: 0.97, CaseKind.NEAR: 0.5}
 QUESTION_NEARNESS = 0.6
 CHAT_TOKENS = {"prompt_tokens": 400, "completion_tokens": 50, "total_tokens": 450}
 
@@ -44,12 +44,12 @@ def knowing_embedder(crowded: float = 0.0) -> Behaviour:
 
 
 def _list_nearness(case: EmbedderCase) -> list[tuple[str, float]]:
-    return [*((case.statement(kind), NEARNESS[kind]) for kind in Kind), (case.question, QUESTION_NEARNESS)]
+    return [*((case.statement(kind), NEARNESS[kind]) for kind in CaseKind), (case.question, QUESTION_NEARNESS)]
 
 
 def knowing_judge(request: Request) -> Reply:
     case = find_judge_case(request)
-    return with_usage(completion(json.dumps(SOUND if case.fault is Fault.NONE else TORN)), CHAT_TOKENS)
+    return with_usage(completion(json.dumps(SOUND if case.fault is OutputFault.NONE else TORN)), CHAT_TOKENS)
 
 
 def find_judge_case(request: Request) -> JudgeCase:

@@ -15,8 +15,8 @@ from clearwell.evaluation.advice import advise
 from clearwell.evaluation.calls import MOST_IN_A_ROW, Call, CallSeries, EvaluationOptions
 from clearwell.evaluation.cases import (
     LANGUAGES,
-    Fault,
-    Kind,
+    CaseKind,
+    OutputFault,
     WriterCase,
     load_embedder_cases,
     load_judge_cases,
@@ -33,7 +33,7 @@ from clearwell.records import (
     Measure,
     Measurement,
     ModelRole,
-    Scale,
+    ScaleBounds,
     TokenPrices,
     TokenUsage,
 )
@@ -47,7 +47,7 @@ def test_cases_have_names_of_their_own_and_are_as_many_in_both_languages() -> No
         assert all(case.id.startswith(f"{case.language}-") for case in cases)
         assert len(set(Counter(case.language for case in cases).values())) == 1
     faults = Counter((case.language, case.fault) for case in load_judge_cases())
-    assert {count for (_, fault), count in faults.items() if fault is not Fault.NONE} == {4}
+    assert {count for (_, fault), count in faults.items() if fault is not OutputFault.NONE} == {4}
 
 
 def test_the_readmes_and_the_help_state_the_number_of_calls() -> None:
@@ -58,7 +58,7 @@ def test_the_readmes_and_the_help_state_the_number_of_calls() -> None:
 
 
 def test_cases_are_written_in_their_language() -> None:
-    statements = [(case.language, case.statement(kind)) for case in load_embedder_cases() for kind in Kind]
+    statements = [(case.language, case.statement(kind)) for case in load_embedder_cases() for kind in CaseKind]
     outputs = [(case.language, case.text) for case in load_judge_cases()]
     sources = [(case.language, source) for case in load_writer_cases() for source in case.sources]
     for language, text in (*statements, *outputs, *sources):
@@ -66,7 +66,7 @@ def test_cases_are_written_in_their_language() -> None:
 
 
 def test_no_text_occurs_twice_in_the_cases_of_a_model() -> None:
-    statements = [case.statement(kind) for case in load_embedder_cases() for kind in Kind]
+    statements = [case.statement(kind) for case in load_embedder_cases() for kind in CaseKind]
     outputs = [case.text for case in load_judge_cases()]
     sources = list(chain.from_iterable(case.sources for case in load_writer_cases()))
     for texts in (statements, outputs, sources):
@@ -193,7 +193,7 @@ def test_a_cost_needs_the_prices_of_the_tokens_that_were_used() -> None:
     assert TokenPrices().cost(TokenUsage(1)) is None
 
 
-def measured(language: Language, scale: Scale, **values: float) -> LanguageEvaluation:
+def measured(language: Language, scale: ScaleBounds, **values: float) -> LanguageEvaluation:
     measurements = tuple(
         Measurement(measure=Measure(name), value=value, requirement=REQUIREMENTS[Measure(name)])
         for name, value in values.items()
@@ -207,13 +207,15 @@ def advised(*languages: LanguageEvaluation) -> list[tuple[str, object]]:
 
 
 def test_a_model_that_orders_meanings_badly_is_to_be_changed() -> None:
-    scale = Scale(paraphrases=0.9, unrelated=0.1, answers=0.9, others=0.1)
+    scale = ScaleBounds(paraphrases=0.9, unrelated=0.1, answers=0.9, others=0.1)
     assert advised(measured("en", scale, above_near=0.2, unrelated_similar=0.9)) == [("models_change_embedder", {})]
 
 
 def test_thresholds_that_do_not_fit_are_placed_between_the_classes_of_both_languages() -> None:
-    english = measured("en", Scale(paraphrases=0.8, unrelated=0.6, answers=0.9, others=0.5), unrelated_similar=0.4)
-    chinese = measured("zh", Scale(paraphrases=0.7, unrelated=0.5, answers=0.6, others=0.65), others_relevant=0.2)
+    english = measured(
+        "en", ScaleBounds(paraphrases=0.8, unrelated=0.6, answers=0.9, others=0.5), unrelated_similar=0.4
+    )
+    chinese = measured("zh", ScaleBounds(paraphrases=0.7, unrelated=0.5, answers=0.6, others=0.65), others_relevant=0.2)
     assert advised(english, chinese) == [
         ("models_similarity_between", {"low": "0.60", "high": "0.70"}),
         ("models_relevance_none", {}),

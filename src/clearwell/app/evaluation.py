@@ -8,9 +8,9 @@ from clearwell.app.models import make_embedder, open_judge, open_writer
 from clearwell.app.wiring import make_comparison
 from clearwell.errors import ConfigurationError
 from clearwell.evaluation import (
+    ConfiguredThresholds,
     EvaluationOptions,
     ProgressReport,
-    Thresholds,
     TokenTally,
     advise,
     evaluate_embedder,
@@ -59,7 +59,9 @@ async def _evaluate_configured(
     if role is ModelRole.EMBEDDER:
         embedder = make_embedder(settings, meter=tally)
         stack.push_async_callback(embedder.close)
-        thresholds = Thresholds(similarity=settings.conflict_similarity, relevance=settings.node_relevance_threshold)
+        thresholds = ConfiguredThresholds(
+            similarity=settings.conflict_similarity, relevance=settings.node_relevance_threshold
+        )
         return await evaluate_embedder(embedder, make_comparison(settings), thresholds, tally, options)
     if role is ModelRole.JUDGE and (judge := open_judge(settings, stack, meter=tally)) is not None:
         return await evaluate_judge(judge, tally, options)

@@ -8,15 +8,15 @@ measure one model each, through the ports that the path uses, and ``results`` pu
 
 from clearwell.evaluation.advice import advise
 from clearwell.evaluation.calls import EvaluationOptions, ProgressReport
-from clearwell.evaluation.embedder import Thresholds, evaluate_embedder
+from clearwell.evaluation.embedder import ConfiguredThresholds, evaluate_embedder
 from clearwell.evaluation.judge import evaluate_judge
 from clearwell.evaluation.tokens import TokenTally
 from clearwell.evaluation.writer import evaluate_writer
 
 __all__ = [
+    "ConfiguredThresholds",
     "EvaluationOptions",
     "ProgressReport",
-    "Thresholds",
     "TokenTally",
     "advise",
     "evaluate_embedder",

@@ -12,7 +12,7 @@ from clearwell.messages import Language
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 
-class Kind(StrEnum):
+class CaseKind(StrEnum):
     """The statements of a case for an embedding model."""
 
     TEXT = "text"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
     NEAR = "near"
 
 
-class Fault(StrEnum):
+class OutputFault(StrEnum):
     """What is wrong with an output that a judge is asked about."""
 
     NONE = "none"
@@ -41,12 +41,12 @@ class EmbedderCase:
     near: str
     question: str
 
-    def statement(self, kind: Kind) -> str:
+    def statement(self, kind: CaseKind) -> str:
         statements = {
-            Kind.TEXT: self.text,
-            Kind.PARAPHRASE: self.paraphrase,
-            Kind.CONFLICT: self.conflict,
-            Kind.NEAR: self.near,
+            CaseKind.TEXT: self.text,
+            CaseKind.PARAPHRASE: self.paraphrase,
+            CaseKind.CONFLICT: self.conflict,
+            CaseKind.NEAR: self.near,
         }
         return statements[kind]
 
@@ -58,7 +58,7 @@ class JudgeCase:
     id: str
     language: Language
     text: str
-    fault: Fault
+    fault: OutputFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ def load_embedder_cases() -> tuple[EmbedderCase, ...]:
 
 @cache
 def load_judge_cases() -> tuple[JudgeCase, ...]:
-    return tuple(JudgeCase(**{**case, "fault": Fault(case["fault"])}) for case in _read("judge_cases.toml"))
+    return tuple(JudgeCase(**{**case, "fault": OutputFault(case["fault"])}) for case in _read("judge_cases.toml"))
 
 
 @cache

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES, EmbedderCase, Kind, load_embedder_cases
+from clearwell.evaluation.cases import LANGUAGES, CaseKind, EmbedderCase, load_embedder_cases
 from clearwell.evaluation.requirements import measure_share
 from clearwell.evaluation.results import conclude, summarise_latency
 from clearwell.evaluation.tokens import TokenTally
@@ -28,7 +28,7 @@ from clearwell.records import (
     ModelEvaluation,
     ModelRole,
     Relation,
-    Scale,
+    ScaleBounds,
     Vector,
 )
 
@@ -36,12 +36,12 @@ WARM_UP: Final = ("ready?",)
 LOWER, UPPER = 10, 98
 """Percentiles of texts that belong together, and of others."""
 
-Texts: TypeAlias = tuple[str, ...]
+CaseTexts: TypeAlias = tuple[str, ...]
 Matrix: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
+class ConfiguredThresholds:
     """The configured thresholds: similarity of related statements, and relevance of an answer."""
 
     similarity: float
@@ -53,35 +53,35 @@ class Sample:
     """The cases of one language with their cosines. Row and column of a matrix are the numbers of cases."""
 
     cases: Sequence[EmbedderCase]
-    texts: Mapping[Kind, Matrix]
+    texts: Mapping[CaseKind, Matrix]
     """The cosine of each text with each statement of a kind."""
-    questions: Mapping[Kind, Matrix]
+    questions: Mapping[CaseKind, Matrix]
     """The cosine of each question with each statement of a kind."""
-    relations: Mapping[Kind, Sequence[Relation]]
+    relations: Mapping[CaseKind, Sequence[Relation]]
     """What the ingress pipeline decides on each text and its own statement of a kind."""
 
     @property
     def unrelated(self) -> list[float]:
         """The cosines of each text with the texts and the near statements of other cases."""
-        return [*_off_diagonal(self.texts[Kind.TEXT]), *_off_diagonal(self.texts[Kind.NEAR])]
+        return [*_off_diagonal(self.texts[CaseKind.TEXT]), *_off_diagonal(self.texts[CaseKind.NEAR])]
 
     @property
     def off_topic(self) -> list[float]:
         """The cosines of each question with the texts and the near statements of other cases."""
-        return [*_off_diagonal(self.questions[Kind.TEXT]), *_off_diagonal(self.questions[Kind.NEAR])]
+        return [*_off_diagonal(self.questions[CaseKind.TEXT]), *_off_diagonal(self.questions[CaseKind.NEAR])]
 
     @property
     def nearest(self) -> list[str]:
         """For each question, the nearest of all texts and near statements."""
         candidates = [case.text for case in self.cases] + [case.near for case in self.cases]
-        cosines = np.concatenate([self.questions[Kind.TEXT], self.questions[Kind.NEAR]], axis=1)
+        cosines = np.concatenate([self.questions[CaseKind.TEXT], self.questions[CaseKind.NEAR]], axis=1)
         return [candidates[int(place)] for place in cosines.argmax(axis=1)]
 
 
 async def evaluate_embedder(
     embedder: Embedder,
     comparison: StatementComparison,
-    thresholds: Thresholds,
+    thresholds: ConfiguredThresholds,
     tally: TokenTally,
     options: EvaluationOptions,
 ) -> ModelEvaluation:
@@ -94,8 +94,8 @@ async def evaluate_embedder(
     for language in LANGUAGES:
         tally.take()
         own = [case for case in cases if case.language == language]
-        statements: Texts = tuple(case.statement(kind) for case in own for kind in Kind)
-        asked: list[Texts] = [(case.question,) for case in own]
+        statements: CaseTexts = tuple(case.statement(kind) for case in own for kind in CaseKind)
+        asked: list[CaseTexts] = [(case.question,) for case in own]
         batches = await series.ask(embedder.embed, [statements])
         questions = await series.ask(embedder.embed, asked)
         if series.stopped:
@@ -110,7 +110,7 @@ async def evaluate_embedder(
                 measurements=_measure(sample, embedder, thresholds),
                 latency=summarise_latency(questions),
                 usage=usage,
-                billed=len(own) * (len(Kind) + 1),
+                billed=len(own) * (len(CaseKind) + 1),
                 cost=None if usage is None else options.prices.cost(usage),
                 mistakes=_find_mistakes(sample),
                 scale=_read_scale(sample, embedder),
@@ -119,7 +119,7 @@ async def evaluate_embedder(
     return conclude(ModelRole.EMBEDDER, embedder.model, languages, series, cases=len(cases))
 
 
-def _stack(calls: Sequence[Call[Texts, list[Vector]]]) -> Matrix:
+def _stack(calls: Sequence[Call[CaseTexts, list[Vector]]]) -> Matrix:
     return np.array([vector for call in calls for vector in call.answer or ()], dtype=np.float64)
 
 
@@ -130,22 +130,22 @@ def _make_sample(
     embedder: Embedder,
     comparison: StatementComparison,
 ) -> Sample:
-    vectors = {kind: statements[number :: len(Kind)] for number, kind in enumerate(Kind)}
-    texts = {kind: vectors[Kind.TEXT] @ vectors[kind].T for kind in Kind}
+    vectors = {kind: statements[number :: len(CaseKind)] for number, kind in enumerate(CaseKind)}
+    texts = {kind: vectors[CaseKind.TEXT] @ vectors[kind].T for kind in CaseKind}
     relations = {
         kind: [
             comparison.compare(case.statement(kind), case.text, embedder.similarity(cosine)).relation
             for case, cosine in zip(cases, _diagonal(texts[kind]), strict=True)
         ]
-        for kind in Kind
+        for kind in CaseKind
     }
-    asked = {kind: questions @ vectors[kind].T for kind in Kind}
+    asked = {kind: questions @ vectors[kind].T for kind in CaseKind}
     return Sample(cases=cases, texts=texts, questions=asked, relations=relations)
 
 
-def _measure(sample: Sample, embedder: Embedder, thresholds: Thresholds) -> tuple[Measurement, ...]:
-    paraphrases, near = _diagonal(sample.texts[Kind.PARAPHRASE]), _diagonal(sample.texts[Kind.NEAR])
-    answers = _diagonal(sample.questions[Kind.TEXT])
+def _measure(sample: Sample, embedder: Embedder, thresholds: ConfiguredThresholds) -> tuple[Measurement, ...]:
+    paraphrases, near = _diagonal(sample.texts[CaseKind.PARAPHRASE]), _diagonal(sample.texts[CaseKind.NEAR])
+    answers = _diagonal(sample.questions[CaseKind.TEXT])
     hits: dict[Measure, list[bool]] = {
         Measure.ABOVE_UNRELATED: [one > other for one, other in product(paraphrases, sample.unrelated)],
         Measure.ABOVE_NEAR: [one > other for one, other in product(paraphrases, near)],
@@ -155,18 +155,20 @@ def _measure(sample: Sample, embedder: Embedder, thresholds: Thresholds) -> tupl
         Measure.PARAPHRASES_SIMILAR: [embedder.similarity(one) >= thresholds.similarity for one in paraphrases],
         Measure.UNRELATED_SIMILAR: [embedder.similarity(one) >= thresholds.similarity for one in sample.unrelated],
         Measure.FALSE_DUPLICATES: [
-            relation is Relation.SAME for kind in (Kind.CONFLICT, Kind.NEAR) for relation in sample.relations[kind]
+            relation is Relation.SAME
+            for kind in (CaseKind.CONFLICT, CaseKind.NEAR)
+            for relation in sample.relations[kind]
         ],
-        Measure.DUPLICATES_FOUND: [relation is Relation.SAME for relation in sample.relations[Kind.PARAPHRASE]],
+        Measure.DUPLICATES_FOUND: [relation is Relation.SAME for relation in sample.relations[CaseKind.PARAPHRASE]],
         Measure.ANSWERS_RELEVANT: [embedder.relevance(one) >= thresholds.relevance for one in answers],
         Measure.OTHERS_RELEVANT: [embedder.relevance(one) >= thresholds.relevance for one in sample.off_topic],
     }
     return tuple(chain.from_iterable(measure_share(measure, found) for measure, found in hits.items()))
 
 
-def _read_scale(sample: Sample, embedder: Embedder) -> Scale:
-    paraphrases, answers = _diagonal(sample.texts[Kind.PARAPHRASE]), _diagonal(sample.questions[Kind.TEXT])
-    return Scale(
+def _read_scale(sample: Sample, embedder: Embedder) -> ScaleBounds:
+    paraphrases, answers = _diagonal(sample.texts[CaseKind.PARAPHRASE]), _diagonal(sample.questions[CaseKind.TEXT])
+    return ScaleBounds(
         paraphrases=embedder.similarity(float(np.percentile(paraphrases, LOWER))),
         unrelated=embedder.similarity(float(np.percentile(sample.unrelated, UPPER))),
         answers=embedder.relevance(float(np.percentile(answers, LOWER))),
@@ -182,7 +184,7 @@ def _find_mistakes(sample: Sample) -> tuple[Mistake, ...]:
     ]
     duplicates = [
         Mistake(case=case.id, measure=Measure.FALSE_DUPLICATES, text=case.text, answer=case.statement(kind))
-        for kind in (Kind.CONFLICT, Kind.NEAR)
+        for kind in (CaseKind.CONFLICT, CaseKind.NEAR)
         for case, relation in zip(sample.cases, sample.relations[kind], strict=True)
         if relation is Relation.SAME
     ]

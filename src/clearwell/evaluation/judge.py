@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES, Fault, JudgeCase, load_judge_cases
+from clearwell.evaluation.cases import LANGUAGES, JudgeCase, OutputFault, load_judge_cases
 from clearwell.evaluation.requirements import measure_share
 from clearwell.evaluation.results import conclude, summarise_calls
 from clearwell.evaluation.tokens import TokenTally
@@ -22,9 +22,9 @@ from clearwell.records import (
 )
 
 MEASURE_OF_FAULT: Final = {
-    Fault.NONE: Measure.SOUND_PASSED,
-    Fault.CONTRADICTION: Measure.CONTRADICTIONS_FOUND,
-    Fault.INVENTION: Measure.INVENTIONS_FOUND,
+    OutputFault.NONE: Measure.SOUND_PASSED,
+    OutputFault.CONTRADICTION: Measure.CONTRADICTIONS_FOUND,
+    OutputFault.INVENTION: Measure.INVENTIONS_FOUND,
 }
 
 
@@ -71,7 +71,7 @@ def _measure(calls: Sequence[Call[JudgeCase, Judgement]]) -> tuple[Measurement, 
 
 def _is_right(case: JudgeCase, judgement: Judgement) -> bool:
     """The ingress pipeline refuses what is not consistent, whatever the judge calls the fault."""
-    return judgement.consistent is (case.fault is Fault.NONE)
+    return judgement.consistent is (case.fault is OutputFault.NONE)
 
 
 def _find_mistakes(calls: Sequence[Call[JudgeCase, Judgement]]) -> Iterator[Mistake]:

@@ -34,7 +34,7 @@ from clearwell.records.evaluation import (
     ModelEvaluation,
     ModelsEvaluation,
     Requirement,
-    Scale,
+    ScaleBounds,
     TokenPrices,
     TokenUsage,
 )
@@ -199,7 +199,7 @@ __all__ = [
     "Retrieval",
     "ReviewStatistics",
     "Right",
-    "Scale",
+    "ScaleBounds",
     "Scope",
     "Section",
     "SectionReport",

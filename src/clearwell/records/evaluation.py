@@ -80,7 +80,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class ScaleBounds:
     """Where an embedding model puts texts on its calibrated scale: the lower end of those that belong together
     (the 10th percentile), and the upper end of the others (the 98th)."""
 
@@ -107,7 +107,7 @@ class LanguageEvaluation:
     billed: int = 0
     cost: float | None = None
     mistakes: tuple[Mistake, ...] = ()
-    scale: Scale | None = None
+    scale: ScaleBounds | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from clearwell.stores.postgres import (
     Role,
     open_database,
 )
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.group_indexes import search_by_index
 from clearwell.stores.postgres.longterm import filter_params, word_params
 from clearwell.stores.postgres.queries import query
@@ -221,7 +221,7 @@ async def test_the_planner_uses_the_indexes_and_the_exact_search_never_does(
     asking = wanted(HOSTILE, vector, "lantern meadow")
     params = {"group_id": HOSTILE, "embedding": to_column(vector), "model": "m", "agent_id": None, "limit": 13}
     worded = params | word_params(asking, 13) | filter_params(asking.where)
-    searches: list[list[Statement]] = [
+    searches: list[list[SqlStatement]] = [
         search_by_index("search_large", params, DIMENSIONS),
         search_by_index("search_large_with_words", worded, DIMENSIONS),
         [(query("last_reembedding_number"), {}), (query("search"), params)],
@@ -254,7 +254,7 @@ async def test_words_are_found_by_the_inverted_index_and_not_by_reading_rows(
             owner.execute("SELECT content FROM memories")
 
 
-async def plan(database: Database, statements: Sequence[Statement]) -> str:
+async def plan(database: Database, statements: Sequence[SqlStatement]) -> str:
     first, (statement, params) = statements
     rows = await database.run_all(Role.AGENT, HOSTILE, [first, (f"EXPLAIN (VERBOSE) {statement}", params)])
     return "\n".join(row["QUERY PLAN"] for row in rows[1])

@@ -22,7 +22,7 @@ from clearwell.records import (
     Verdict,
     WorkingEntry,
 )
-from clearwell.stores.postgres.connection import Statement, StatementRunner
+from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, event_params, from_column, to_column, verdict_of, verdict_params
@@ -134,7 +134,7 @@ class PostgresAdmissions(AdmissionStore):
         params = {"group_id": group_id, "log_id": log_id, "by": event.actor, "at": event.at}
         return await self._change_and_audit(Role.REVIEWER, group_id, (query("mark_removed"), params), event)
 
-    async def _change_and_audit(self, role: Role, group_id: str, change: Statement, event: AuditEvent) -> bool:
+    async def _change_and_audit(self, role: Role, group_id: str, change: SqlStatement, event: AuditEvent) -> bool:
         """Make a change of one row and its event, or neither."""
         async with self._database.transaction(role, group_id) as transaction:
             (changed,) = await transaction.run([change])
@@ -229,7 +229,7 @@ class PostgresAdmissionBatch:
         await self._transaction.run([*statements, *self._count_verdicts([counted]), *self._note_group([admitted])])
         return True
 
-    def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
+    def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[SqlStatement]:
         """One statement for each way that checks ended, in one order, so that two processes never deadlock."""
         ends = Counter(
             (one.agent_id or "", verdict.check, verdict.outcome) for one in settled for verdict in one.verdicts
@@ -238,14 +238,14 @@ class PostgresAdmissionBatch:
             params = {"agent_id": agent_id, "check": check, "outcome": outcome, "count": count}
             yield query("count_verdicts"), {"group_id": self._group_id, **params}
 
-    def _note_group(self, settled: Sequence[AdmissionResult]) -> Iterator[Statement]:
+    def _note_group(self, settled: Sequence[AdmissionResult]) -> Iterator[SqlStatement]:
         admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
         if admitted:
             yield query("note_working_group"), {"group_id": self._group_id, "at": max(admitted)}
         elif settled:
             yield query("note_settled_group"), {"group_id": self._group_id, "at": min(one.at for one in settled)}
 
-    def _settle_row(self, one: AdmissionResult) -> Iterator[Statement]:
+    def _settle_row(self, one: AdmissionResult) -> Iterator[SqlStatement]:
         keys = {"group_id": self._group_id, "log_id": one.log_id}
         yield query("settle"), {**keys, "state": one.state, "at": one.at, "flags": list(one.flags)}
         for position, verdict in enumerate(one.verdicts):

@@ -24,7 +24,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import DictRow
 
 Params: TypeAlias = Mapping[str, Any]
-Statement: TypeAlias = tuple[str, Params]
+SqlStatement: TypeAlias = tuple[str, Params]
 
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 MOST_PREPARED: Final = 200
@@ -75,7 +75,7 @@ class StatementRunner:
         self._statements: OrderedDict[str, PreparedStatement] = OrderedDict()
         self._numbers = count()
 
-    async def run(self, statements: Sequence[Statement]) -> list[list[DictRow]]:
+    async def run(self, statements: Sequence[SqlStatement]) -> list[list[DictRow]]:
         """Run all statements in one round trip and return the rows of each; see ``PreparedStatement.load``."""
         wanted = dict.fromkeys(text for text, _ in statements)
         if any(text not in self._statements for text in wanted):

@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
-from clearwell.stores.postgres.connection import Params, PooledConnection, Statement, StatementRunner
+from clearwell.stores.postgres.connection import Params, PooledConnection, SqlStatement, StatementRunner
 from clearwell.stores.postgres.queries import query
 
 
@@ -77,7 +77,7 @@ class Database:
         return rows
 
     async def run_all(
-        self, role: Role | None, group_id: str | None, statements: Sequence[Statement], *, entry: str = "enter"
+        self, role: Role | None, group_id: str | None, statements: Sequence[SqlStatement], *, entry: str = "enter"
     ) -> list[list[DictRow]]:
         """Run several statements in one round trip and one transaction: all or nothing.
 

@@ -34,7 +34,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
 )
-from clearwell.stores.postgres.connection import Statement, StatementRunner
+from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.decision_rows import (
     chunks_params,
@@ -143,7 +143,7 @@ def _waiting_params(waiting: WaitingPromotion) -> dict[str, Any]:
 
 async def _build_chunk_inserts(
     indexer: NewChunkIndexer[Memory], chunks: Sequence[Memory], group_id: str, ends: Sequence[Sequence[DictRow]]
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """The statements that store new chunks with their positions and terms, now that the ends of sessions are read."""
     placed, changed = await indexer.index(ends)
     return [
@@ -164,7 +164,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
         self._runner = runner
         self._encoder = encoder
         self._group_id = group_id
-        self._writes: list[Statement] = [(query("alone_in_longterm"), {"group_id": group_id})]
+        self._writes: list[SqlStatement] = [(query("alone_in_longterm"), {"group_id": group_id})]
 
     async def flush(self) -> None:
         """Send the writes that are left."""
@@ -320,13 +320,13 @@ class PostgresDecisionTransaction(DecisionTransaction):
     def _write(self, name: str, **params: object) -> None:
         self._writes.append(self._statement(name, **params))
 
-    async def _read(self, *statements: Statement) -> list[list[DictRow]]:
+    async def _read(self, *statements: SqlStatement) -> list[list[DictRow]]:
         """Send the collected writes and then these statements, in one round trip; the rows of the latter."""
         writes, self._writes = self._writes, []
         answers = await self._runner.run([*writes, *statements])
         return answers[len(writes) :]
 
-    def _statement(self, name: str, **params: object) -> Statement:
+    def _statement(self, name: str, **params: object) -> SqlStatement:
         return query(name), {"group_id": self._group_id, **params}
 
 

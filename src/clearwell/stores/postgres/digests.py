@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.ports import DigestRuns, DigestStore, Due, OpenDigest, Run, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.insight_rows import insights_of, new_insight_params
 from clearwell.stores.postgres.queries import query
@@ -51,7 +51,7 @@ class PostgresDigests(DigestStore):
         return [_make_digest(row) for row in rows]
 
     async def find_group(self, digest_id: UUID) -> str | None:
-        statements: list[Statement] = [
+        statements: list[SqlStatement] = [
             (query("name_digest"), {"id": str(digest_id)}),
             (query("group_of_digest"), {"id": digest_id}),
         ]
@@ -138,7 +138,7 @@ class PostgresDigestRuns(DigestRuns):
         kept = [statement for place, one in enumerate(insights) for statement in _make_insight_statements(one, place)]
         return await self._end(run, end, [(query("mark_considered"), marks), *kept], event)
 
-    async def _end(self, run: Run, end: Statement, more: Sequence[Statement], event: AuditEvent) -> bool:
+    async def _end(self, run: Run, end: SqlStatement, more: Sequence[SqlStatement], event: AuditEvent) -> bool:
         async with self._database.transaction(Role.WORKER, run.group_id) as transaction:
             (ended,) = await transaction.run([end])
             if ended[0]["rowcount"]:
@@ -150,7 +150,7 @@ class PostgresDigestRuns(DigestRuns):
         return bool(rows[0]["rowcount"])
 
 
-def _make_insert(digest: Digest) -> Statement:
+def _make_insert(digest: Digest) -> SqlStatement:
     return query("add_digest"), {
         "group_id": digest.group_id,
         "id": digest.id,
@@ -166,7 +166,7 @@ def _keys(run: Run) -> dict[str, Any]:
 
 def _make_end(
     run: Run, *, status: DigestStatus, at: datetime | None, note: str | None, params: Metadata, report: Metadata
-) -> Statement:
+) -> SqlStatement:
     return query("end_digest"), {
         **_keys(run),
         "status": status,
@@ -178,7 +178,7 @@ def _make_end(
     }
 
 
-def _make_insight_statements(insight: Insight, place: int) -> list[Statement]:
+def _make_insight_statements(insight: Insight, place: int) -> list[SqlStatement]:
     keys = {"group_id": insight.group_id, "insight_id": insight.id}
     ids = [source.log_id for source in insight.sources]
     sources = {

@@ -20,7 +20,7 @@ from psycopg.rows import DictRow, dict_row
 from clearwell.errors import Unavailable
 from clearwell.ports import Clock, SearchQuery
 from clearwell.records import IndexChanges
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role, first_line, translated_errors
 from clearwell.stores.postgres.queries import query
 
@@ -86,7 +86,7 @@ class IndexedGroups:
             log.warning("indexed groups not refreshed", reason=error.code)
 
 
-def search_by_index(name: str, params: dict[str, Any], dimensions: int) -> list[Statement]:
+def search_by_index(name: str, params: dict[str, Any], dimensions: int) -> list[SqlStatement]:
     """Return the planner settings and the named search, with the parameters that a search by index adds."""
     more = {"size": dimensions, "near": VECTOR_CANDIDATES, "telling": WORD_CANDIDATES}
     return [(query("plan_by_index"), {"effort": str(VECTOR_CANDIDATES)}), (query(name), params | more)]

@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from clearwell.offload import offload
 from clearwell.ports import LexicalIndex, SparseEncoder
 from clearwell.records import ChunkKey
-from clearwell.stores.postgres.connection import Statement, StatementRunner
+from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 
@@ -79,9 +79,9 @@ class NewChunkIndexer(Generic[Chunk]):
         self._group_id = group_id
         self._chunks = chunks
         self.sessions = list(dict.fromkeys(_session(chunk) for chunk in chunks if chunk.session_id is not None))
-        self._updates: list[Statement] = []
+        self._updates: list[SqlStatement] = []
 
-    def make_reads(self) -> list[Statement]:
+    def make_reads(self) -> list[SqlStatement]:
         """Return the statements that lock the group and read the last chunks of each session."""
         ends = [
             (query("end_of_session"), self._of_group(session_id=session, agent_id=agent, limit=2 * NEIGHBOURS))
@@ -91,7 +91,7 @@ class NewChunkIndexer(Generic[Chunk]):
 
     async def index(
         self, ends: Sequence[Sequence[DictRow]]
-    ) -> tuple[list[tuple[Chunk, dict[str, Any]]], list[Statement]]:
+    ) -> tuple[list[tuple[Chunk, dict[str, Any]]], list[SqlStatement]]:
         """Return what ``place`` and ``make_updates`` return; large texts are read in a thread."""
         size = sum(len(chunk.content) for chunk in self._chunks)
         placed = await offload(size, self.place, ends)
@@ -125,7 +125,7 @@ class NewChunkIndexer(Generic[Chunk]):
         ]
         return [(chunk, stored[chunk.id, chunk.chunk_no]) for chunk in self._chunks]
 
-    def make_updates(self) -> list[Statement]:
+    def make_updates(self) -> list[SqlStatement]:
         """Return the statements that update the terms of earlier neighbours and the counts for each reader."""
         noted = (query("note_indexed"), self._of_group(tokenizer_version=self._encoder.version))
         return [*self._updates, *make_count_statements(self._encoder, self._group_id, self._chunks), noted]
@@ -140,7 +140,7 @@ class NewChunkIndexer(Generic[Chunk]):
 
 def make_count_statements(
     encoder: SparseEncoder, group_id: str, chunks: Sequence[IndexedChunk], *, by: Literal[1, -1] = 1
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """Return the statements that count chunks in, or out with ``by=-1``, for the agents that may read them."""
     readers = sorted({chunk.agent_id or "" for chunk in chunks})
     return [
@@ -154,7 +154,7 @@ def make_count_statements(
 
 def _make_counts_for_reader(
     encoder: SparseEncoder, group_id: str, reader: str, chunks: Sequence[IndexedChunk], by: Literal[1, -1]
-) -> list[Statement]:
+) -> list[SqlStatement]:
     terms = Counter(place for chunk in chunks for place in encoder.dimensions(chunk.content))
     places = sorted({0: len(chunks), **terms}.items())
     authors = Counter(chunk.author for chunk in chunks if chunk.author and encoder.name(chunk.author))
@@ -261,7 +261,7 @@ def _make_session_updates(
     lines: Sequence[Sequence[DictRow]],
     chunks: Sequence[DictRow],
     by: Literal[1, -1],
-) -> list[Statement]:
+) -> list[SqlStatement]:
     moved = [one for line in lines for one in _make_line_updates(encoder, group_id, line, chunks, by)]
     living = [StoredChunk(**{name: value for name, value in row.items() if name != "position"}) for row in chunks]
     return [*moved, *make_count_statements(encoder, group_id, living, by=by)]
@@ -269,11 +269,11 @@ def _make_session_updates(
 
 def _make_line_updates(
     encoder: SparseEncoder, group_id: str, line: Sequence[DictRow], chunks: Sequence[DictRow], by: Literal[1, -1]
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """Return new terms for chunks whose neighbours changed, and new positions for those that only moved."""
     back = {_key(row) for row in chunks} if by == 1 else set()
     before = {} if by == 1 else _neighbours_before([*line, *chunks])
-    statements: list[Statement] = []
+    statements: list[SqlStatement] = []
     moved: list[tuple[UUID, int, int]] = []
     for at, row in enumerate(line):
         near = _neighbours(line, at)

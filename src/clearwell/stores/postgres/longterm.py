@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from clearwell.errors import ReembeddingStarted
 from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
 from clearwell.records import Found, Memory, Parts, Where
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.group_indexes import IndexedGroups, search_by_index
 from clearwell.stores.postgres.queries import query
@@ -52,7 +52,7 @@ class PostgresLongTerm(LongTermSearch):
             return []
         first, limits = queries[0], [one.limit + SPARE_CHUNKS for one in queries]
         params = [vector_params(one, limit) for one, limit in zip(queries, limits, strict=True)]
-        statements: list[Statement] = [(query("last_reembedding_number"), {})]
+        statements: list[SqlStatement] = [(query("last_reembedding_number"), {})]
         if (indexed := self._find_index(first, max(limits))) is None:
             statements += [(query("search"), each) for each in params]
         else:
@@ -69,7 +69,7 @@ class PostgresLongTerm(LongTermSearch):
     async def _search_by_vector(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
         """Return the number of the last re-embedding and the nearest chunks."""
         params = vector_params(wanted, limit)
-        statements: list[Statement] = [(query("last_reembedding_number"), {}), (query("search"), params)]
+        statements: list[SqlStatement] = [(query("last_reembedding_number"), {}), (query("search"), params)]
         if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large", params, indexed)
         (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import CaptureStore, QuarantineFilter, QuarantineStore, StoredCapture
 from clearwell.records import Admission, Capture, IdempotencyKey, QuarantineRow, SeenAgain, Verdict
-from clearwell.stores.postgres.connection import Params, Statement
+from clearwell.stores.postgres.connection import Params, SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import quarantine_row_of, verdict_params, verdicts_of
@@ -50,7 +50,7 @@ class PostgresCaptures(CaptureStore):
         return await self._add_once(captures, request, statements)
 
     async def _add_once(
-        self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[Statement]
+        self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[SqlStatement]
     ) -> list[StoredCapture]:
         """Add the rows, or return those that an earlier attempt of the request added."""
         group_id = captures[0].group_id
@@ -105,7 +105,7 @@ class PostgresQuarantine(QuarantineStore):
         if not rows:
             return None
         params = {"group_id": group_id, "id": log_id, "ids": [log_id]}
-        statements: list[Statement] = [(query("sightings"), params), (query("statements"), params)]
+        statements: list[SqlStatement] = [(query("sightings"), params), (query("statements"), params)]
         seen, segmented = await self._database.run_all(Role.REVIEWER, group_id, statements)
         again = tuple(
             SeenAgain(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
@@ -142,7 +142,7 @@ class PostgresQuarantine(QuarantineStore):
 async def find_rows(database: Database, group_id: str, log_ids: Sequence[UUID]) -> list[QuarantineRow]:
     """The rows that exist among these, by id, with their verdicts."""
     params = {"group_id": group_id, "ids": list(log_ids)}
-    statements: list[Statement] = [(query("rows_by_id"), params), (query("receipts"), params)]
+    statements: list[SqlStatement] = [(query("rows_by_id"), params), (query("receipts"), params)]
     rows, judged = await database.run_all(Role.REVIEWER, group_id, statements)
     verdicts = verdicts_of(judged)
     return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.ports import ReembeddingStore
 from clearwell.records import ModelChoice, NewReembedding, Reembedding, StoredText, Vector
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import to_column
@@ -73,7 +73,7 @@ class PostgresReembeddings(ReembeddingStore):
         if not made:
             return 0
         noted = {"model": model, "dimensions": len(made[0][1]), "at": at}
-        updates: list[Statement] = [
+        updates: list[SqlStatement] = [
             (
                 query("put_vector"),
                 {

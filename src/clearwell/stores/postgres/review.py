@@ -25,7 +25,7 @@ from clearwell.records import (
     ReviewStatistics,
     SourceSelector,
 )
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.decision_rows import decision_of, promotion_state_of
 from clearwell.stores.postgres.insight_rows import insights_of
@@ -156,7 +156,7 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
 
     async def statistics(self, group_id: str) -> ReviewStatistics:
         names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")
-        statements: list[Statement] = [(query(f"statistics_{name}"), {"group_id": group_id}) for name in names]
+        statements: list[SqlStatement] = [(query(f"statistics_{name}"), {"group_id": group_id}) for name in names]
         insights, lag, accepted, by_agent, by_check, memories, digests = await self._database.run_all(
             Role.REVIEWER, group_id, statements
         )

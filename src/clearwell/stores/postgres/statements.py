@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.ports import OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.records import Capture, Segment, SegmentKind, Statement
-from clearwell.stores.postgres import connection
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import capture_of, from_column, to_column
@@ -37,7 +37,7 @@ class PostgresStatements(StatementStore):
         return [capture_of(row) for row in rows]
 
 
-def put_statements(group_id: str, outputs: Sequence[SegmentedOutput]) -> Iterator[connection.Statement]:
+def put_statements(group_id: str, outputs: Sequence[SegmentedOutput]) -> Iterator[SqlStatement]:
     """SQL that replaces the statements of outputs.
 
     The first statement locks the outputs, so that two processes that segment the same one do not meet.

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from clearwell.ports import TombstoneStore
 from clearwell.records import AuditEvent, Tombstone, TombstoneKind, Vector
-from clearwell.stores.postgres.connection import Statement
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params, to_column
@@ -21,7 +21,7 @@ class PostgresTombstones(TombstoneStore):
     async def secret(self, group_id: str) -> bytes:
         """Return the key of the group's hashes, which is made when it is first needed."""
         mine = {"group_id": group_id, "secret": secrets.token_bytes(32)}
-        statements: list[Statement] = [(query("make_secret"), mine), (query("read_secret"), {"group_id": group_id})]
+        statements: list[SqlStatement] = [(query("make_secret"), mine), (query("read_secret"), {"group_id": group_id})]
         _, rows = await self._database.run_all(Role.WORKER, group_id, statements)
         return bytes(rows[0]["secret"])
 
@@ -35,7 +35,7 @@ class PostgresTombstones(TombstoneStore):
         self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
         params = tombstone_params(tombstone, value_hash, embedding=embedding, model=model)
-        statements: list[Statement] = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
+        statements: list[SqlStatement] = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
         added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
         return bool(added[0]["rowcount"])
 
@@ -46,7 +46,7 @@ class PostgresTombstones(TombstoneStore):
 
 def lookup_statements(
     group_id: str, value_hashes: Sequence[bytes], embedding: Vector | None, model: str
-) -> list[Statement]:
+) -> list[SqlStatement]:
     """Return the statements that find the tombstones of these values and, with a vector, the nearest rejected one."""
     in_force = (query("tombstones_in_force"), {"group_id": group_id, "value_hashes": list(value_hashes)})
     if embedding is None:
