@@ -256,9 +256,10 @@ def _table_of_addresses() -> list[str]:
     return [
         *lines,
         "",
-        "The forms were written in five rounds. Each round was measured once and then used to improve the rules. When"
-        " they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. So expect"
-        " about 0.6 on forms that nobody has seen.",
+        "The forms were written in six rounds. Each round was measured once and then used to improve the rules. When"
+        " they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. Of strings from"
+        " public collections, 39 of 60 were found after round 5, and 36 of 44 others after these had been used. So"
+        " expect 0.6 to 0.8 on forms that nobody has seen.",
         "",
     ]
 

@@ -73,7 +73,6 @@ class _Rules:
     open_headings: re.Pattern[str]
     instruction_headings: re.Pattern[str]
     actions: re.Pattern[str]
-    tool_output: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +203,11 @@ def needs_context(bare: str) -> bool:
     return _POINTING.match(lower) is not None or is_imperative(lower)
 
 
-def announces_tool_output(text: str) -> bool:
-    """Whether a line is what a tool prints before its output."""
-    lower = remove_marks(text).lower()
-    return any(_rules(language).tool_output.match(lower) for language in ("en", "zh"))
+@cache
+def tool_output_pattern() -> re.Pattern[str]:
+    """The pattern of the lines that a tool prints before its output, from the beginning of the line."""
+    announcements = "|".join(part for language in ("en", "zh") for part in words(f"kinds_{language}")["tool_output"])
+    return re.compile(rf"^[ \t>*#-]{{0,8}}(?:{announcements})", re.IGNORECASE | re.MULTILINE)
 
 
 def is_chinese(text: str) -> bool:
@@ -272,14 +272,12 @@ def _rules(language: str) -> _Rules:
         open_headings=_any_of(lists["open_headings"], inside=language == "en"),
         instruction_headings=_any_of(lists["instruction_headings"], inside=language == "en"),
         actions=_any_of(lists["actions"]),
-        tool_output=_any_of(lists["tool_output"]),
     )
 
 
 def _working_verbs(language: str) -> str:
-    """The verbs of what an agent does next, as a pattern. In English they are those of instructions."""
-    lists = words(f"kinds_{language}")
-    return str(lists["work"]) if "work" in lists else "|".join(lists["imperatives"].split())
+    """The verbs of what an agent does next, as a pattern."""
+    return "|".join(words(f"kinds_{language}")["work"].split())
 
 
 def _any_of(patterns: Iterable[str], *, inside: bool = False) -> re.Pattern[str]:

@@ -19,11 +19,13 @@ from clearwell.text.words import words
 LONGEST_LINE: Final = 5_000
 """A longer line is read in overlapping pieces of this many characters."""
 OVERLAP: Final = 300
+CHINESE_OVERLAP: Final = 100
+"""How long a passage may be whose signs are counted together. Chinese says more in fewer characters."""
 _PART: Final = re.compile(r"<([a-z]+)>")
 _WORD: Final = re.compile(r"[a-z][a-z'’-]*")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 _COMMAND: Final = (
-    r"(?:^|[.!?:;,\"“”‘(\[>*#|`—–-]\s{0,3}|\b(?:please|now|then|and|just|simply|instead|kindly|first|also|always|must|shall"
+    r"(?:^|[\u3400-\u9fff]\s{0,3}|[.!?:;,\"“”‘(\[>*#|`—–-]\s{0,3}|\b(?:please|now|then|and|just|simply|instead|kindly|first|also|always|must|shall"
     r"|you (?:should|will|can|may|are to|need to|have to|are (?:required|instructed|asked) to)|immediately|silently"
     r"|(?:i|we) (?:order|command|instruct|want|need|ask) you to|secretly|quietly|directly|do|never"
     r"|before (?:anything else|you \w+),?)\s{1,3})"
@@ -38,6 +40,10 @@ _DIALOGUE: Final = re.compile(
 )
 """A forged exchange with the machine."""
 _WEAK: Final = 0.5
+_JOINED: Final = re.compile(r"(?<=[a-z])_(?=[a-z])")
+_SPACED: Final = re.compile(r"(?<!\w)(?:[a-z0-9] ){4,60}[a-z0-9](?!\w)")
+_DIGITS: Final = re.compile(r"(?<!\w)(?=[a-z]{0,20}[0134578])[a-z0134578]{3,20}(?!\w)")
+_LETTERS: Final = str.maketrans("0134578", "oieastb")
 _REPORT_WITHIN: Final = 120
 """How far before a quotation, or behind it, the words are looked for that report an attack."""
 
@@ -92,13 +98,20 @@ def speaks_to_machine(text: str) -> Address | None:
     plain = remove_disguise(readable(text)).lower().translate(_simplified())
     if _DIALOGUE.search(plain):
         return Address.MARKUP
-    return next((found for line in _split_lines(plain) if (found := _read_line(line))), None)
+    return next((found for line in _split_lines(plain) if (found := _read_line(line) or _read_spelled(line))), None)
 
 
 def _split_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         for start in range(0, max(1, len(line) - OVERLAP), LONGEST_LINE - OVERLAP):
             yield line[start : start + LONGEST_LINE]
+
+
+def _read_spelled(line: str) -> Address | None:
+    """Read a line again if its words are joined, spaced out or spelt with digits: ignore_all, i g n o r e, 1gn0r3."""
+    plain = _SPACED.sub(lambda letters: letters.group().replace(" ", ""), _JOINED.sub(" ", line))
+    plain = _DIGITS.sub(lambda word: word.group().translate(_LETTERS), plain)
+    return _read_line(plain) if plain != line else None
 
 
 def _read_line(line: str) -> Address | None:
@@ -118,8 +131,9 @@ def _find(line: str) -> Address | None:
 
 def _has_signs(line: str, found: frozenset[str]) -> bool:
     """Whether two sentences in a row have so many signs that they speak to the machine together."""
+    width = OVERLAP
     if not line.isascii() and _CHINESE.search(line):
-        possible = _chinese_signs()
+        possible, width = _chinese_signs(), CHINESE_OVERLAP
     elif found.isdisjoint(_strong_words()):
         return False
     else:
@@ -129,7 +143,7 @@ def _has_signs(line: str, found: frozenset[str]) -> bool:
         return False
     places = list(find_sentences(line))
     pairs = zip(places, [*places[1:], places[-1]], strict=True)
-    return any(_weigh(line[start : min(end, start + OVERLAP)], possible) >= threshold for (start, _), (_, end) in pairs)
+    return any(_weigh(line[start : min(end, start + width)], possible) >= threshold for (start, _), (_, end) in pairs)
 
 
 def _weigh(text: str, signs: Iterable[_Sign]) -> float:

@@ -1,16 +1,17 @@
 """Text that a tool printed: web pages, search results, listings and logs that an agent copied into its output."""
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from clearwell.text.kinds import announces_tool_output
+from clearwell.text.kinds import tool_output_pattern
 from clearwell.text.markdown_blocks import Block, BlockType
 
 _ADDRESS: Final = re.compile(r"https?://|www\.|›|\.(?:com|org|net|edu|gov)\b")
 _LONGEST_ADDRESS_LINE: Final = 120
-_LONGEST_ANNOUNCEMENT: Final = 200
+_FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _ENDS: Final = '.!?:;,。！？：；，*`"”)）'
 _REACH: Final = 6
 _FEWEST: Final = 7
@@ -18,21 +19,18 @@ _SHARE: Final = 0.6
 """Of up to thirteen lines in a row, at least seven, this share must look like a page."""
 
 
-def find_page_lines(text: str, blocks: Sequence[Block]) -> frozenset[int]:
-    """Return the numbers of the blocks that a tool printed.
+def find_tool_output(text: str) -> int:
+    """Return where the output of a tool begins: the first line outside of code that announces one, or the end.
 
-    They are the ones behind a line with which a tool announces its output, and runs of lines that have no sentences.
+    Everything behind belongs to it.
     """
-    announced = next((number for number, block in enumerate(blocks) if _announces(text, block)), len(blocks))
-    return frozenset(range(announced, len(blocks))) | _find_runs(text, blocks[:announced])
+    announcements = [found.start() for found in tool_output_pattern().finditer(text)]
+    fences = [found.start() for found in _FENCE.finditer(text)] if announcements else []
+    return next((start for start in announcements if bisect(fences, start) % 2 == 0), len(text))
 
 
-def _announces(text: str, block: Block) -> bool:
-    announcing = block.type in {BlockType.LINE, BlockType.HEADING}
-    return announcing and announces_tool_output(text[block.start : min(block.end, block.start + _LONGEST_ANNOUNCEMENT)])
-
-
-def _find_runs(text: str, blocks: Sequence[Block]) -> frozenset[int]:
+def find_page_lines(text: str, blocks: Sequence[Block]) -> frozenset[int]:
+    """Return the numbers of the blocks in runs of lines that have no sentences, as pages and listings have them."""
     sums = [0.0, *accumulate(_measure_noise(text, block) for block in blocks)]
     return frozenset(
         number for number, block in enumerate(blocks) if block.type is BlockType.LINE and _is_noisy(sums, number)

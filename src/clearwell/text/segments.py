@@ -9,8 +9,8 @@ from clearwell.records import Segment
 from clearwell.text.kinds import Passage, classify, is_chinese, may_be_claim, needs_context
 from clearwell.text.markdown_blocks import Block, BlockType, read_blocks
 from clearwell.text.marks import join_lines, remove_marks, split_row
-from clearwell.text.page_text import find_page_lines
-from clearwell.text.sentences import cut_at_sentence, find_sentences
+from clearwell.text.page_text import find_page_lines, find_tool_output
+from clearwell.text.sentences import cut_at_sentence, find_sentences, strip_span
 from clearwell.vocabulary import SegmentKind
 
 SEGMENTER_VERSION: Final = 1
@@ -41,7 +41,8 @@ def segment(content: str) -> tuple[Segment, ...]:
     Page text and code in a row are one segment. At most ``MOST_SEGMENTS`` are returned: what stands behind them, or
     behind ``markdown_blocks.MOST_LINES`` lines, is left out.
     """
-    blocks = read_blocks(content)
+    tool_output = find_tool_output(content)
+    blocks = read_blocks(content[:tool_output])
     page = find_page_lines(content, blocks)
     segments: list[Segment] = []
     for number, block in enumerate(blocks):
@@ -49,6 +50,8 @@ def segment(content: str) -> tuple[Segment, ...]:
             if len(segments) == MOST_SEGMENTS:
                 return tuple(segments)
             _append(segments, found)
+    for start, end in strip_span(content, tool_output, len(content)):
+        _append(segments, Segment(start=start, end=end, kind=SegmentKind.PAGE))
     return tuple(_rescue(content, segments))
 
 
