@@ -234,3 +234,22 @@ def test_any_text_has_a_relation_and_is_the_same_as_itself(one: str, other: str,
     outcome = compare(one, other, similarity)
     assert say(outcome.reason, "en", **outcome.params)
     assert compare(one, one, 1.0).relation is Relation.SAME
+
+
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [
+        ("[9:05 am on 3 March, 2025] Ines: The lift in hall B is repaired.", "The lift in hall B is repaired."),
+        ("[2025年03月03日 09:05] 工程师: 乙号厅的电梯已经修好。", "乙号厅的电梯已经修好。"),
+    ],
+)
+def test_when_and_by_whom_a_turn_was_said_is_not_part_of_it(new: str, known: str) -> None:
+    assert RuleComparison().compare(new, known, 0.95).relation is Relation.SAME
+
+
+@pytest.mark.parametrize(
+    ("new", "known"),
+    [("我姑姑的结婚纪念日是在9月3号。", "我导师的结婚纪念日是6月21号。"), ("我侄女体重51公斤。", "我舅舅体重84公斤。")],
+)
+def test_another_value_of_another_subject_is_no_conflict(new: str, known: str) -> None:
+    assert RuleComparison().compare(new, known, 0.8).relation is Relation.DIFFERENT

@@ -37,9 +37,11 @@ def changed_value(sides: Sides) -> Change | None:
 
 
 def _same_thing(sides: Sides) -> bool:
-    """Not where a name was changed, nor where nearly the same text begins with another word."""
+    """Not where a name or the subject was changed: what is said of another thing may have another value."""
     new, known = _first_word(sides.match.new), _first_word(sides.match.known)
-    another = sides.near and new in sides.match.only_new and known in sides.match.only_known
+    if new is None or known is None or new not in sides.match.only_new or known not in sides.match.only_known:
+        return changed_name(sides) is None
+    another = sides.near or _may_be_subjects(sides, new, known)
     return not another and changed_name(sides) is None
 
 
