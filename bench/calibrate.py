@@ -2,7 +2,7 @@
 
     python -m bench.calibrate            print percentiles, the curves, and how well they do on unseen data
     python -m bench.calibrate --write    also write src/clearwell/models/curves/<model>.toml and the curve for words,
-                                         src/clearwell/flow/words/relevance.toml
+                                         src/clearwell/flow/retrieval/relevance.toml
 
 Each record of the data is a statement with a paraphrase, a version whose meaning was changed (a number, a name, a
 negation), a question it answers and a few keywords for it. Out of them are made:
@@ -44,7 +44,7 @@ from clearwell.records import Curve
 
 HERE: Final = Path(__file__).parent
 CURVES: Final = HERE.parent / "src" / "clearwell" / "models" / "curves"
-WORD_CURVE: Final = HERE.parent / "src" / "clearwell" / "flow" / "words" / "relevance.toml"
+WORD_CURVE: Final = HERE.parent / "src" / "clearwell" / "flow" / "retrieval" / "relevance.toml"
 PERCENTILES: Final = (1, 5, 15, 25, 50, 75, 85, 95, 99)
 
 Record: TypeAlias = dict[str, str]

@@ -308,10 +308,14 @@ class MemoryManager:
     async def retrieve(
         self, query: str, group_id: str, *, by: Principal, options: RetrieveOptions | None = None
     ) -> Retrieval:
-        """Search working and long-term memory together; each item has its source, score and label."""
+        """Search working and long-term memory together; each item has its source, score and label.
+
+        With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
+        """
         options = options or RetrieveOptions()
         require_in_group(by, group_id, Right.READ)
-        limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
+        if options.recent is None or query.strip():
+            limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
         agent_id = resolve_agent(by, limits.require_id(options.agent_id, "agent_id"))
         return await self._retriever.retrieve(query, group_id, options.for_agent(agent_id))
 

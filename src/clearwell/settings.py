@@ -160,6 +160,7 @@ class Settings(BaseSettings):
     relevance_threshold: Share | None = Field(
         None, description="exclude items from long-term memory with a lower relevance"
     )
+    hot_threshold: Share = Field(0.35, description="exclude items from working memory with a lower relevance")
     node_relevance_threshold: Share = Field(0.7, description="the same for the memory retrieval node")
     max_chars: Count = Field(
         500, description="most characters of an item; longer texts are shortened at the end of a sentence"

@@ -212,7 +212,8 @@ async def test_a_group_sees_only_its_own(clearwell: Clearwell) -> None:
         await clearwell.memory.capture(said(f"{LONG} In {group_id}.", group_id), by=PERSON, wait=True)
         await clearwell.memory.promote(group_id, f"{OTHER} In {group_id}.", by=PERSON)
     for group_id in ("g", "h"):
-        items = (await clearwell.memory.retrieve("in", group_id, by=PERSON)).items
+        options = RetrieveOptions(hot_threshold=0)
+        items = (await clearwell.memory.retrieve("in", group_id, by=PERSON, options=options)).items
         assert sorted(item.content for item in items) == [f"{OTHER} In {group_id}.", f"{LONG} In {group_id}."]
     assert (await clearwell.memory.retrieve("in", f"x{uuid4()}", by=PERSON)).items == ()
 
@@ -221,7 +222,7 @@ async def test_nothing_is_left_for_the_sweep_after_an_ordinary_day(clearwell: Cl
     news = [said(), said(OTHER, confidence=0.2), replace(said(CHINESE), group_id=None)]
     await clearwell.memory.capture_many(news, by=AGENT, wait=True)
     assert await sweep(clearwell) == 0
-    options = RetrieveOptions(relevance_threshold=0.99)
+    options = RetrieveOptions(relevance_threshold=0.99, hot_threshold=0)
     assert len((await clearwell.memory.retrieve("x", "g", by=AGENT, options=options)).items) == 1
     assert await clearwell.memory.cleanup_working_memory(by=PERSON) == 0
     assert clearwell.settings.working_ttl_seconds == timedelta(hours=24).total_seconds()

@@ -66,7 +66,7 @@ ROUTES = {
 BODIES: dict[str, dict[str, type[BaseModel]]] = {
     "/api/v1/captures": {"one": captures.CaptureInput, "many": captures.CaptureBatch},
     "/api/v1/memory/ingest": {"one": memory.IngestInput, "many": memory.IngestBatch},
-    "/api/v1/memory/query": {"query": memory.QueryInput, "options": memory.QueryInput},
+    "/api/v1/memory/query": {"query": memory.QueryInput, "options": memory.QueryInput, "recent": memory.QueryInput},
     "/api/v1/ingress/check": {"one": captures.CheckInput},
     "/api/v1/tombstones": {"one": groups.TombstoneInput},
     "/api/v1/context": {"one": context.ContextInput},

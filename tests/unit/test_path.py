@@ -352,14 +352,16 @@ async def test_a_hanging_side_costs_no_more_than_the_time_limit() -> None:
     assert ([item.source for item in found.items], found.degraded) == ([Source.HOT], ("long_term_memory",))
 
 
-async def test_the_order_is_relevant_unverified_then_verified_then_recent() -> None:
+async def test_the_order_is_relevant_unverified_then_verified_then_the_other_unverified() -> None:
     path = Path()
     texts = [f"{word} {LONG.replace('payment', word)} {word} {word} {word}" for word in ("alpha", "beta", "gamma")]
     for text in texts:
         await path.memory.capture(said(text), by=AGENT, wait=True)
     await path.memory.promote("g", OTHER, by=PERSON)
     found = await path.memory.retrieve(texts[0], "g", by=AGENT)
-    assert [item.content for item in found.items] == [texts[0], OTHER, texts[2], texts[1]]
+    assert [item.content for item in found.items] == [texts[0], OTHER, texts[1], texts[2]]
+    relevances = [item.relevance or 0 for item in found.items if item.source is Source.HOT]
+    assert relevances[0] >= 0.85 > relevances[1] >= relevances[2] >= 0.35
 
 
 async def test_limits_are_upper_bounds() -> None:

@@ -1,17 +1,33 @@
 """Relevance from vectors and words together."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
-from clearwell.flow.retrieval.bm25 import analyse_query, compute_shares
+from clearwell.flow.retrieval.bm25 import analyse_query
+from clearwell.flow.retrieval.entry_index import EntryIndex
 from clearwell.flow.retrieval.relevance import (
     LEAST_BY_COSINE,
+    Evidence,
     compute_relevance,
-    compute_unverified_relevance,
+    limit_unverified,
+    rate_evidence,
     read_words,
+    relate_to_best,
 )
 from clearwell.testing import WordEmbedder
+from tests.contract.ports import entry
 
 EMBEDDER = WordEmbedder()
+
+
+def share(texts: Sequence[str], query: str) -> list[float]:
+    """The share of the query's words that each of these entries has."""
+    entries = [replace(entry(number), content=text, session_id=None) for number, text in enumerate(texts)]
+    index, terms = EntryIndex(entries, EMBEDDER.model, {}), analyse_query(query)
+    found: list[float] = index.compute_shares(index.weigh(terms)).tolist()
+    return found
 
 
 @pytest.mark.parametrize("cosine", [-0.2, 0.0, 0.3, 0.7, 1.0])
@@ -37,10 +53,10 @@ def test_without_a_vector_words_alone_tell() -> None:
 
 def test_of_a_few_texts_the_share_is_by_their_own_rarity() -> None:
     texts = ["Ticket OPS-48213 was closed.", "Ticket OPS-1 was closed.", "Something else."]
-    found = compute_shares(analyse_query("ticket OPS-48213"), texts)
+    found = share(texts, "ticket OPS-48213")
     assert found[0] > 0.9 > 0.5 > found[1] > found[2] == 0
-    assert compute_shares(analyse_query("the of"), texts) == [0, 0, 0]
-    assert compute_shares(analyse_query("ticket"), []) == []
+    assert share(texts, "the of") == [0, 0, 0]
+    assert share([], "ticket") == []
 
 
 def test_without_a_vector_few_words_are_little_and_not_nothing() -> None:
@@ -53,13 +69,31 @@ def test_without_a_vector_few_words_are_little_and_not_nothing() -> None:
 @pytest.mark.parametrize("words", [0.0, 0.3, 0.7, 1.0, 1.2])
 def test_words_alone_put_nothing_unverified_first(cosine: float | None, words: float) -> None:
     first = 0.85
-    usual, found = (
-        compute_relevance(EMBEDDER, cosine, words),
-        compute_unverified_relevance(EMBEDDER, cosine, words, first=first),
-    )
+    usual = compute_relevance(EMBEDDER, cosine, words) or 0.0
     by_vector = 0.0 if cosine is None else EMBEDDER.relevance(cosine)
-    if by_vector >= LEAST_BY_COSINE or usual is None or usual < first:
+    found = limit_unverified(usual, by_vector, first=first)
+    if by_vector >= LEAST_BY_COSINE or usual < first:
         assert found == usual
     else:
-        assert found is not None
         assert by_vector <= found < first
+
+
+def test_each_kind_of_evidence_raises_the_relevance_of_working_memory() -> None:
+    weak = Evidence(words=0.1, vector=0.2, names=0.0)
+    lowest = rate_evidence(weak)
+    assert lowest is not None
+    assert 0 <= lowest < 0.4
+    for stronger in (replace(weak, words=0.9), replace(weak, vector=0.9), replace(weak, names=1.0)):
+        assert (rate_evidence(stronger) or 0) > lowest
+    assert (rate_evidence(replace(weak, names=-1.0)) or 0) < lowest
+
+
+def test_without_vectors_working_memory_is_rated_by_words_alone() -> None:
+    assert rate_evidence(Evidence(words=0.0, vector=None, names=1.0)) is None
+    assert rate_evidence(Evidence(words=0.6, vector=None, names=-1.0)) == read_words(0.6)
+
+
+def test_an_entry_is_as_relevant_as_its_rank_is_near_to_the_best() -> None:
+    assert relate_to_best(0.9, 2.0, 2.0) == 0.9
+    assert relate_to_best(0.9, 0.5, 2.0) == 0.45
+    assert relate_to_best(0.9, -0.1, 2.0) == relate_to_best(0.9, 0.0, 0.0) == 0.0

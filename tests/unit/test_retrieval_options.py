@@ -64,6 +64,9 @@ BAD_OPTIONS = [
     ("option_range", RetrieveOptions(cold_limit=-1)),
     ("option_range", RetrieveOptions(max_chars=-1)),
     ("option_range", RetrieveOptions(relevance_threshold=1.1)),
+    ("option_range", RetrieveOptions(hot_threshold=-0.1)),
+    ("option_range", RetrieveOptions(recent=0)),
+    ("option_range", RetrieveOptions(recent=101)),
     ("sources_form", RetrieveOptions(sources=[])),
     ("sources_form", RetrieveOptions(sources="hot")),
     ("sources_form", RetrieveOptions(sources=["quarantine"])),
@@ -146,6 +149,7 @@ async def test_each_option_is_of_both_tiers() -> None:
     await path.memory.promote("g", OTHER, by=PERSON, session_id="s2", metadata={"source": "minutes"})
 
     async def found(options: RetrieveOptions) -> set[str]:
+        options = replace(options, hot_threshold=0)
         return {item.source.value for item in (await path.memory.retrieve("x", "g", by=AGENT, options=options)).items}
 
     assert await found(RetrieveOptions()) == {"hot", "cold"}
@@ -177,14 +181,17 @@ async def test_explained_items_say_what_their_scores_are_made_of() -> None:
     path.clock.forward(timedelta(minutes=1))
     plain = await path.memory.retrieve("billing backups", "g", by=AGENT)
     assert all(item.explanation is None for item in plain.items)
-    found = await path.memory.retrieve("billing backups", "g", by=AGENT, options=RetrieveOptions(explain=True))
+    options = RetrieveOptions(explain=True, hot_threshold=0)
+    found = await path.memory.retrieve("billing backups", "g", by=AGENT, options=options)
     cold, hot = (item.explanation for item in sorted(found.items, key=lambda one: one.source.value))
     assert cold is not None
     assert cold.parts is not None
     assert cold.rank == pytest.approx(cold.parts.dense + cold.parts.lexical)
     assert (cold.words > 0.5, cold.parts.author, cold.age_seconds) == (True, 0, None)
     assert hot is not None
-    assert (hot.words, hot.parts, hot.age_seconds) == (0, None, 60)
+    assert hot.parts is not None
+    assert hot.rank == hot.parts.total
+    assert (hot.words, hot.parts.lexical, hot.age_seconds) == (0, 0, 60)
 
 
 async def test_a_weight_of_zero_switches_its_part_off() -> None:

@@ -58,6 +58,8 @@ class RetrievalFields(TypedDict, total=False):
     hot_limit: int | None
     cold_limit: int | None
     relevance_threshold: float | None
+    hot_threshold: float | None
+    recent: int | None
     agent_id: str | None
     session_id: str | None
     sources: list[str] | None
@@ -156,8 +158,8 @@ class Client:
             IngestedView, "/memory/ingest", {"group_id": group_id, "content": content, **fields}
         )
 
-    async def query(self, group_id: str, query: str, **fields: Unpack[RetrievalFields]) -> RetrievalView:
-        """Search working memory and long-term memory."""
+    async def query(self, group_id: str, query: str = "", **fields: Unpack[RetrievalFields]) -> RetrievalView:
+        """Search working memory and long-term memory. With ``recent`` the query may be empty."""
         body = rename({"group_id": group_id, "query": query, **fields}, RETRIEVAL_NAMES)
         return await self._api.post(RetrievalView, "/memory/query", body)
 

@@ -28,10 +28,14 @@ class SparseEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """The words of a query: the weight of each term, and the text in which names are searched."""
+    """The words of a query: the weight of each term, and the text in which the names of speakers are searched.
+
+    ``names`` has the words that are written as names, each by the dimensions of its terms.
+    """
 
     weights: Mapping[int, float]
     spoken: str
+    names: tuple[frozenset[int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

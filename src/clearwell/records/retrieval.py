@@ -20,6 +20,11 @@ class Parts:
     answer: float
     session: float
 
+    @property
+    def total(self) -> float:
+        """The rank."""
+        return self.dense + self.lexical + self.author + self.beside + self.answer + self.session
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
@@ -42,7 +47,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """How the scores of an item were computed. Verified items have ``parts`` and ``rank``, unverified ones an age."""
+    """How the scores of an item were computed. Unverified items also have an age.
+
+    Without a query, and by vectors alone, there are neither ``parts`` nor a ``rank``.
+    """
 
     cosine: float | None
     words: float
@@ -83,8 +91,21 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """The items in order, the components that did not respond, and the tiers that were searched."""
+    """The items in order, the components that did not respond, and the tiers that were searched.
+
+    ``left_out`` is the number of live entries whose relevance is below ``hot_threshold``.
+    """
 
     items: tuple[ContextItem, ...]
     degraded: tuple[str, ...] = ()
     sources: tuple[Source, ...] = (Source.HOT, Source.COLD)
+    left_out: int = 0
+
+    @property
+    def note(self) -> str | None:
+        """The code of the message that says why there are no items; None if there are."""
+        if self.items:
+            return None
+        if self.degraded:
+            return "retrieval_incomplete"
+        return "retrieval_left_out" if self.left_out else "retrieval_empty"

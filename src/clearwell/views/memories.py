@@ -108,7 +108,7 @@ class IngestedBatchView(View):
 
 
 class RankPartsView(View):
-    """The parts of the rank of a verified memory. Their sum is the rank."""
+    """The parts of the rank of a memory. Their sum is the rank."""
 
     dense: float
     lexical: float
@@ -123,8 +123,8 @@ class ExplanationView(View):
 
     cosine: float | None = Field(description="the cosine of the embedding model; null if it did not respond")
     words: float = Field(description="the share of the words of the query that it contains; rare words count more")
-    parts: RankPartsView | None = Field(description="set for verified memories")
-    rank: float | None = Field(description="set for verified memories")
+    parts: RankPartsView | None = Field(description="the parts of the rank; null by vectors alone")
+    rank: float | None = Field(description="the rank within its tier; null by vectors alone")
     age_seconds: float | None = Field(description="set for unverified memories")
 
     @classmethod
@@ -168,16 +168,29 @@ class RetrievedMemoryView(View):
 
 
 class RetrievalView(View):
-    """The items in order, the components that did not respond, and the tiers that were searched."""
+    """The items in order, the components that did not respond, and the tiers that were searched.
+
+    If there are no items, ``note`` says why.
+    """
 
     results: tuple[RetrievedMemoryView, ...]
     degraded: tuple[str, ...] = Field(examples=[[], ["working_memory"], ["embedder"]])
     sources: tuple[Source, ...] = Field(examples=[["hot", "cold"]])
+    left_out: int = Field(0, description="live entries of working memory with a relevance below hot_threshold")
+    note: str | None = Field(None, description="why there are no results; null if there are")
+    note_code: str | None = Field(None, examples=[None, "retrieval_left_out"])
 
     @classmethod
     def from_record(cls, retrieval: Retrieval, language: Language) -> Self:
-        results = tuple(RetrievedMemoryView.from_record(item, language) for item in retrieval.items)
-        return cls(results=results, degraded=retrieval.degraded, sources=retrieval.sources)
+        code = retrieval.note
+        return cls(
+            results=tuple(RetrievedMemoryView.from_record(item, language) for item in retrieval.items),
+            degraded=retrieval.degraded,
+            sources=retrieval.sources,
+            left_out=retrieval.left_out,
+            note=None if code is None else say(code, language, left_out=retrieval.left_out),
+            note_code=code,
+        )
 
 
 class WorkingEntryView(View):

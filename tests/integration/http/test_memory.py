@@ -39,7 +39,8 @@ async def test_a_result_says_what_it_is_and_where_it_is_from(http: httpx.AsyncCl
     }
     await http.post(INGEST, json={"group_id": group, **memory})
     await http.post(f"{CAPTURES}?wait=true", json={"group_id": group, "content": LONG, "agent_id": "risk-auditor"})
-    found = (await http.post(QUERY, json={"group_id": group, "query": QUESTION})).json()["results"]
+    question = {"group_id": group, "query": QUESTION, "hot_threshold": 0}
+    found = (await http.post(QUERY, json=question)).json()["results"]
     verified, unverified = sorted(found, key=lambda one: one["source"])
 
     assert (verified["label"], verified["label_text"], verified["verified"]) == ("verified", "✅ Verified", True)
@@ -65,7 +66,8 @@ async def test_labels_are_said_in_chinese_to_who_prefers_it(http: httpx.AsyncCli
     group = new_group()
     await http.post(INGEST, json={"group_id": group, "content": DECISION})
     await http.post(f"{CAPTURES}?wait=true", json={"group_id": group, "content": LONG})
-    found = await http.post(QUERY, json={"group_id": group, "query": QUESTION}, headers={"Accept-Language": "zh"})
+    question = {"group_id": group, "query": QUESTION, "hot_threshold": 0}
+    found = await http.post(QUERY, json=question, headers={"Accept-Language": "zh"})
     assert {one["label_text"] for one in found.json()["results"]} == {"✅ 已验证", "⚡️ 临时上下文"}
 
 
@@ -121,7 +123,8 @@ async def test_limits_of_a_query_hold(http: httpx.AsyncClient) -> None:
     await http.post(f"{CAPTURES}?wait=true", json={"group_id": group, "content": LONG})
 
     async def sources(**options: object) -> list[str]:
-        response = await http.post(QUERY, json={"group_id": group, "query": QUESTION, **options})
+        question = {"group_id": group, "query": QUESTION, "hot_threshold": 0, **options}
+        response = await http.post(QUERY, json=question)
         assert response.status_code == 200, response.text
         return [one["source"] for one in response.json()["results"]]
 

@@ -34,10 +34,31 @@ async def group(http: httpx.AsyncClient) -> str:
 
 
 async def asked(http: httpx.AsyncClient, group: str, **options: object) -> dict[str, Any]:
-    answer = await http.post(QUERY, json={"group_id": group, "query": "How long are backups kept? 备份", **options})
+    question = {"group_id": group, "query": "How long are backups kept? 备份", "hot_threshold": 0, **options}
+    answer = await http.post(QUERY, json=question)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
+
+
+async def test_a_question_that_nothing_answers_gets_nothing_and_says_so(http: httpx.AsyncClient) -> None:
+    name = new_group()
+    await http.post(f"{CAPTURES}?wait=true", json={"group_id": name, "content": LONG})
+    france = {"group_id": name, "query": "What is the capital of France?"}
+    found = (await http.post(QUERY, json=france)).json()
+    assert (found["results"], found["left_out"], found["note_code"]) == ([], 1, "retrieval_left_out")
+    assert "hot_threshold" in found["note"]
+    chinese = (await http.post(QUERY, json=france, headers={"Accept-Language": "zh"})).json()
+    assert "没有可以回答" in chinese["note"]
+    assert (await http.post(QUERY, json={**france, "hot_threshold": 0})).json()["note"] is None
+
+
+async def test_recent_gives_the_newest_entries_without_a_query(http: httpx.AsyncClient, group: str) -> None:
+    found = (await http.post(QUERY, json={"group_id": group, "recent": 3})).json()
+    assert ([one["content"] for one in found["results"]], found["sources"]) == ([LONG], ["hot"])
+    assert found["results"][0]["relevance"] is None
+    assert (await http.post(QUERY, json={"group_id": group})).status_code == 422
+    assert (await http.post(QUERY, json={"group_id": group, "recent": 0})).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,14 @@ def show_ingested(made: IngestedView, group: str, terminal: Terminal) -> None:
         terminal.tell("cli_ingested", group=group, id=made.id, chunks=made.chunks)
 
 
+HotThreshold = Annotated[
+    float | None, typer.Option("--hot-threshold", min=0, max=1, help="Exclude unverified items with a lower relevance.")
+]
+Recent = Annotated[
+    int | None, typer.Option("--recent", min=1, help="Show the newest unverified items, whatever they say.")
+]
+
+
 def query(
     group: Group,
     text: Words = None,
@@ -172,6 +180,8 @@ def query(
     relevance: Annotated[
         float | None, typer.Option("--relevance", min=0, max=1, help="Exclude verified items with a lower relevance.")
     ] = None,
+    hot_threshold: HotThreshold = None,
+    recent: Recent = None,
     agent: Agent = None,
     session: Annotated[str | None, typer.Option("--session", help="Only items of this session.")] = None,
     source: Annotated[list[str] | None, typer.Option("--source", help="hot or cold; both by default.")] = None,
@@ -190,7 +200,7 @@ def query(
 ) -> None:
     """Search working memory and long-term memory."""
     settings, terminal = start()
-    question = read_text(text, settings)
+    question = "" if text is None and recent is not None else read_text(text, settings)
     conditions, sources = parse_filters(filters), source or None
     first, last, moment = check_time(since, "--from"), check_time(until, "--to"), check_time(as_of, "--as-of")
     found = ask(
@@ -203,6 +213,8 @@ def query(
             hot_limit=hot_limit,
             cold_limit=cold_limit,
             relevance_threshold=relevance,
+            hot_threshold=hot_threshold,
+            recent=recent,
             agent_id=agent,
             session_id=session,
             sources=sources,
@@ -231,6 +243,8 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
             warn_degraded(part, terminal)
     if not found.results:
         terminal.tell("cli_query_empty", group=group)
+        if found.left_out:
+            terminal.tell("cli_query_left_out", left_out=found.left_out)
     for number, item in enumerate(found.results, start=1):
         facts = terminal.words(
             "cli_item_facts",
@@ -281,6 +295,8 @@ def context(
     relevance: Annotated[
         float | None, typer.Option("--relevance", min=0, max=1, help="Exclude verified items with a lower relevance.")
     ] = None,
+    hot_threshold: HotThreshold = None,
+    recent: Recent = None,
     days: Annotated[float | None, typer.Option("--days", help="Only what was said in the last DAYS days.")] = None,
     report: Annotated[bool, typer.Option("--report", help="Show what was included, shortened and omitted.")] = False,
     as_json: AsJson = False,
@@ -294,6 +310,8 @@ def context(
         "agent_id": agent,
         "max_results": max_results,
         "relevance_threshold": relevance,
+        "hot_threshold": hot_threshold,
+        "recent": recent,
         "time_range_days": days,
     }
     built = ask(settings, terminal, lambda client: _build(client, group, subject, fields))

@@ -38,6 +38,8 @@ OnEvent = Callable[[NodeEvent], Awaitable[None] | None]
 class NodeOptions:
     """The node's properties. None means the value of the settings.
 
+    With ``recent`` the node also gives the newest entries of working memory, whatever they say, and the state needs
+    no text to ask for.
     ``include_verdicts`` also retrieves the conclusions that chair and verdict nodes reached in earlier sessions,
     whatever else is found; without it they are left out.
     """
@@ -45,6 +47,8 @@ class NodeOptions:
     max_results: int | None = None
     time_range_days: float | None = None
     relevance_threshold: float | None = None
+    hot_threshold: float | None = None
+    recent: int | None = None
     include_verdicts: bool = True
     agent_id: str | None = None
 
@@ -83,7 +87,7 @@ class HistoryRetriever:
         try:
             if not isinstance(state, Mapping):
                 raise InvalidInput("node_state_form", field="state", type=type(state).__name__)
-            field, query = extract_query(fields)
+            field, query = extract_query(fields, required=options.recent is None)
             retrieval = await self._retrieve(query, group_id, options, _read_session(fields))
         except (ClearwellError, OSError, TimeoutError) as error:
             code = error.code if isinstance(error, ClearwellError) else "node_retrieval_failed"
@@ -94,7 +98,14 @@ class HistoryRetriever:
             history = format_history(retrieval.items, language)
             ids: list[Json] = [str(item.id) for item in retrieval.items]
             degraded: list[Json] = list(retrieval.degraded)
-            await events.emit(NodeEventType.RETRIEVED, count=len(ids), ids=ids, query_from=field, degraded=degraded)
+            await events.emit(
+                NodeEventType.RETRIEVED,
+                count=len(ids),
+                ids=ids,
+                query_from=field,
+                degraded=degraded,
+                note=retrieval.note,
+            )
         await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
         return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
 
@@ -105,6 +116,8 @@ class HistoryRetriever:
             max_results=options.max_results,
             time_range_days=options.time_range_days,
             relevance_threshold=self._settings.node_relevance_threshold if threshold is None else threshold,
+            hot_threshold=options.hot_threshold,
+            recent=options.recent,
             agent_id=options.agent_id,
         )
         plan_retrieval(retrieve_options, self._settings, self._clock.now())
@@ -114,13 +127,15 @@ class HistoryRetriever:
         """Retrieve the items of the history, and record as recalled those that the node returns."""
         retrieve_options = self._make_options(options)
         found = self._retriever.retrieve(query, group_id, retrieve_options, record=False)
-        if options.include_verdicts:
+        if options.include_verdicts and query:
             usual, conclusions = await asyncio.gather(
                 found, self._retrieve_conclusions(query, group_id, retrieve_options, session_id)
             )
-            most = self._settings.max_results if options.max_results is None else options.max_results
+            most = plan_retrieval(retrieve_options, self._settings, self._clock.now()).max_results
             items = _merge_conclusions(usual.items, conclusions.items, most)
             retrieval = replace(usual, items=items, degraded=tuple(sorted({*usual.degraded, *conclusions.degraded})))
+        elif options.include_verdicts:
+            retrieval = await found
         else:
             usual = await found
             retrieval = replace(
@@ -134,10 +149,9 @@ class HistoryRetriever:
         self, query: str, group_id: str, options: RetrieveOptions, session_id: str | None
     ) -> Retrieval:
         """What chair and verdict nodes concluded in earlier sessions: promoted, or still in working memory."""
+        options = replace(options, recent=None)
         verified = replace(options, sources=(Source.COLD,), filters={"node_type": {"in": list(CONCLUDING_TYPES)}})
-        unverified = replace(
-            options, sources=(Source.HOT,), hot_limit=self._settings.working_size, max_results=MOST_RESULTS
-        )
+        unverified = replace(options, sources=(Source.HOT,), hot_limit=MOST_RESULTS, max_results=MOST_RESULTS)
         cold, hot = await asyncio.gather(
             self._retriever.retrieve(query, group_id, verified, record=False),
             self._retriever.retrieve(query, group_id, unverified, record=False),
@@ -194,16 +208,18 @@ class MemoryRetrievalNode:
         )
 
 
-def extract_query(state: Mapping[str, object]) -> tuple[str, str]:
+def extract_query(state: Mapping[str, object], *, required: bool = True) -> tuple[str | None, str]:
     """Return the field and the text to ask for: the topic, else the content, else the document.
 
-    Blank values and values that are not text are skipped. Raises InvalidInput if none is left.
+    Blank values and values that are not text are skipped. If none is left and one is required, raises InvalidInput.
     """
     for field in QUERY_FIELDS:
         value = state.get(field)
         if isinstance(value, str) and value.strip():
             limits.require_storable(value, field)
             return field, value.strip()[:MAX_QUERY_CHARS]
+    if not required:
+        return None, ""
     found = ", ".join(f"{field}: {_describe_value(state, field)}" for field in QUERY_FIELDS)
     raise InvalidInput("node_no_query", field=QUERY_FIELDS[0], limit=" / ".join(QUERY_FIELDS), found=found)
 

@@ -27,12 +27,18 @@ class RetrieveOptions:
     time and leaves working memory out; a time that is not in the past means now. ``max_chars`` cuts each item at the
     end of a sentence; 0 leaves it whole. ``filters`` are conditions on metadata (see ``retrieval.metadata_filters``).
     ``scope`` limits the search to the group's memory, or to the agent's own.
+
+    ``relevance_threshold`` leaves out verified items below it, and ``hot_threshold`` unverified ones. ``recent`` asks
+    for the newest entries of working memory, newest first and whatever they say, instead of those that answer the
+    query; ``hot_limit`` and ``hot_threshold`` then do not count, and the query may be empty.
     """
 
     max_results: int | None = None
     hot_limit: int | None = None
     cold_limit: int | None = None
     relevance_threshold: float | None = None
+    hot_threshold: float | None = None
+    recent: int | None = None
     agent_id: str | None = None
     session_id: str | None = None
     sources: Sequence[Source | str] | None = None
@@ -57,6 +63,8 @@ class RetrievalPlan:
     hot_limit: int
     cold_limit: int
     threshold: float | None
+    hot_threshold: float
+    recent: int | None
     agent_id: str | None
     sources: tuple[Source, ...]
     where: Where
@@ -66,7 +74,12 @@ class RetrievalPlan:
 
     @property
     def reads_working(self) -> bool:
-        return Source.HOT in self.sources and self.hot_limit > 0
+        return Source.HOT in self.sources and self.most_unverified > 0
+
+    @property
+    def most_unverified(self) -> int:
+        """The most items of working memory."""
+        return self.hot_limit if self.recent is None else self.recent
 
     @property
     def searches_longterm(self) -> bool:
@@ -79,12 +92,16 @@ def plan_retrieval(options: RetrieveOptions, settings: Settings, now: datetime) 
     if as_of is not None and as_of >= now:
         as_of = None
     since, until = _resolve_time_range(options, now)
-    threshold = options.relevance_threshold
+    recent = None if options.recent is None else _resolve_count(options.recent, 0, "recent", least=1)
+    cold_limit = _resolve_count(options.cold_limit, settings.cold_limit, "cold_limit")
+    most = settings.max_results if recent is None else min(MOST_RESULTS, max(settings.max_results, recent + cold_limit))
     return RetrievalPlan(
-        max_results=_resolve_count(options.max_results, settings.max_results, "max_results", least=1),
+        max_results=_resolve_count(options.max_results, most, "max_results", least=1),
         hot_limit=_resolve_count(options.hot_limit, settings.hot_limit, "hot_limit"),
-        cold_limit=_resolve_count(options.cold_limit, settings.cold_limit, "cold_limit"),
-        threshold=settings.relevance_threshold if threshold is None else _require_threshold(threshold),
+        cold_limit=cold_limit,
+        threshold=_resolve_share(options.relevance_threshold, settings.relevance_threshold, "relevance_threshold"),
+        hot_threshold=_resolve_share(options.hot_threshold, settings.hot_threshold, "hot_threshold") or 0.0,
+        recent=recent,
         agent_id=options.agent_id,
         sources=_resolve_sources(options.sources, as_of),
         where=Where(
@@ -109,9 +126,11 @@ def _resolve_count(value: int | None, default: int, field: str, *, least: int = 
     return value
 
 
-def _require_threshold(value: float) -> float:
+def _resolve_share(value: float | None, default: float | None, field: str) -> float | None:
+    if value is None:
+        return default
     if not 0 <= value <= 1:
-        raise InvalidInput("option_range", field="relevance_threshold", limit="0..1", value=value)
+        raise InvalidInput("option_range", field=field, limit="0..1", value=value)
     return value
 
 

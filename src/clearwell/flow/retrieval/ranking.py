@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
-
-import numpy as np
 
 from clearwell.caches import MIB, TextCache
 from clearwell.flow.retrieval.options import RetrievalPlan
-from clearwell.flow.retrieval.relevance import compute_relevance, compute_unverified_relevance
+from clearwell.flow.retrieval.relevance import compute_relevance
+from clearwell.flow.retrieval.working_search import EntryMatch
 from clearwell.ports import Embedder
-from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source, Vector, WorkingEntry
+from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
 from clearwell.text.sentences import cut_at_sentence
 
@@ -18,15 +16,12 @@ from clearwell.text.sentences import cut_at_sentence
 class ItemFactory:
     """Makes items, with the relevance that this embedder's calibration gives them."""
 
-    def __init__(self, embedder: Embedder, *, hot_first: float) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._hot_first = hot_first
 
-    def from_entry(self, entry: WorkingEntry, vector: Vector | None, share: float, plan: RetrievalPlan) -> ContextItem:
-        """Make an item of working memory. ``share`` is the share of the query's words that the entry has."""
-        cosine = None
-        if vector is not None and entry.embedding is not None and entry.embedding_model == self._embedder.model:
-            cosine = float(np.dot(vector, entry.embedding))
+    def from_entry(self, match: EntryMatch) -> ContextItem:
+        """Make an item of working memory."""
+        entry = match.entry
         return ContextItem(
             content=entry.content,
             source=Source.HOT,
@@ -36,7 +31,7 @@ class ItemFactory:
             layer=Layer.WORKING,
             label=Label.EPHEMERAL,
             verified=False,
-            relevance=compute_unverified_relevance(self._embedder, cosine, share, first=self._hot_first),
+            relevance=match.relevance,
             scope=Scope.GROUP,
             session_id=entry.session_id,
             agent_id=entry.agent_id,
@@ -49,7 +44,7 @@ class ItemFactory:
             metadata=entry.metadata,
             flags=entry.flags,
             cut=entry.cut,
-            explanation=_explain_entry(entry, cosine, share, plan.now) if plan.explain else None,
+            explanation=match.explanation,
             node_type=entry.node_type,
         )
 
@@ -82,10 +77,6 @@ class ItemFactory:
         )
 
 
-def _explain_entry(entry: WorkingEntry, cosine: float | None, share: float, now: datetime) -> Explanation:
-    return Explanation(cosine=cosine, words=share, age_seconds=(now - entry.created_at).total_seconds())
-
-
 def _explain_memory(found: Found) -> Explanation:
     return Explanation(cosine=found.similarity, words=found.words, parts=found.parts, rank=found.rank)
 
@@ -98,31 +89,39 @@ def filter_relevant(items: list[ContextItem], threshold: float | None) -> list[C
     return items if threshold is None else [item for item in items if (item.relevance or 0.0) >= threshold]
 
 
-def drop_verified(hot: Sequence[ContextItem], cold: Sequence[ContextItem], found: Sequence[Found]) -> list[ContextItem]:
-    """The unverified items without those that are also among the verified ones.
+def drop_verified(
+    matches: Sequence[EntryMatch], cold: Sequence[ContextItem], found: Sequence[Found]
+) -> list[EntryMatch]:
+    """The matches of working memory without those that are also among the verified items.
 
     These are entries that a verified memory was promoted from, or that have the same text.
     """
     returned = {item.id for item in cold}
     origins = {chunk.origin_id for chunk in found if chunk.memory.id in returned}
     verified_texts = {_normal_forms[item.content] for item in cold}
-    return [item for item in hot if item.id not in origins and _normal_forms[item.content] not in verified_texts]
+    unpromoted = [match for match in matches if match.entry.id not in origins]
+    if not verified_texts:
+        return unpromoted
+    return [match for match in unpromoted if _normal_forms[match.entry.content] not in verified_texts]
 
 
-def count_unread(items: Iterable[ContextItem]) -> int:
+def count_unread(matches: Iterable[EntryMatch], cold: Iterable[ContextItem]) -> int:
     """The characters that ``drop_verified`` would have to normalise: results are cached."""
-    return _normal_forms.missing_characters(item.content for item in items)
+    entries = _normal_forms.missing_characters(match.entry.content for match in matches)
+    return entries + _normal_forms.missing_characters(item.content for item in cold)
 
 
 def merge_tiers(
     hot: Sequence[ContextItem], cold: Sequence[ContextItem], plan: RetrievalPlan, *, hot_first: float
 ) -> list[ContextItem]:
-    """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones by age."""
+    """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones.
+
+    The newest entries, if they were asked for, come first in their order.
+    """
+    if plan.recent is not None:
+        return [*hot, *cold][: plan.max_results]
     first = [item for item in hot if (item.relevance or 0) >= hot_first]
-    first.sort(key=lambda item: -(item.relevance or 0))
-    first = first[: plan.hot_limit]
-    chosen = {item.id for item in first}
-    rest = [item for item in hot if item.id not in chosen][: plan.hot_limit - len(first)]
+    rest = [item for item in hot if (item.relevance or 0) < hot_first]
     return [*first, *cold, *rest][: plan.max_results]
 
 

@@ -6,12 +6,19 @@ with the query. Words therefore reduce the distance to 1 by the square of their 
 relevance by the cosine. In measurements this separates answers from other items better than the maximum of the two,
 and lets hardly more items pass a threshold of 0.7 than the cosine alone. ``bench/calibrate.py`` fits the curve;
 ``bench/results/retrieval.md`` has the figures.
+
+Working memory is small and always has a best entry, so there the question is whether the best one answers at all. Its
+words, its cosine and the names of the query decide it together; ``bench hot`` fits the weights and the curve, with the
+same meaning of 0.4, 0.7 and 0.85 as above, and ``bench/results/hot.md`` has the figures.
 """
 
+import math
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from clearwell.ports import Embedder
 from clearwell.records import Curve
@@ -19,6 +26,8 @@ from clearwell.records import Curve
 LEAST_BY_COSINE: Final = 0.5
 """The relevance by its cosine alone that an unverified entry needs to be placed first."""
 MARGIN: Final = 0.01
+DECIMALS: Final = 3
+"""Entries of working memory whose relevance is equal when rounded so are equally relevant: the newer comes first."""
 
 
 def compute_relevance(embedder: Embedder, cosine: float | None, words: float) -> float | None:
@@ -28,21 +37,46 @@ def compute_relevance(embedder: Embedder, cosine: float | None, words: float) ->
     return _combine(embedder.relevance(cosine), words)
 
 
-def compute_unverified_relevance(
-    embedder: Embedder, cosine: float | None, words: float, *, first: float
-) -> float | None:
-    """Relevance of an unverified entry. Words alone do not raise it to ``first``, where it precedes verified items.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for the claim that working memory answers a query: the best of its entries.
+
+    ``words`` is the largest share of the query's words, ``vector`` the largest cosine, counted over the span in which
+    the embedder's relevance rises from 0 to 1, and ``names`` says how many names of the query occur (-1 to 1).
+    """
+
+    words: float
+    vector: float | None
+    names: float
+
+
+def rate_evidence(evidence: Evidence) -> float | None:
+    """Relevance of the best entry of working memory from 0 to 1; None if nothing is known."""
+    if evidence.vector is None:
+        return read_words_alone(evidence.words) if evidence.words > 0 else None
+    weights, curve = _load_working_curve()
+    return curve(
+        weights["words"] * evidence.words + weights["vector"] * evidence.vector + weights["names"] * evidence.names
+    )
+
+
+def relate_to_best(best: float, rank: float, best_rank: float) -> float:
+    """Relevance of another entry, from that of the best one and from both ranks.
+
+    A question is often answered by several entries of a conversation, of which some have neither its words nor its
+    meaning. They are as likely to help as their rank is near to the best one.
+    """
+    return round(best * math.sqrt(max(rank, 0.0) / best_rank), DECIMALS) if best_rank > 0 else 0.0
+
+
+def limit_unverified(relevance: float, by_vector: float, *, first: float) -> float:
+    """Words alone do not raise an unverified entry to ``first``, from which on it precedes verified items.
 
     Anyone can write the words of an expected query into an output; the cosine has to confirm the meaning.
     """
-    if cosine is None:
-        combined, by_vector = compute_relevance(embedder, None, words), 0.0
-    else:
-        by_vector = embedder.relevance(cosine)
-        combined = _combine(by_vector, words)
-    if combined is None or combined < first or by_vector >= LEAST_BY_COSINE:
-        return combined
-    return max(by_vector, min(combined, first - MARGIN))
+    if relevance < first or by_vector >= LEAST_BY_COSINE:
+        return relevance
+    return max(by_vector, min(relevance, first - MARGIN))
 
 
 def read_words_alone(share: float) -> float:
@@ -60,7 +94,16 @@ def _combine(by_vector: float, words: float) -> float:
 
 
 @cache
+def _load_working_curve() -> tuple[Mapping[str, float], Curve]:
+    fitted = _read_toml("evidence.toml")
+    return fitted["weights"], Curve(tuple((place, value) for place, value in fitted["curve"]))
+
+
+def _read_toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("clearwell.flow.retrieval").joinpath(name).read_text(encoding="utf-8"))
+
+
+@cache
 def _load_curves() -> tuple[Curve, Curve]:
-    text = files("clearwell.flow.retrieval").joinpath("relevance.toml").read_text(encoding="utf-8")
-    first, *others = ((place, value) for place, value in tomllib.loads(text)["words"])
+    first, *others = ((place, value) for place, value in _read_toml("relevance.toml")["words"])
     return Curve((first, *others)), Curve(((0.0, first[1]), *others))

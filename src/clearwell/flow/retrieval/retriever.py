@@ -5,21 +5,22 @@ It is never given the quarantine store; an import contract enforces this.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
 
-from clearwell.errors import Unavailable
+from clearwell.errors import InvalidInput, Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval import bm25, ranking
-from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.search import LongTermSearcher, VectorFuture
+from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearcher
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, Fusion, LongTermSearch, QueryTerms, SearchQuery, WorkingStore
-from clearwell.records import ContextItem, Found, Retrieval, Scope, Where, WorkingEntry
+from clearwell.records import ContextItem, Found, Retrieval, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -46,16 +47,21 @@ class Retriever:
         self._clock = clock
         self._settings = settings
         self._searcher = LongTermSearcher(longterm, embedder, budget=settings.retrieve_timeout_seconds)
-        self._items = ranking.ItemFactory(embedder, hot_first=settings.hot_first_relevance)
+        self._items = ranking.ItemFactory(embedder)
         self._fusion = make_fusion(embedder, settings)
+        self._working_searcher = WorkingSearcher(
+            working, embedder, self._fusion, hot_first=settings.hot_first_relevance
+        )
 
     async def retrieve(self, query: str, group_id: str, options: RetrieveOptions, *, record: bool = True) -> Retrieval:
-        """Return the items that answer the query, in their order.
+        """Return the items that answer the query, in their order. With ``recent`` the query may be empty.
 
         With ``record`` they are recorded as recalled. A caller that passes on only some of them calls
         ``record_recall`` with those instead.
         """
         plan = plan_retrieval(options, self._settings, self._clock.now())
+        if not query.strip():
+            return await self._retrieve_recent(group_id, plan, record=record)
         terms = await offload(len(query), bm25.analyse_query, query, dates=self._settings.fusion_dates)
         degraded: list[str] = []
         loop = asyncio.get_running_loop()
@@ -71,13 +77,46 @@ class Retriever:
             elif plan.reads_working:
                 await self._searcher.embed(query, vector, degraded)
             cold = ranking.filter_relevant([self._items.from_memory(chunk, plan) for chunk in found], plan.threshold)
-            hot = [] if reading is None else await self._wait_for_working(reading, deadline - loop.time(), degraded)
+            working = await self._wait_for_working(reading, deadline - loop.time(), degraded)
         finally:
             if reading is not None:
                 abandon(reading)
+        matches = await offload(
+            ranking.count_unread(working.matches, cold), ranking.drop_verified, working.matches, cold, found
+        )
+        return self._answer(group_id, plan, replace(working, matches=matches), cold, degraded, record=record)
+
+    async def _retrieve_recent(self, group_id: str, plan: RetrievalPlan, *, record: bool) -> Retrieval:
+        """The newest entries of working memory, without a query to compare them with.
+
+        Raises InvalidInput if they were not asked for.
+        """
+        if plan.recent is None or not plan.reads_working:
+            raise InvalidInput("text_blank", field="query")
+        degraded: list[str] = []
+        plan = replace(plan, sources=(Source.HOT,))
+        search = self._working_searcher.search(group_id, None, None, plan)
+        reading = asyncio.create_task(search, name="read working memory")
+        try:
+            working = await self._wait_for_working(reading, self._settings.retrieve_timeout_seconds, degraded)
+        finally:
+            abandon(reading)
+        return self._answer(group_id, plan, working, (), degraded, record=record)
+
+    def _answer(
+        self,
+        group_id: str,
+        plan: RetrievalPlan,
+        working: WorkingMatches,
+        cold: Sequence[ContextItem],
+        degraded: list[str],
+        *,
+        record: bool,
+    ) -> Retrieval:
+        """Put both tiers into one order."""
         if plan.reads_working and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
-        hot = await offload(ranking.count_unread((*hot, *cold)), ranking.drop_verified, hot, cold, found)
+        hot = [self._items.from_entry(match) for match in working.matches[: plan.most_unverified]]
         items = ranking.merge_tiers(hot, cold, plan, hot_first=self._settings.hot_first_relevance)
         if record and "working_memory" not in degraded:
             self.record_recall(group_id, [item.id for item in items], plan.agent_id)
@@ -85,6 +124,7 @@ class Retriever:
             items=tuple(ranking.shorten(item, plan.max_chars) for item in items),
             degraded=tuple(sorted(degraded)),
             sources=plan.sources,
+            left_out=working.left_out,
         )
 
     def record_recall(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
@@ -92,32 +132,26 @@ class Retriever:
         self._recalls.record(group_id, ids, agent_id=agent_id)
 
     async def _read_working(
-        self, group_id: str, terms: QueryTerms, vector_future: VectorFuture, plan: RetrievalPlan
-    ) -> list[ContextItem]:
-        """Read working memory and make its items.
+        self, group_id: str, terms: QueryTerms, vector: VectorFuture, plan: RetrievalPlan
+    ) -> WorkingMatches:
+        """Search working memory.
 
         This starts when the query's vector is known, so that the search of long-term memory, which takes longer, is
         sent first.
         """
-        vector = await vector_future
-        entries = await self._working.entries(group_id)
-        if not plan.where.everything:
-            entries = [entry for entry in entries if _matches(entry, plan.where)]
-        texts = [entry.content for entry in entries]
-        shares = await offload(bm25.count_unread(texts), bm25.compute_shares, terms, texts)
-        return [
-            self._items.from_entry(entry, vector, share, plan) for entry, share in zip(entries, shares, strict=True)
-        ]
+        return await self._working_searcher.search(group_id, terms, await vector, plan)
 
     async def _wait_for_working(
-        self, reading: asyncio.Task[list[ContextItem]], seconds: float, degraded: list[str]
-    ) -> list[ContextItem]:
+        self, reading: asyncio.Task[WorkingMatches] | None, seconds: float, degraded: list[str]
+    ) -> WorkingMatches:
+        if reading is None:
+            return WorkingMatches()
         try:
             return await wait_for_result(reading, seconds)
         except (Unavailable, TimeoutError) as error:
             degraded.append("working_memory")
             log.warning("retrieval degraded", part="working_memory", reason=getattr(error, "code", "timeout"))
-            return []
+            return WorkingMatches()
 
     def _make_search(self, query: str, terms: QueryTerms, group_id: str, plan: RetrievalPlan) -> SearchQuery:
         """The search of long-term memory. The searcher adds the vector."""
@@ -147,16 +181,4 @@ def make_fusion(embedder: Embedder, settings: Settings) -> Fusion:
         beside=settings.fusion_beside,
         answer=settings.fusion_answer,
         session=settings.fusion_session,
-    )
-
-
-def _matches(entry: WorkingEntry, where: Where) -> bool:
-    """Whether an entry meets the conditions, decided as the database does for memories."""
-    said_at = entry.occurred_at or entry.created_at
-    return (
-        (where.since is None or said_at >= where.since)
-        and (where.until is None or said_at < where.until)
-        and where.session_id in (None, entry.session_id)
-        and where.scope is not Scope.AGENT
-        and matches_all(entry.metadata, where.conditions)
     )

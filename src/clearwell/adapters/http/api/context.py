@@ -65,6 +65,12 @@ class NodeOptionsInput(RequestBody):
     relevance_threshold: Share | None = Field(
         None, description="exclude verified items with a lower relevance; 0.7 by default"
     )
+    hot_threshold: Share | None = Field(
+        None, description="exclude unverified items with a lower relevance; 0.35 by default"
+    )
+    recent: int | None = Field(
+        None, ge=1, le=MAX_RESULTS, description="the newest entries of working memory, whatever they say"
+    )
     include_verdicts: bool = Field(
         True, description="include the conclusions of chair and verdict nodes in earlier meetings"
     )
@@ -75,6 +81,8 @@ class NodeOptionsInput(RequestBody):
             max_results=self.max_results,
             time_range_days=self.time_range_days,
             relevance_threshold=self.relevance_threshold,
+            hot_threshold=self.hot_threshold,
+            recent=self.recent,
             include_verdicts=self.include_verdicts,
             agent_id=self.agent_id,
         )

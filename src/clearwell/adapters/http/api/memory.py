@@ -61,6 +61,15 @@ class RetrievalInput(GroupedBody):
     hot_limit: Limit | None = Field(None, description="the largest number of unverified items; 10 by default")
     cold_limit: Limit | None = Field(None, description="the largest number of verified items; 5 by default")
     relevance_threshold: Share | None = Field(None, description="exclude verified items with a lower relevance")
+    hot_threshold: Share | None = Field(
+        None, description="exclude unverified items with a lower relevance; 0.35 by default"
+    )
+    recent: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_RESULTS,
+        description="return the newest entries of working memory, whatever they say; the query may be omitted",
+    )
     agent_id: str | None = Field(None, description="include the memories of this agent")
     session_id: str | None = Field(None, description="only items of this session")
     sources: list[str] | None = Field(None, description="the tiers to search: hot, cold; both by default")
@@ -92,6 +101,8 @@ class RetrievalInput(GroupedBody):
             hot_limit=self.hot_limit,
             cold_limit=self.cold_limit,
             relevance_threshold=self.relevance_threshold,
+            hot_threshold=self.hot_threshold,
+            recent=self.recent,
             agent_id=self.agent_id,
             session_id=self.session_id,
             sources=self.sources,
@@ -108,7 +119,7 @@ class RetrievalInput(GroupedBody):
 class QueryInput(RetrievalInput):
     """A query to working memory and long-term memory."""
 
-    query: str
+    query: str = Field("", description="required unless recent is given; without it only working memory is read")
 
 
 INGEST_EXAMPLES = openapi.examples(
@@ -131,6 +142,7 @@ QUERY_EXAMPLES = openapi.examples(
         "filters": {"source": "minutes", "review.score": {"gte": 3}},
         "explain": True,
     },
+    recent={"group_id": "grp-123", "recent": 10},
 )
 
 

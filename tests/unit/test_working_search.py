@@ -1,0 +1,146 @@
+"""Working memory answers the question, or says that it does not; recent gives the newest whatever they say."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from clearwell.errors import InvalidInput
+from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.records import NewCapture, Source
+from clearwell.settings import Settings
+from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+
+OFFICE = [
+    "The office plants are watered every second Thursday by the facilities team.",
+    "Parking spaces in the basement are assigned by lottery twice a year.",
+    "The canteen closes at three on the last working day of each month.",
+    "New laptops are ordered through the self-service portal and arrive within ten days.",
+    "Fire drills take place in spring and autumn and are announced a week before.",
+    "The printer on the second floor only accepts badges that were renewed this year.",
+    "Visitors are registered at the front desk and wear a yellow badge.",
+    "Meeting rooms are released when nobody checks in within ten minutes.",
+    "The newsletter is sent on the first Monday and written by a different team each time.",
+    "Bicycles are repaired in the courtyard on Wednesdays at noon.",
+    "Expense reports need a receipt for every amount above twenty euros.",
+    "The archive moved to the ground floor and is open until five.",
+]
+
+
+EVERYTHING = Settings(min_width=0, filter_checks=("confidence",))
+
+
+async def filled(*texts: str) -> Path:
+    path = Path(settings=EVERYTHING)
+    for text in texts:
+        await path.memory.capture(said(text), by=AGENT, wait=True)
+        path.clock.forward(timedelta(minutes=1))
+    return path
+
+
+async def test_a_question_that_nothing_answers_gets_nothing_and_says_so() -> None:
+    path = await filled(*OFFICE)
+    for query in ("What is the capital of France?", "法国的首都是哪里？", "x"):
+        found = await path.memory.retrieve(query, "g", by=AGENT)
+        assert (found.items, found.left_out, found.note) == ((), len(OFFICE), "retrieval_left_out")
+
+
+async def test_an_empty_memory_says_so() -> None:
+    found = await Path().memory.retrieve("What is the capital of France?", "g", by=AGENT)
+    assert (found.items, found.left_out, found.note) == ((), 0, "retrieval_empty")
+
+
+async def test_the_best_match_comes_first_however_old_it_is() -> None:
+    path = await filled(LONG, *OFFICE)
+    found = await path.memory.retrieve("When was the payment service moved to the new cluster?", "g", by=AGENT)
+    assert found.items[0].content == LONG
+    relevances = [item.relevance or 0 for item in found.items]
+    assert relevances == sorted(relevances, reverse=True)
+    assert min(relevances) >= Settings().hot_threshold
+
+
+async def test_recency_decides_between_equals() -> None:
+    same = "Backups of the billing database finished without errors."
+    path = await filled(f"{same} Run one.", *OFFICE[:3], f"{same} Run two.")
+    found = await path.memory.retrieve("Did backups of the billing database finish?", "g", by=AGENT)
+    assert [item.content[-8:] for item in found.items[:2]] == ["Run two.", "Run one."]
+
+
+async def test_the_threshold_is_a_setting_and_an_option() -> None:
+    path = await filled(LONG, *OFFICE)
+    query = "payment service moved to the new cluster"
+    for threshold in (0.0, 0.3, 0.6, 0.9):
+        options = RetrieveOptions(hot_threshold=threshold, hot_limit=20, max_results=20)
+        found = await path.memory.retrieve(query, "g", by=AGENT, options=options)
+        assert all((item.relevance or 0) >= threshold for item in found.items)
+        assert len(found.items) + found.left_out == len(OFFICE) + 1
+    all_of_them = Path(settings=Settings(hot_threshold=0), working=path.admitter._working)
+    assert len((await all_of_them.memory.retrieve("x", "g", by=AGENT)).items) == 10
+
+
+async def test_recent_gives_the_newest_whatever_they_say() -> None:
+    path = await filled(LONG, *OFFICE)
+    await path.memory.promote("g", OTHER, by=PERSON)
+    options = RetrieveOptions(recent=12)
+    found = await path.memory.retrieve("payment service", "g", by=AGENT, options=options)
+    assert [item.content for item in found.items] == [*OFFICE[::-1], OTHER]
+    assert found.items[0].relevance is not None
+
+
+async def test_recent_needs_no_query_and_then_reads_working_memory_alone() -> None:
+    path = await filled(LONG, *OFFICE)
+    await path.memory.promote("g", OTHER, by=PERSON)
+    for query in ("", "  \n"):
+        found = await path.memory.retrieve(query, "g", by=AGENT, options=RetrieveOptions(recent=3))
+        assert [item.content for item in found.items] == OFFICE[:-4:-1]
+        assert (found.sources, found.items[0].relevance) == ((Source.HOT,), None)
+    for options in (None, RetrieveOptions(recent=3, sources=["cold"])):
+        with pytest.raises(InvalidInput) as refused:
+            await path.memory.retrieve("", "g", by=AGENT, options=options)
+        assert (refused.value.code, refused.value.field) == ("text_blank", "query")
+
+
+async def test_recent_counts_what_meets_the_conditions() -> None:
+    path = await filled(*OFFICE)
+    await path.memory.capture(replace(said(LONG), session_id="s9"), by=AGENT, wait=True)
+    await path.memory.capture(said(OTHER), by=AGENT, wait=True)
+    options = RetrieveOptions(recent=2, session_id="s9")
+    assert [item.content for item in (await path.memory.retrieve("", "g", by=AGENT, options=options)).items] == [LONG]
+
+
+async def test_a_name_that_memory_does_not_know_speaks_against_an_answer() -> None:
+    path = await filled("Ann keeps the keys of the storage room in her desk.", *OFFICE)
+
+    async def relevance(query: str) -> float:
+        options = RetrieveOptions(hot_threshold=0)
+        return (await path.memory.retrieve(query, "g", by=AGENT, options=options)).items[0].relevance or 0
+
+    assert await relevance("Where does Ann keep the keys?") > await relevance("Where does Bertram keep the keys?")
+
+
+async def test_the_speaker_at_the_beginning_of_a_text_counts_as_its_author() -> None:
+    turns = ["[9:30] Ann: The demo went well.", "[9:31] Bob: The demo went well."]
+    path = await filled(*turns)
+    options = RetrieveOptions(explain=True, hot_threshold=0)
+    found = await path.memory.retrieve("How did the demo of Bob go?", "g", by=AGENT, options=options)
+    parts = {item.content: item.explanation.parts for item in found.items if item.explanation}
+    ann, bob = (parts[turn] for turn in turns)
+    assert ann is not None
+    assert bob is not None
+    assert (ann.author, bob.author > 0) == (0, True)
+
+
+async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
+    path = Path(settings=EVERYTHING)
+    for session, text in (("s1", "Who repairs the bicycles?"), ("s1", "Somebody in the courtyard."), ("s2", OFFICE[0])):
+        await path.memory.capture(
+            NewCapture(content=text, group_id="g", session_id=session, agent_id="a", metadata={"confidence": 0.9}),
+            by=AGENT,
+            wait=True,
+        )
+    options = RetrieveOptions(explain=True, hot_threshold=0)
+    found = await path.memory.retrieve("Who repairs the bicycles?", "g", by=AGENT, options=options)
+    parts = {item.content: item.explanation.parts for item in found.items if item.explanation}
+    answer = parts["Somebody in the courtyard."]
+    assert answer is not None
+    assert min(answer.beside, answer.answer, answer.session) > 0
