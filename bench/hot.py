@@ -203,8 +203,8 @@ class _Searcher:
     async def ask(self, kind: str, question: str, right: list[int]) -> Case:
         terms, (vector,) = analyse_query(question), await self._embedder.embed([question])
         numbers, scale = range(len(self._index.entries)), measure_scale(self._embedder)
-        ranking = EntryRanking(self._index, terms, vector)
-        ranking.rank(numbers, self._fusion, size=len(numbers))
+        ranking = EntryRanking(self._index, terms, vector, self._fusion)
+        ranking.rank(numbers, size=len(numbers))
         cold = 0.0
         if right:
             query = SearchQuery(

@@ -25,12 +25,14 @@ _clear_registered: list[Callable[[], None]] = []
 class ByteCache(dict[Key, Result], Generic[Key, Result]):
     """Results that take at most ``max_bytes`` together. When they take more, the older half of them is dropped.
 
+    A result that would take more than one part in ``largest_share`` of the bytes is not kept.
     Threads may share a cache.
     """
 
-    def __init__(self, *, max_bytes: int) -> None:
+    def __init__(self, *, max_bytes: int, largest_share: int = LARGEST_SHARE) -> None:
         super().__init__()
         self.max_bytes = max_bytes
+        self._largest_share = largest_share
         self._sizes: dict[Key, int] = {}
         self._bytes = 0
         self._cleared = 0
@@ -56,7 +58,7 @@ class ByteCache(dict[Key, Result], Generic[Key, Result]):
             if generation != self._cleared:
                 return
             self._drop(key)
-            if LARGEST_SHARE * size > self.max_bytes:
+            if self._largest_share * size > self.max_bytes:
                 return
             self[key] = result
             self._sizes[key] = size

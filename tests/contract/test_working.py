@@ -1,12 +1,14 @@
 """Working memory: exactly the newest 50, exactly 24 hours each, each once, each group alone."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
 import numpy as np
 
 from clearwell.ports import Stores
+from clearwell.records import EntryStatement
 from clearwell.testing import ManualClock
 from tests.contract.ports import entry, unit
 
@@ -17,6 +19,27 @@ async def test_an_entry_comes_back_as_it_was_pushed(stores: Stores) -> None:
     assert found == entry(1)
     assert found.embedding is not None
     assert np.allclose(found.embedding, unit(1))
+
+
+async def test_the_statements_of_an_entry_come_back_with_their_vectors(stores: Stores) -> None:
+    vectors = [unit(1), unit(2, tilt=0.3), -unit(5, tilt=0.01)]
+    statements = tuple(
+        EntryStatement(start=number, end=number + 2, embedding=vector) for number, vector in enumerate(vectors)
+    )
+    await stores.working.push(replace(entry(1), statements=statements))
+    (found,) = await stores.working.entries("g")
+    assert found.statements == statements
+    for statement, vector in zip(found.statements, vectors, strict=True):
+        assert np.allclose(statement.embedding, vector, atol=0.005)
+
+
+async def test_an_entry_that_is_pushed_again_comes_back_as_it_is_now(stores: Stores) -> None:
+    for content in ("as it was", "as it is now"):
+        await stores.working.push(replace(entry(1), content=content))
+        assert [one.content for one in await stores.working.entries("g")] == [content]
+    for flags in ((), ("conflict",)):
+        await stores.working.replace("g", [replace(entry(1), flags=flags), entry(2)])
+        assert (await stores.working.entries("g"))[0].flags == flags
 
 
 async def test_the_newest_come_first_and_the_51st_leaves(stores: Stores) -> None:

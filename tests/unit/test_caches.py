@@ -44,14 +44,14 @@ def test_a_small_text_is_kept_until_the_caches_are_cleared(name: str) -> None:
 
 
 def test_all_caches_together_are_bounded() -> None:
-    total = sum(cache.max_bytes for cache in TEXTS.values()) + entries.entry_of.max_bytes + INDEX_BYTES
+    total = sum(cache.max_bytes for cache in TEXTS.values()) + entries.known_entries.max_bytes + INDEX_BYTES
     assert total <= 160 * MIB
 
 
 def test_elements_of_working_memory_are_kept_until_the_caches_are_cleared() -> None:
-    stored = b"{" + b"x" * 100
+    stored = b"{" + b"x" * 90
     unkept = sys.getrefcount(stored)
-    assert entries.entry_of[stored] is None
+    assert entries.read_element(stored) is None
     assert sys.getrefcount(stored) > unkept
     clear_text_caches()
     assert sys.getrefcount(stored) == unkept

@@ -1,7 +1,7 @@
 """The index of a group's working memory: its words and vectors, made once for each state of the list."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -24,7 +24,7 @@ BYTES_OF_AN_ENTRY: Final = 2_000
 LEAST_ENTRIES: Final = 50
 
 _BM25: Final = Bm25()
-_NO_TERMS: Final = np.empty(0, np.int64)
+_NO_TERMS: Final = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class EntryTerms:
     """
 
     texts: tuple[str, ...]
-    dimensions: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
-    own: npt.NDArray[np.int64]
+    dimensions: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+    own: npt.NDArray[np.int32]
 
 
 class EntryIndex:
@@ -81,21 +81,24 @@ class EntryIndex:
     def compute_shares(self, weights: Mapping[int, float]) -> npt.NDArray[np.float64]:
         """The share of the query's words that each entry and its neighbours have."""
         shares = np.zeros(len(self.entries))
-        for place, weight in weights.items():
-            first, last = np.searchsorted(self._dimensions, (place, place + 1))
-            shares[self._holders[first:last]] += weight * self._weights[first:last]
+        places = np.fromiter(weights, np.int32, len(weights))
+        firsts = self._dimensions.searchsorted(places).tolist()
+        lasts = self._dimensions.searchsorted(places, "right").tolist()
+        for first, last, weight in zip(firsts, lasts, weights.values(), strict=True):
+            if last > first:
+                shares[self._holders[first:last]] += weight * self._weights[first:last]
         return shares
 
     def weigh(self, terms: QueryTerms) -> dict[int, float]:
         """The weights of the query's terms. Few entries say little about rarity, so they count as ``LEAST_ENTRIES``."""
-        counts = [self._count_own(place) for place in terms.weights]
+        counts = self._count_own(terms.weights)
         return weigh_by_rarity(terms, counts, max(len(self.entries), LEAST_ENTRIES))
 
     def compare_names(self, terms: QueryTerms) -> float:
         """1 if every name of the query occurs in an entry, -1 if none does, 0 if the query has no names."""
         if not terms.names:
             return 0.0
-        known = sum(any(self._count_own(place) for place in name) for name in terms.names)
+        known = sum(any(self._count_own(name)) for name in terms.names)
         return 2 * known / len(terms.names) - 1
 
     def compute_cosines(self, vector: Vector | None) -> tuple[list[float | None], list[int | None]]:
@@ -116,9 +119,11 @@ class EntryIndex:
                 cosines[number], nearest[number] = (whole + float(by_statement[first + best])) / 2, best
         return cosines, nearest
 
-    def _count_own(self, place: int) -> int:
-        first, last = np.searchsorted(self._own, (place, place + 1))
-        return int(last - first)
+    def _count_own(self, dimensions: Collection[int]) -> list[int]:
+        """How many entries have each of these terms themselves."""
+        places = np.fromiter(dimensions, np.int32, len(dimensions))
+        counts: list[int] = (self._own.searchsorted(places, "right") - self._own.searchsorted(places)).tolist()
+        return counts
 
     def _make_terms(self, number: int, known: Mapping[UUID, EntryTerms]) -> EntryTerms:
         """The terms of an entry. Those of an earlier index are used again if its neighbours are the same."""
@@ -130,17 +135,17 @@ class EntryIndex:
         lexemes = _BM25.lexemes(entry.content, near)
         return EntryTerms(
             (entry.content, *near),
-            np.fromiter(lexemes.keys(), np.int64, len(lexemes)),
-            np.fromiter(lexemes.values(), np.float64, len(lexemes)),
-            np.fromiter(_BM25.dimensions(entry.content), np.int64),
+            np.fromiter(lexemes.keys(), np.int32, len(lexemes)),
+            np.fromiter(lexemes.values(), np.float32, len(lexemes)),
+            np.fromiter(_BM25.dimensions(entry.content), np.int32),
         )
 
     def _collect_terms(self) -> None:
         """Sort the terms of all entries by dimension, so that those of a query are found by bisection."""
         terms = [self.terms[entry.id] for entry in self.entries]
         dimensions = np.concatenate([_NO_TERMS, *(one.dimensions for one in terms)])
-        holders = np.repeat(np.arange(len(terms)), [one.dimensions.size for one in terms])
-        weights = np.concatenate([np.empty(0), *(one.weights for one in terms)])
+        holders = np.repeat(np.arange(len(terms), dtype=np.int32), [one.dimensions.size for one in terms])
+        weights = np.concatenate([np.empty(0, np.float32), *(one.weights for one in terms)])
         by_dimension = np.argsort(dimensions, kind="stable")
         self._dimensions, self._holders = dimensions[by_dimension], holders[by_dimension]
         self._weights = weights[by_dimension]
@@ -167,7 +172,7 @@ class EntryIndexes:
     """The indexes of the groups that were asked last."""
 
     def __init__(self) -> None:
-        self._kept = ByteCache[str, EntryIndex](max_bytes=INDEX_BYTES)
+        self._kept = ByteCache[str, EntryIndex](max_bytes=INDEX_BYTES, largest_share=1)
 
     async def find(self, group_id: str, entries: Sequence[WorkingEntry], model: str) -> EntryIndex:
         """Return the index of these entries of a group. For long texts it is made in a thread."""
@@ -175,9 +180,14 @@ class EntryIndexes:
         if earlier is not None and earlier.holds(entries, model):
             return earlier
         known = {} if earlier is None else earlier.terms
-        generation = self._kept.generation
         size = sum(len(entry.content) for entry in entries if entry.id not in known)
-        index = await offload(size, EntryIndex, entries, model, known)
+        return await offload(size, self._make, group_id, entries, model, known)
+
+    def _make(
+        self, group_id: str, entries: Sequence[WorkingEntry], model: str, known: Mapping[UUID, EntryTerms]
+    ) -> EntryIndex:
+        """Make an index and keep it, also if the caller that needed it waits no longer."""
+        generation, index = self._kept.generation, EntryIndex(entries, model, known)
         self._kept.keep(group_id, index, index.size, generation=generation)
         return index
 

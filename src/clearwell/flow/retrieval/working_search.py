@@ -12,7 +12,7 @@ from typing import Final
 
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval.entry_index import EntryIndex, EntryIndexes
-from clearwell.flow.retrieval.fusion import NO_LIFT, choose_pool, find_named
+from clearwell.flow.retrieval.fusion import NO_LIFT, Lift, choose_pool, find_named
 from clearwell.flow.retrieval.metadata_filters import matches_all
 from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import Evidence, limit_unverified, rate_evidence, relate_to_best
@@ -61,29 +61,31 @@ class WorkingSearcher:
         Without terms there is no query, and no entry has a relevance.
         """
         entries = await self._working.entries(group_id)
-        wanted = [number for number, entry in enumerate(entries) if plan.where.everything or _meets(entry, plan.where)]
+        wanted: Sequence[int] = range(len(entries))
+        if not plan.where.everything:
+            wanted = [number for number in wanted if _meets(entries[number], plan.where)]
         if plan.recent is not None:
             wanted = wanted[: plan.recent]
         if terms is None:
             return WorkingMatches(matches=[EntryMatch(entry=entries[number], relevance=None) for number in wanted])
         if not wanted:
             return WorkingMatches()
-        ranking = EntryRanking(await self._indexes.find(group_id, entries, self._embedder.model), terms, vector)
+        index = await self._indexes.find(group_id, entries, self._embedder.model)
+        ranking = EntryRanking(index, terms, vector, self._fusion)
         relevances = self._rate(ranking, wanted, plan)
+        chosen = list(wanted)
         if plan.recent is None:
             chosen = [number for number in wanted if (relevances.get(number) or 0.0) >= plan.hot_threshold]
             chosen.sort(key=lambda number: (-(relevances.get(number) or 0.0), number))
-        else:
-            chosen = wanted
         matches = [ranking.make_match(number, relevances.get(number), plan) for number in chosen]
         return WorkingMatches(matches=matches, left_out=len(wanted) - len(chosen))
 
     def _rate(self, ranking: "EntryRanking", wanted: Sequence[int], plan: RetrievalPlan) -> dict[int, float | None]:
-        """The relevance of each entry that can be returned."""
-        ranking.rank(wanted, self._fusion, size=max(self._fusion.pool, plan.hot_limit, plan.recent or 0))
+        """The relevance of each entry that can be returned. If that of the best is too low, none can."""
         best = rate_evidence(ranking.find_evidence(wanted, low=self._low, span=self._span))
-        if best is None:
+        if best is None or (best < plan.hot_threshold and plan.recent is None):
             return {}
+        ranking.rank(wanted, size=max(self._fusion.pool, plan.hot_limit, plan.recent or 0))
         highest = max(ranking.ranks.values())
         relevances: dict[int, float | None] = {}
         for number, rank in ranking.ranks.items():
@@ -99,22 +101,23 @@ class WorkingSearcher:
 class EntryRanking:
     """The entries of an index, compared with one query."""
 
-    def __init__(self, index: EntryIndex, terms: QueryTerms, vector: Vector | None) -> None:
+    def __init__(self, index: EntryIndex, terms: QueryTerms, vector: Vector | None, fusion: Fusion) -> None:
         self._index = index
         self._terms = terms
+        self._fusion = fusion
+        self._named = find_named(index.spellings, terms) if fusion.author else None
+        self._lifts: dict[int, Lift] = {}
         weights = index.weigh(terms)
         self._shares: list[float] = index.compute_shares(weights).tolist()
         self._full_share = 2 * sum(nlargest(MOST_TERMS, weights.values())) or 1.0
         self.cosines, self._nearest = index.compute_cosines(vector)
         self.ranks: dict[int, float] = {}
 
-    def rank(self, wanted: Sequence[int], fusion: Fusion, *, size: int) -> None:
+    def rank(self, wanted: Sequence[int], *, size: int) -> None:
         """Rank the best ``size`` of the wanted entries as long-term memory ranks chunks."""
-        self._fusion = fusion
-        self._named = find_named(self._index.spellings, self._terms) if fusion.author else None
         own = {number: self._score(number) for number in wanted}
         pool = choose_pool(own, size)
-        self._lifts = self._index.order.lift(pool, self._index.asks, fusion)
+        self._lifts = self._index.order.lift(pool, self._index.asks, self._fusion)
         self.ranks = {number: own[number] + sum(lift) for number, lift in self._lifts.items()}
 
     def find_evidence(self, wanted: Sequence[int], *, low: float, span: float) -> Evidence:

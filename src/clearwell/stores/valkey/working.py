@@ -10,11 +10,12 @@ from redis.exceptions import ResponseError
 from clearwell.ports import Clock, WorkingStore
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
-from clearwell.stores.valkey.entries import encode, entry_of, head, to_ms
+from clearwell.stores.valkey.entries import HEAD_BYTES, encode, head, known_entries, read_element, to_ms
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
-NO_LIST = b""
+LARGE_BYTES = 200_000
+"""Above this, the heads of a list are read first, so that only entries that are new to this process are transferred."""
 
 
 class ValkeyWorking(WorkingStore):
@@ -26,6 +27,8 @@ class ValkeyWorking(WorkingStore):
         self._size = size
         self._content_bytes = content_bytes
         self._damaged: set[str] = set()
+        self._large: set[str] = set()
+        self._heads = client.register_script(script("heads"))
         self._push = client.register_script(script("push"))
         self._remove = client.register_script(script("remove"))
         self._cleanup = client.register_script(script("cleanup"))
@@ -41,21 +44,41 @@ class ValkeyWorking(WorkingStore):
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         with translated_errors():
-            elements = await self._elements(group_id)
-        now = self._clock.now()
-        found = [entry for element in elements if (entry := entry_of[element]) is not None]
-        self._note_damage(group_id, len(elements) - len(found))
-        return [entry for entry in found if entry.expires_at is not None and entry.expires_at > now]
+            found = await self._read(group_id)
+        now, entries = self._clock.now(), [entry for entry in found if entry is not None]
+        self._note_damage(group_id, len(found) - len(entries))
+        return [entry for entry in entries if entry.expires_at is not None and entry.expires_at > now]
 
-    async def _elements(self, group_id: str) -> list[bytes]:
-        """Return the elements of the list. A key of another type counts as one unreadable element."""
+    async def _read(self, group_id: str) -> list[WorkingEntry | None]:
+        """Return the entries of the list, None for an unreadable element. A key of another type counts as one."""
         try:
-            found = await self._client.lrange(KEYS + group_id, 0, -1)
-            return [element for element in found if isinstance(element, bytes)]
+            known = await self._read_known(group_id) if group_id in self._large else None
+            return await self._read_all(group_id) if known is None else known
         except ResponseError as error:
             if not is_wrong_type(error):
                 raise
-            return [NO_LIST]
+            return [None]
+
+    async def _read_all(self, group_id: str) -> list[WorkingEntry | None]:
+        elements = await self._range(group_id, -1)
+        (self._large.add if sum(map(len, elements)) > LARGE_BYTES else self._large.discard)(group_id)
+        return [read_element(element) for element in elements]
+
+    async def _read_known(self, group_id: str) -> list[WorkingEntry | None] | None:
+        """Read the heads of a large list, and the elements up to the last one that this process has not read before.
+
+        None if the list has changed between the two reads.
+        """
+        heads: list[bytes] = await self._heads(keys=[KEYS + group_id], args=[HEAD_BYTES])
+        known = {head: known_entries[head] for head in heads if head in known_entries}
+        unknown = [place for place, head in enumerate(heads) if head not in known]
+        if unknown:
+            known |= {one[:HEAD_BYTES]: read_element(one) for one in await self._range(group_id, unknown[-1])}
+        return [known[head] for head in heads] if all(head in known for head in heads) else None
+
+    async def _range(self, group_id: str, last: int) -> list[bytes]:
+        found = await self._client.lrange(KEYS + group_id, 0, last)
+        return [element for element in found if isinstance(element, bytes)]
 
     def is_damaged(self, group_id: str) -> bool:
         """Whether the last read of a group found unreadable elements."""
