@@ -93,7 +93,7 @@ def test_text_that_speaks_to_the_machine_is_refused_or_flagged(text: str) -> Non
     refused = checks.check_instruction(order, SETTINGS)
     flagged = checks.check_instruction(order, Settings(refuse_instructions=False))
     assert (refused.outcome, flagged.outcome) == (Outcome.FAIL, Outcome.FLAG)
-    assert "speaks to the machine that reads it: it " in refused.explanation("en")
+    assert "gives an instruction to the model that reads it: it " in refused.explanation("en")
     assert "instruction_like" in flagged.explanation("en")
     assert "{" not in refused.explanation("zh") + flagged.explanation("zh")
 

@@ -108,7 +108,7 @@ async def test_an_output_whose_statements_are_all_known_is_a_sighting_of_each() 
         {"other": str(memory.id), "layer": "longterm"},
         {"other": str(first.id), "layer": "working"},
     ]
-    assert failed.explanation("en").startswith("All 2 statements are known already")
+    assert failed.explanation("en").startswith("All 2 statements are already known")
     row = await path.memory.quarantine_row("g", first.id, by=PERSON)
     assert [one.log_id for one in row.sightings or ()] == [both.id]
 

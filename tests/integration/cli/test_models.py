@@ -66,7 +66,7 @@ def test_a_bad_judge_ends_with_1_and_says_what_that_means(program: Program, api:
     assert "✗ Not good enough:" in ran.out
     assert "contradictions found: 0.00 in English, 0.00 in Chinese; at least 0.75 is needed." in ran.out
     assert "Outputs that contradict themselves will enter working memory." in ran.out
-    assert "Cases that went wrong: 16" in ran.out
+    assert "Cases with a wrong answer: 16" in ran.out
     assert "en-contradiction-total · contradictions found" in ran.out
     assert "The API reports no tokens." in ran.out
 
