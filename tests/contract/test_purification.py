@@ -35,18 +35,21 @@ async def test_a_tombstone_stands_in_its_group_for_its_value(stores: Stores) -> 
 async def test_the_rejected_value_most_like_a_text_is_found(stores: Stores) -> None:
     await add(stores, tombstone(1), b"1", axis=1)
     await add(stores, tombstone(3), b"3", axis=3)
-    _, near = await stores.tombstones.look_up("g", [], embedding=unit(3, tilt=0.1), model="m")
+    _, near = await stores.tombstones.look_up("g", [], embeddings=[unit(3, tilt=0.1)], model="m")
     assert near is not None
     assert near[0].id == UUID(int=3)
     assert near[1] == pytest.approx(0.995, abs=0.01)
-    assert (await stores.tombstones.look_up("g", [], embedding=unit(3), model="another"))[1] is None
+    assert (await stores.tombstones.look_up("g", [], embeddings=[unit(3)], model="another"))[1] is None
+    _, nearest = await stores.tombstones.look_up("g", [], embeddings=[unit(5), unit(3), unit(6)], model="m")
+    assert nearest is not None
+    assert nearest[1] == pytest.approx(1.0, abs=1e-3)
 
 
 async def test_an_admission_sees_a_tombstone_that_is_made_meanwhile(stores: Stores) -> None:
     async with stores.admissions.open("g", []) as batch:
-        assert await batch.look_up("g", [b"1"], embedding=unit(1), model="m") == (None, None)
+        assert await batch.look_up("g", [b"1"], embeddings=[unit(1)], model="m") == (None, None)
         await add(stores, tombstone(1), b"1", axis=1)
-        standing, near = await batch.look_up("g", [b"1"], embedding=unit(1), model="m")
+        standing, near = await batch.look_up("g", [b"1"], embeddings=[unit(1)], model="m")
     assert standing == tombstone(1)
     assert near is not None
     assert near[0] == tombstone(1)
@@ -61,7 +64,7 @@ async def test_a_rejection_can_be_lifted_and_made_again_and_a_forgetting_cannot(
         assert not await transaction.lift_tombstone(UUID(int=2), by="ann", at=START)
     async with stores.decisions.transaction("other") as transaction:
         assert not await transaction.lift_tombstone(UUID(int=2), by="ann", at=START)
-    assert await stores.tombstones.look_up("g", [b"1"], embedding=unit(1), model="m") == (None, None)
+    assert await stores.tombstones.look_up("g", [b"1"], embeddings=[unit(1)], model="m") == (None, None)
     assert await add(stores, tombstone(3), b"1")
     lifted = replace(tombstone(1), lifted_by="ann", lifted_at=START)
     assert list(await stores.tombstones.all("g")) == [

@@ -163,6 +163,17 @@ async def test_an_output_of_very_many_statements_is_compared_in_part_and_not_dro
     assert more.admission is Admission.ADMITTED
 
 
+async def test_one_statement_that_is_like_a_rejected_value_flags_the_output() -> None:
+    path = Path()
+    await path.memory.add_tombstone("g", LONG, reason="not so", by=PERSON)
+    near = LONG.replace("without any downtime at all", "with almost no downtime")
+    new = said(f"{OTHER}\n\n{THIRD}\n\n{near}")
+    receipt = await path.memory.capture(new, by=AGENT, wait=True)
+    assert receipt.admission is Admission.ADMITTED
+    (entry,) = await path.memory.working_memory("g", by=AGENT)
+    assert "near_rejected" in entry.flags
+
+
 async def test_the_same_twice_in_one_batch_is_admitted_once() -> None:
     path = Path()
     receipts = await path.memory.capture_many([said(), said(), said(OTHER)], by=AGENT, wait=True)

@@ -122,7 +122,7 @@ class TombstoneLookup(Protocol):
     """Finds tombstones of a text."""
 
     async def look_up(
-        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         """Return the tombstone of one of these hashes, and the most similar rejected text with its cosine."""
         ...

@@ -268,7 +268,7 @@ class MemoryDecisionTransaction:
         return self._tombstones.find_in_force(self._group_id, value_hashes)
 
     async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        return (await self._tombstones.look_up(self._group_id, [], embedding=embedding, model=model))[1]
+        return (await self._tombstones.look_up(self._group_id, [], embeddings=[embedding], model=model))[1]
 
     async def insert_tombstone(
         self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None

@@ -183,12 +183,12 @@ class MemoryTombstones:
         return group_id.encode()
 
     async def look_up(
-        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         near = [
-            (one, float(np.dot(embedding, vector)))
+            (one, max(float(np.dot(embedding, vector)) for embedding in embeddings))
             for one, _, vector, made_with in self.list_in_force(group_id)
-            if embedding is not None and vector is not None and made_with == model
+            if embeddings and vector is not None and made_with == model
         ]
         in_force = next(iter(self.find_in_force(group_id, value_hashes).values()), None)
         return in_force, max(near, key=lambda found: found[1], default=None)

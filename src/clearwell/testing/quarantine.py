@@ -316,9 +316,9 @@ class _Batch:
         self._tombstones = tombstones
 
     async def look_up(
-        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        return await self._tombstones.look_up(group_id, value_hashes, embedding=embedding, model=model)
+        return await self._tombstones.look_up(group_id, value_hashes, embeddings=embeddings, model=model)
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         self.settled.extend(settled)

@@ -88,7 +88,10 @@ class Knowledge:
         """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
         neighbours = [*self._find_entries(candidate, live), *gathered.memories]
         standing, near = await (tombstones or self._tombstones).look_up(
-            candidate.capture.group_id, gathered.value_hashes, embedding=candidate.vector, model=self._embedder.model
+            candidate.capture.group_id,
+            gathered.value_hashes,
+            embeddings=[one.vector for one in candidate.compared if one.vector is not None],
+            model=self._embedder.model,
         )
         return Known(
             neighbours=_select_nearest(neighbours, len(candidate.compared)),

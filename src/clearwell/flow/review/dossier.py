@@ -159,7 +159,7 @@ class DossierBuilder:
 
     async def _find_rejection(self, group_id: str, vector: Vector) -> Rejection | None:
         """The rejected value that the insight is similar to, if any."""
-        _, nearest = await self._tombstones.look_up(group_id, [], embedding=vector, model=self._embedder.model)
+        _, nearest = await self._tombstones.look_up(group_id, [], embeddings=[vector], model=self._embedder.model)
         if nearest is None:
             return None
         tombstone, cosine = nearest

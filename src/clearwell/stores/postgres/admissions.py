@@ -206,9 +206,9 @@ class PostgresAdmissionBatch:
         self.pending = pending
 
     async def look_up(
-        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embedding, model)))
+        return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embeddings, model)))
 
     async def settle(self, settled: Sequence[AdmissionResult]) -> None:
         statements = [statement for one in settled for statement in self._settle_row(one)]

@@ -294,7 +294,7 @@ class PostgresDecisionTransaction(DecisionTransaction):
         return {bytes(row["value_hash"]): tombstone_of(row) for row in rows}
 
     async def find_nearest_tombstone(self, embedding: Vector, model: str) -> tuple[Tombstone, float] | None:
-        nearest = self._statement("nearest_tombstone", embedding=to_column(embedding), model=model)
+        nearest = self._statement("nearest_tombstone", embeddings=[to_column(embedding)], model=model)
         (rows,) = await self._read(nearest)
         return (tombstone_of(rows[0]), float(rows[0]["similarity"])) if rows else None
 

@@ -776,12 +776,12 @@ SELECT value_hash, id, group_id, kind, reason, made_by, made_at, lifted_by, lift
 WHERE group_id = %(group_id)s AND value_hash = ANY(%(value_hashes)s) AND lifted_at IS NULL
 
 -- name: nearest_tombstone
--- The rejected value nearest to a vector, among those of the same model.
-SELECT id, group_id, kind, reason, made_by, made_at, lifted_by, lifted_at,
-    1 - (embedding <=> %(embedding)s) AS similarity
-FROM tombstones
-WHERE group_id = %(group_id)s AND model = %(model)s AND embedding IS NOT NULL AND lifted_at IS NULL
-ORDER BY embedding <=> %(embedding)s LIMIT 1
+-- The rejected value nearest to one of these vectors, among those of the same model.
+SELECT t.id, t.group_id, t.kind, t.reason, t.made_by, t.made_at, t.lifted_by, t.lifted_at, 1 - n.away AS similarity
+FROM tombstones t
+CROSS JOIN LATERAL (SELECT min(t.embedding <=> v) AS away FROM unnest(%(embeddings)s::halfvec[]) AS v) AS n
+WHERE t.group_id = %(group_id)s AND t.model = %(model)s AND t.embedding IS NOT NULL AND t.lifted_at IS NULL
+ORDER BY n.away, t.id LIMIT 1
 
 -- name: add_tombstone
 INSERT INTO tombstones (group_id, id, value_hash, kind, reason, model, embedding, made_by, made_at)

@@ -26,9 +26,9 @@ class PostgresTombstones(TombstoneStore):
         return bytes(rows[0]["secret"])
 
     async def look_up(
-        self, group_id: str, value_hashes: Sequence[bytes], *, embedding: Vector | None = None, model: str = ""
+        self, group_id: str, value_hashes: Sequence[bytes], *, embeddings: Sequence[Vector] = (), model: str = ""
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
-        statements = lookup_statements(group_id, value_hashes, embedding, model)
+        statements = lookup_statements(group_id, value_hashes, embeddings, model)
         return lookup_result(await self._database.run_all(Role.WORKER, group_id, statements))
 
     async def add(
@@ -45,13 +45,13 @@ class PostgresTombstones(TombstoneStore):
 
 
 def lookup_statements(
-    group_id: str, value_hashes: Sequence[bytes], embedding: Vector | None, model: str
+    group_id: str, value_hashes: Sequence[bytes], embeddings: Sequence[Vector], model: str
 ) -> list[SqlStatement]:
-    """Return the statements that find the tombstones of these values and, with a vector, the nearest rejected one."""
+    """Return the statements that find the tombstones of these values and, with vectors, the nearest rejected one."""
     in_force = (query("tombstones_in_force"), {"group_id": group_id, "value_hashes": list(value_hashes)})
-    if embedding is None:
+    if not embeddings:
         return [in_force]
-    nearest = {"group_id": group_id, "embedding": to_column(embedding), "model": model}
+    nearest = {"group_id": group_id, "embeddings": [to_column(one) for one in embeddings], "model": model}
     return [in_force, (query("nearest_tombstone"), nearest)]
 
 
