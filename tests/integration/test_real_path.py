@@ -42,9 +42,7 @@ async def test_the_whole_path_in_both_languages(clearwell: Clearwell) -> None:
 
 
 async def test_text_of_any_kind_is_kept_byte_for_byte(clearwell: Clearwell) -> None:
-    hostile = (
-        f"\u202e{LONG}\u200b\u200d🙂 שלום عربى \U000e0041 e\u0301 ﷽ \\u0041 %s {{}} '; DROP TABLE memories; --\r\n\t"
-    )
+    hostile = f"\u202e{LONG}\u200b\u200d🙂 שלום عربى \U000e0041 e\u0301 ﷽ \\u0041 %s {{}} '; SELECT 1; --\r\n\t"
     receipt = await clearwell.memory.capture(said(hostile), by=AGENT, wait=True)
     row = await clearwell.memory.quarantine_row("g", receipt.id, by=PERSON)
     assert row.capture.content == hostile

@@ -60,7 +60,10 @@ class BackOff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionResult:
-    """The result of the admission of one row. Without ``segmented`` the worker segments the output later."""
+    """The result of the admission of one row. Without ``segmented`` the worker segments the output later.
+
+    ``embedding`` is stored where it is not the mean of the vectors of the statements.
+    """
 
     log_id: UUID
     state: Admission

@@ -10,6 +10,8 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
+import numpy as np
+
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
 from clearwell.flow.ingress import checks
@@ -17,7 +19,13 @@ from clearwell.flow.ingress.checks import Candidate
 from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline
-from clearwell.flow.ingress.segmentation import PROBE, make_statements, place_statements, segment_output
+from clearwell.flow.ingress.segmentation import (
+    PROBE,
+    average_vectors,
+    make_statements,
+    place_statements,
+    segment_output,
+)
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionResult,
@@ -37,6 +45,7 @@ from clearwell.records import (
     Judgement,
     Outcome,
     QuarantineRow,
+    Vector,
     Verdict,
     WorkingEntry,
 )
@@ -274,6 +283,7 @@ class Admitter:
 
     def _make_settled(self, candidate: Candidate) -> AdmissionResult:
         now = self._clock.now()
+        vector = self._select_stored(candidate)
         return AdmissionResult(
             log_id=candidate.capture.id,
             agent_id=candidate.capture.agent_id,
@@ -281,11 +291,17 @@ class Admitter:
             at=now,
             verdicts=[replace(verdict, at=now) for verdict in candidate.verdicts],
             flags=candidate.flags,
-            embedding=candidate.vector,
-            embedding_model=None if candidate.vector is None else self._embedder.model,
+            embedding=vector,
+            embedding_model=None if vector is None else self._embedder.model,
             sightings=candidate.sightings,
             segmented=self._make_segmented(candidate),
         )
+
+    def _select_stored(self, candidate: Candidate) -> Vector | None:
+        """The vector of the whole text, where it is not the mean of the vectors of the statements."""
+        mean = average_vectors(candidate.statements or ())
+        derived = mean is not None and candidate.vector is not None and np.allclose(mean, candidate.vector, atol=1e-4)
+        return None if derived else candidate.vector
 
     def _make_segmented(self, candidate: Candidate) -> SegmentedOutput:
         """The statements of a candidate. One that was refused before it was embedded gets its vectors later."""
@@ -310,7 +326,7 @@ class Admitter:
             created_at=capture.created_at,
             expires_at=settled.at + timedelta(seconds=self._settings.working_ttl_seconds),
             embedding=candidate.vector,
-            embedding_model=settled.embedding_model,
+            embedding_model=None if candidate.vector is None else self._embedder.model,
             flags=tuple(settled.flags),
             statements=place_statements(capture.content, shown, candidate.statements or ()),
         )

@@ -5,13 +5,11 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.checks import WHOLE, Candidate, ComparedText
 from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
-from clearwell.flow.ingress.segmentation import make_statements, mark_quotations, read_statements
+from clearwell.flow.ingress.segmentation import average_vectors, make_statements, mark_quotations, read_statements
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Layer, Outcome, Sighting, Vector, Verdict, WorkingEntry
@@ -75,13 +73,14 @@ class IngressPipeline:
     def _add_vectors(self, candidate: Candidate, vectors: Mapping[int, Vector], texts: Mapping[int, str]) -> Candidate:
         """The vector of an output of several statements is the mean of theirs: embedding it again costs as much."""
         several = WHOLE not in vectors
+        statements = make_statements(candidate.capture.id, candidate.segments, vectors, self._embedder.model)
+        whole = average_vectors(statements) if several else vectors[WHOLE]
         by_text = {text: vectors[number] for number, text in texts.items()}
-        whole = _average(list(by_text.values())) if several else vectors[WHOLE]
         compared = [ComparedText(text, vector) for text, vector in by_text.items()]
         return replace(
             candidate,
             vector=whole,
-            statements=make_statements(candidate.capture.id, candidate.segments, vectors, self._embedder.model),
+            statements=statements,
             compared=compared if several else [ComparedText(candidate.own.text, whole)],
         )
 
@@ -131,12 +130,6 @@ def _read_texts(candidate: Candidate) -> dict[int, str]:
     content = candidate.capture.content
     texts = read_statements(content, candidate.segments)
     return texts if len(texts) >= SEVERAL else {**texts, WHOLE: candidate.own.text or content}
-
-
-def _average(vectors: Sequence[Vector]) -> Vector:
-    mean: Vector = np.mean(vectors, axis=0, dtype=np.float32)
-    length = float(np.linalg.norm(mean))
-    return mean / length if length else vectors[0]
 
 
 def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:

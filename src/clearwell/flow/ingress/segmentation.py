@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
+import numpy as np
 import structlog
 
 from clearwell.errors import Unavailable
@@ -68,6 +69,16 @@ def make_statements(
         )
         for number, one in enumerate(segments)
     )
+
+
+def average_vectors(statements: Sequence[Statement]) -> Vector | None:
+    """The mean of the vectors of statements, as a unit vector; None where there are none."""
+    vectors = [one.embedding for one in statements if one.embedding is not None]
+    if not vectors:
+        return None
+    mean: Vector = np.mean(vectors, axis=0, dtype=np.float32)
+    length = float(np.linalg.norm(mean))
+    return mean / length if length else vectors[0]
 
 
 def place_statements(content: str, shown: str, statements: Sequence[Statement]) -> tuple[EntryStatement, ...]:

@@ -12,7 +12,7 @@ from uuid import UUID
 from clearwell.errors import NotFound
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.ingress.segmentation import place_statements
+from clearwell.flow.ingress.segmentation import average_vectors, place_statements
 from clearwell.offload import offload
 from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
 from clearwell.records import Principal, Statement, WorkingEntry
@@ -92,5 +92,8 @@ class WorkingMemoryRebuilder:
         """Put a mark in the place of each memory that the entry cites, and add its statements, as admission does."""
         own = await self._knowledge.remove_fences(entry.group_id, entry.id, entry.content, agent_id=entry.agent_id)
         shown = own.shown or entry.content
-        same_model = [one for one in statements if one.embedding_model == entry.embedding_model]
-        return replace(entry, content=shown, statements=place_statements(entry.content, shown, same_model))
+        embedded = [one for one in statements if one.embedding is not None]
+        if embedded and embedded[0].embedding_model != entry.embedding_model:
+            model = embedded[0].embedding_model
+            entry = replace(entry, embedding=average_vectors(embedded), embedding_model=model)
+        return replace(entry, content=shown, statements=place_statements(entry.content, shown, embedded))
