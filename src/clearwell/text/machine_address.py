@@ -25,7 +25,7 @@ _PART: Final = re.compile(r"<([a-z]+)>")
 _WORD: Final = re.compile(r"[a-z][a-z'’-]*")
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 _COMMAND: Final = (
-    r"(?:^|[\u3400-\u9fff]\s{0,3}|[.!?:;,\"“”‘(\[>*#|`—–-]\s{0,3}|\b(?:please|now|then|and|just|simply|instead|kindly|first|also|always|must|shall"
+    r"(?:^\s{0,3}|[\u3400-\u9fff]\s{0,3}|[.!?:;,\"“”‘(\[>*#|`—–-]\s{0,3}|\b(?:please|now|then|and|just|simply|instead|kindly|first|also|always|must|shall"
     r"|you (?:should|will|can|may|are to|need to|have to|are (?:required|instructed|asked) to)|immediately|silently"
     r"|(?:i|we) (?:order|command|instruct|want|need|ask) you to|secretly|quietly|directly|do|never"
     r"|before (?:anything else|you \w+),?)\s{1,3})"
@@ -35,6 +35,8 @@ _SENTENCE: Final = r"(?:^|[.!?>\"”]\s{0,3})[\[\s]{0,3}"
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|‘[^’\n]{3,400}’|「[^」\n]{3,400}」|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)"
 )
+_FENCED: Final = re.compile(r"<memory id=\"[^\"<>\s]{1,64}\">([^<]{0,20000})</memory>")
+"""A memory that is quoted as it was given to the agent. Its text is looked at, and its fence is no false markup."""
 _DIALOGUE: Final = re.compile(
     r"^[ *#]{0,6}(?:human|user)[ *]{0,3}:.{0,400}\n{1,3}[ *#]{0,6}(?:assistant|ai)[ *]{0,3}:", re.MULTILINE
 )
@@ -95,7 +97,7 @@ def speaks_to_machine(text: str) -> Address | None:
     looked at: the page contained the injection "ignore all previous instructions". The quotation marks alone are no
     excuse.
     """
-    plain = remove_disguise(readable(text)).lower().translate(_simplified())
+    plain = _FENCED.sub(r" \1 ", remove_disguise(readable(text)).lower().translate(_simplified()))
     if _DIALOGUE.search(plain):
         return Address.MARKUP
     return next((found for line in _split_lines(plain) if (found := _read_line(line) or _read_spelled(line))), None)
