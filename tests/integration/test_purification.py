@@ -261,6 +261,24 @@ async def test_flags_gain_nothing_and_are_kept(clearwell: Clearwell) -> None:
     assert receipt.admission is Admission.ADMITTED
 
 
+async def test_a_report_is_compared_statement_by_statement(clearwell: Clearwell) -> None:
+    report = f"## Report\n\n- {LONG}\n- {OTHER}\n\nThank you all for reading!"
+    first = await clearwell.memory.capture(said(report), by=AGENT, wait=True)
+    assert first.admission is Admission.ADMITTED
+    turned = await clearwell.memory.capture(said(f"In short:\n\n1. {OTHER}\n2. {LONG}"), by=AGENT, wait=True)
+    assert verdict(turned, "non_duplicate").reason == "verdict_same_statements"
+    row = await clearwell.memory.quarantine_row("g", first.id, by=PERSON)
+    assert [one.log_id for one in row.sightings or ()] == [turned.id]
+    alone = await clearwell.memory.capture(said(OTHER.upper()), by=AGENT, wait=True)
+    assert verdict(alone, "non_duplicate").params["other"] == str(first.id)
+    third = "The archive of the second rack is moved to the basement in December."
+    changed = OTHER.replace("eleven", "nineteen")
+    mixed = await clearwell.memory.capture(said(f"{LONG}\n\n{third}\n\n{changed}"), by=AGENT, wait=True)
+    assert mixed.admission is Admission.ADMITTED
+    conflict = verdict(mixed, "non_duplicate")
+    assert (conflict.outcome, conflict.params["new"], conflict.params["known"]) == (Outcome.FLAG, changed, OTHER)
+
+
 async def test_a_node_type_whose_output_is_memory_is_kept_but_not_admitted(clearwell: Clearwell) -> None:
     receipt = await clearwell.memory.capture(replace(said(), node_type="memory_retrieval"), by=AGENT, wait=True)
     assert receipt.admission is Admission.REFUSED

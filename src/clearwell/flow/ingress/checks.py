@@ -43,7 +43,6 @@ ADMISSION = "admission"
 """Not a check: the verdict of a row whose checks could not be run, or that a person admitted."""
 NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_checked", "conflict", "near_rejected"
 CITES_FLAG = "cites_memory"
-WHOLE = -1
 LONGEST_SHOWN = 10**15
 LONGEST_QUOTED = 300
 
@@ -60,8 +59,7 @@ class ComparedText:
 class Neighbour:
     """Something the group knows that is like a compared text, on the calibrated scale.
 
-    ``of`` is the place of that text in ``Candidate.compared``; WHOLE is the whole text of a capture of several
-    statements.
+    ``of`` is the place of that text in ``Candidate.compared``.
     """
 
     sighting: Sighting
@@ -267,10 +265,7 @@ def check_non_duplicate(
     candidate: Candidate, known: Known, comparison: StatementComparison, settings: Settings
 ) -> Verdict:
     """An output whose statements are all known is dropped; one that changes a fact of something known is a conflict."""
-    whole = _relate_text(candidate.own.text, [one for one in known.neighbours if one.of == WHOLE], comparison)
     related = _relate(candidate, known.neighbours, comparison)
-    if whole.known:
-        return _make_relation_verdict(whole.known[0], settings)
     repeated = [one.known[0] for one in related if one.known]
     if len(repeated) == len(related) and _is_compared_whole(candidate):
         return _make_same_verdict(repeated, settings)

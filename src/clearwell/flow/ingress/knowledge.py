@@ -7,8 +7,8 @@ from uuid import UUID
 
 import numpy as np
 
-from clearwell.comparison import DUPLICATE_SIMILARITY, LOWEST_SIMILARITY
-from clearwell.flow.ingress.checks import WHOLE, Candidate, ComparedText, Known, Neighbour
+from clearwell.comparison import LOWEST_SIMILARITY
+from clearwell.flow.ingress.checks import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, normal_sentences, remove_fences
 from clearwell.offload import offload
 from clearwell.ports import (
@@ -139,18 +139,11 @@ class Knowledge:
             for entry in live
             if entry.id != candidate.capture.id and entry.embedding_model == self._embedder.model
         ]
-        near = self._find_near(
-            list(enumerate(candidate.compared)), [part for one in others for part in _read_parts(one)]
-        )
-        if len(candidate.compared) > 1:
-            whole = [(WHOLE, ComparedText(candidate.own.text, candidate.vector))]
-            wholes = self._find_near(whole, [part for one in others for part in _read_whole(one)])
-            near += [one for one in wholes if _may_be_same(candidate, one)]
-        return near
+        return self._find_near(candidate.compared, [part for one in others for part in _read_parts(one)])
 
-    def _find_near(self, texts: Sequence[tuple[int, ComparedText]], parts: Sequence["_Part"]) -> list[Neighbour]:
+    def _find_near(self, texts: Sequence[ComparedText], parts: Sequence["_Part"]) -> list[Neighbour]:
         """The parts of entries that are most similar to each text."""
-        placed = [(place, text.vector) for place, text in texts if text.vector is not None]
+        placed = [(place, text.vector) for place, text in enumerate(texts) if text.vector is not None]
         if not placed or not parts:
             return []
         matrix = np.stack([part.vector for part in parts])
@@ -171,29 +164,25 @@ class Knowledge:
 
     async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
         """The verified memories that are like what is compared of a candidate, in one round trip."""
-        capture, several = candidate.capture, len(candidate.compared) > 1
-        texts = [(place, text) for place, text in enumerate(candidate.compared)]
-        if several and candidate.vector is not None:
-            texts.append((WHOLE, ComparedText(candidate.own.text, candidate.vector)))
+        capture, texts = candidate.capture, candidate.compared
         queries = [
             SearchQuery(
                 group_id=capture.group_id,
                 embedding=text.vector,
                 model=self._embedder.model,
-                limit=SOME_COMPARED if several else MEMORIES_COMPARED,
+                limit=MEMORIES_COMPARED if len(texts) == 1 else SOME_COMPARED,
                 agent_id=capture.agent_id,
                 text=text.text or capture.content,
             )
-            for _, text in texts
+            for text in texts
         ]
         found = await self._longterm.search_nearest(queries)
         whole = await self._read_whole_texts(candidate, [one for each in found for one in each])
-        near = [
+        return [
             neighbour
-            for (place, text), each in zip(texts, found, strict=True)
+            for place, (text, each) in enumerate(zip(texts, found, strict=True))
             for neighbour in self._relate_memories(place, text.text, each, whole)
         ]
-        return [one for one in near if one.of != WHOLE or _may_be_same(candidate, one)]
 
     def _relate_memories(
         self, place: int, text: str, found: Sequence[Found], whole: Mapping[UUID, str]
@@ -201,7 +190,7 @@ class Knowledge:
         for one in found:
             content = whole.get(one.memory.id, one.memory.content)
             similarity = self._embedder.similarity(one.similarity or 0.0)
-            if place != WHOLE and normalise(text) in normal_sentences[content]:
+            if normalise(text) in normal_sentences[content]:
                 content, similarity = text, 1.0
             if similarity >= LOWEST_SIMILARITY:
                 sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
@@ -247,17 +236,7 @@ def _read_parts(entry: WorkingEntry) -> list[_Part]:
     statements = [one for one in entry.statements if one.end <= len(entry.content)]
     if len(statements) > 1:
         return [_Part(entry.id, entry.content[one.start : one.end], one.embedding) for one in statements]
-    return _read_whole(entry)
-
-
-def _read_whole(entry: WorkingEntry) -> list[_Part]:
     return [] if entry.embedding is None else [_Part(entry.id, entry.content, entry.embedding)]
-
-
-def _may_be_same(candidate: Candidate, neighbour: Neighbour) -> bool:
-    """Whether it pays to compare long texts as a whole: they are about as long, and very similar."""
-    shorter, longer = sorted((len(candidate.own.text), len(neighbour.content)))
-    return neighbour.similarity >= DUPLICATE_SIMILARITY and longer <= 2 * shorter
 
 
 def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neighbour]:

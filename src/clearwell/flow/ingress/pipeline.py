@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import WHOLE, Candidate, ComparedText
+from clearwell.flow.ingress.checks import Candidate, ComparedText
 from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
 from clearwell.flow.ingress.segmentation import average_vectors, make_statements, mark_quotations, read_statements
@@ -18,6 +18,8 @@ from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import segment
 
+WHOLE: Final = -1
+"""Stands for the whole text among the numbers of statements."""
 SEVERAL: Final = 2
 """An output of so many statements is compared statement by statement."""
 
