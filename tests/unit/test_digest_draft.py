@@ -21,9 +21,12 @@ from clearwell.flow.digest.drafting import (
     RejectedText,
     draft,
 )
+from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.records import Admission, DigestCandidate, Layer, SegmentKind, Vector
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
+LOW = Thresholds(worthy=1.0)
+"""What two agents say in a few words is shown as well."""
 SUBJECTS = ("certificate", "retention", "refund", "report", "invoice", "backup", "coupon", "gateway")
 SAYINGS = {
     "certificate": ("The certificate of the partner portal ends on 3 June.", "合作门户的证书 6 月 3 日到期。"),
@@ -170,7 +173,7 @@ def test_one_agent_never_fills_a_digest_and_the_cap_is_reported() -> None:
     for at, subject in enumerate(SUBJECTS):
         rows += [row(100 * at + step, subject, SAYINGS[subject][step % 2], "loud") for step in range(3)]
         rows.append(row(100 * at + 50, subject, SAYINGS[subject][0], f"quiet-{at}"))
-    result = drafted(rows, limits=DraftLimits(max_insights=4, agent_share=0.5))
+    result = drafted(rows, limits=DraftLimits(max_insights=4, agent_share=0.5), thresholds=LOW)
     assert len(result.drafts) == 2
     assert result.report["capped"] == {"agent loud": 6}
 
@@ -209,16 +212,17 @@ def test_who_repeats_a_text_in_one_session_quotes_it() -> None:
     quoted = row(2, "report", SAYINGS["report"][0], "b", session_id="s")
     elsewhere = row(3, "report", SAYINGS["report"][0], "b", session_id="t")
     others = said("coupon", ["c", "d"], start=20)
-    assert [one.sources[0].agent_id for one in drafted([alone, quoted, *others]).drafts] == ["c"]
-    assert len(drafted([alone, elsewhere, *others]).drafts) == 2
+    assert [one.sources[0].agent_id for one in drafted([alone, quoted, *others], thresholds=LOW).drafts] == ["c"]
+    assert len(drafted([alone, elsewhere, *others], thresholds=LOW).drafts) == 2
 
 
 def test_evidence_supports_and_is_no_insight_by_itself() -> None:
     rows = [replace(one, evidence=True) for one in said("report", ["a", "b", "c", "d"])]
     agreed = said("coupon", ["c", "d"], start=20)
-    (made,) = drafted([*rows, *agreed]).drafts
+    (made,) = drafted([*rows, *agreed], thresholds=LOW).drafts
     assert made.sources[0].text in SAYINGS["coupon"]
-    both = drafted([*rows, row(60, "report", "The revenue report scans all of the ledger table.", "e"), *agreed]).drafts
+    own = row(60, "report", "The revenue report scans all of the ledger table.", "e")
+    both = drafted([*rows, own, *agreed], thresholds=LOW).drafts
     assert {len(one.sources) for one in both} == {5, 2}
 
 
@@ -415,6 +419,31 @@ def test_another_name_or_date_in_free_words_is_found() -> None:
     )
 
 
+def test_the_other_side_is_found_outside_of_the_cluster() -> None:
+    """Each side agrees with itself more than with the other, and yet they answer one question."""
+    texts = (
+        "The tide gate at Holm is repaired by Anna Weber, who has drawings and a permit.",
+        "Anna Weber, with drawings and a permit in hand, repairs the tide gate at Holm.",
+        "The tide gate at Holm belongs to Piet Kramer of the harbour office since spring.",
+        "Since spring Piet Kramer of the harbour office looks after the tide gate at Holm.",
+    )
+    away = 0.4 * vector("gate") + vector("office")
+    rows = [
+        row(200 + at, "gate", text, f"agent-{at}", embedding=vector("gate", at) if at < 2 else away)
+        for at, text in enumerate(texts)
+    ]
+    made = drafted([*rows, *everything()]).drafts
+    (found,) = [one for one in made if CONTRADICTION in one.flags]
+    assert [side.support.agents for side in found.sides] == [2, 2]
+    assert not any("Holm" in one.summary for one in made if one is not found)
+
+
+def test_a_season_and_a_month_outside_of_it_are_opposed() -> None:
+    says = "The old archive server of the registry is switched off at the end of {}."
+    assert opposed((says.format("September"), says.format("September") + " Yes.", says.format("spring")))
+    assert not opposed((says.format("September"), says.format("September") + " Yes.", says.format("autumn")))
+
+
 def test_values_that_one_statement_has_together_are_not_opposed() -> None:
     assert not opposed(
         (
@@ -436,5 +465,9 @@ def test_who_is_only_near_a_flood_supports_nothing() -> None:
     flood = [row(100 + at, "falcon", f"The Falcon tool is {word} the best.", "loud") for at, word in enumerate(praise)]
     near = row(130, "falcon", "Falcons nest on the roof of the office again.", "quiet")
     same = row(131, "falcon", "The Falcon tool is clearly the best.", "quiet")
-    assert not any(one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, near]).drafts)
-    assert any(one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, same]).drafts)
+    assert not any(
+        one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, near], thresholds=LOW).drafts
+    )
+    assert any(
+        one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, same], thresholds=LOW).drafts
+    )

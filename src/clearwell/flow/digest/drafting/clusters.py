@@ -18,7 +18,7 @@ from clearwell.flow.digest.drafting.space import Indices, Space
 from clearwell.flow.digest.drafting.texts import Text
 from clearwell.records import Vector
 
-NEAR: Final = 0.72
+NEAR: Final = 0.8
 """Nearness to a leader, between the members of two clusters that are one, and to those of the own cluster.
 
 Chosen with ``selection.WORTHY`` by ``python -m bench.digest choose``: each group of outputs is measured with the

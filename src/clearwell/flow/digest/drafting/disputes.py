@@ -20,20 +20,22 @@ from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
-_LOOSE: Final = frozenset({"count", "ordinal", "relative", "season"})
+_LOOSE: Final = frozenset({"count", "ordinal", "relative"})
 """What statements mention in passing: they are compared only pair by pair, within one frame."""
+_DATE, _SEASON = "date", "season"
 _PERSON: Final = "person"
 _WEEKDAY: Final = "weekday"
 _BACKED: Final = frozenset({_PERSON, _WEEKDAY})
 """Kinds that are opposed only where several voices stand on one side: what one says against one may be about two
 things."""
 _REASONS: Final[Mapping[str, str]] = {
-    "date": "conflict_date",
+    _DATE: "conflict_date",
     _WEEKDAY: "conflict_date",
     "time": "conflict_time",
     "version": "conflict_version",
     _PERSON: "conflict_name",
 }
+_FIRST_OF_SPRING: Final = 3
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _NAME_CHARACTERS: Final = range(2, 4)
 _MOST: Final = 4
@@ -207,9 +209,18 @@ def _count_parts(one: _Stated) -> int:
 
 
 def _may_agree(one: _Stated, other: _Stated) -> bool:
-    if one.value is not None and other.value is not None:
-        return agree(one.value, other.value)
-    return one.key in other.key or other.key in one.key
+    if one.value is None or other.value is None:
+        return one.key in other.key or other.key in one.key
+    if {one.value.dimension, other.value.dimension} == {_DATE, _SEASON}:
+        season, date = (one.value, other.value) if one.value.dimension == _SEASON else (other.value, one.value)
+        return _is_in_season(date.amount, season.amount)
+    return agree(one.value, other.value)
+
+
+def _is_in_season(date: str, season: str) -> bool:
+    """Whether a date without a month, or in one of three months, may be in a season: 1 is spring, from March on."""
+    month = date.split("-")[1] if "-" in date else "*"
+    return not month.isdigit() or (int(month) - _FIRST_OF_SPRING) // 3 % 4 + 1 == int(season)
 
 
 def _find_strays(
@@ -273,7 +284,8 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
     found: defaultdict[str, list[_Stated]] = defaultdict(list)
     for token in text.tokens:
         if token.value is not None and token.content and token.value.dimension not in _LOOSE:
-            found[token.value.dimension].append(_Stated(token.key, token.surface, token.value))
+            kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
+            found[kind].append(_Stated(token.key, token.surface, token.value))
     for name in _read_persons(text):
         found[_PERSON].append(_Stated(name.casefold(), name))
     return found

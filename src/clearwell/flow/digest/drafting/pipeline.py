@@ -107,7 +107,14 @@ def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterSco
         speakers = frozenset[str]().union(*(texts[place].voices for place in cluster.members))
         return -len(speakers), -len(cluster.members), cluster.members[0]
 
-    return [scorer.score_cluster(cluster) for cluster in sorted(found, key=order)[:EXAMINED]]
+    scored, taken = [], set[int]()
+    for cluster in sorted(found, key=order)[:EXAMINED]:
+        left = Cluster(members=tuple(place for place in cluster.members if place not in taken))
+        if left.members:
+            whole = scorer.add_opponents(left, taken)
+            taken.update(whole.members)
+            scored.append(scorer.score_cluster(whole))
+    return scored
 
 
 def _find_single(texts: Sequence[Text], space: Space, scorer: ClusterScorer) -> list[ScoredCluster]:

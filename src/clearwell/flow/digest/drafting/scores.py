@@ -7,7 +7,7 @@ alike.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -31,6 +31,9 @@ PAIRED: Final = 40
 """Texts whose shared terms are counted, the most central."""
 CENTRAL: Final = 5
 """Texts of a cluster that stand for it before what is verified or was rejected."""
+OPPOSING: Final = 0.62
+"""How near a text outside of a cluster is that may stand on another side of the same question."""
+OPPONENTS: Final = 20
 TOPIC: Final = 0.6
 """Share of the texts that have a term which the cluster is about."""
 COMMON: Final = 0.5
@@ -110,6 +113,21 @@ class ClusterScorer:
         self._pending = _matrix([one.embedding for one in background.pending])
         self._rejected = _matrix([one.embedding for one in background.rejected])
 
+    def add_opponents(self, cluster: Cluster, taken: Collection[int]) -> Cluster:
+        """The cluster with texts near it that state another value or name, or deny it: another side of the question."""
+        members = list(cluster.members[:PAIRED])
+        nearness = self._space.measure(self._space.joint[members].mean(axis=0), self._space.joint)
+        nearness[list({*cluster.members, *taken})] = -1.0
+        order = np.argsort(-nearness, kind="stable")[:OPPONENTS]
+        outside = [int(place) for place in order if nearness[place] >= OPPOSING]
+        if not outside:
+            return cluster
+        places = [*members, *outside]
+        dispute = self._find_dispute(places, None)
+        own = max(dispute.sides, key=lambda side: sum(at < len(members) for at in side), default=())
+        opposed = {at for side in dispute.sides if side is not own for at in side if at >= len(members)}
+        return Cluster(members=(*cluster.members, *(places[at] for at in sorted(opposed))))
+
     def score_cluster(self, cluster: Cluster) -> ScoredCluster:
         sources = self._choose_sources(cluster)
         members = list(dict.fromkeys(place for place, _ in sources))
@@ -174,15 +192,16 @@ class ClusterScorer:
             self._back.comparison,
         )
 
-    def _find_dispute(self, places: Sequence[int], agreement: Agreement) -> Dispute:
+    def _find_dispute(self, places: Sequence[int], agreement: Agreement | None) -> Dispute:
+        """The dispute among texts; without ``agreement``, by what they state and deny alone."""
         read = [self._features(place) for place in places]
         counts = Counter(key for text in read for key in {token.key for token in text.tokens if token.content})
         return find_dispute(
             read,
             [self._texts[place].voices for place in places],
             topic=frozenset(key for key, count in counts.items() if count >= max(2, TOPIC * len(read))),
-            groups=agreement.groups,
-            opposed=agreement.opposed,
+            groups=() if agreement is None else agreement.groups,
+            opposed=() if agreement is None else agreement.opposed,
         )
 
     def _measure_mass(self, places: Sequence[int]) -> float:

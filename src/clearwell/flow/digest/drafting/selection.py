@@ -10,7 +10,7 @@ from clearwell.flow.digest.drafting.scores import ScoredCluster
 
 ALIKE: Final = 0.75
 """Similarity of two clusters from which the second says again what the first says."""
-WORTHY: Final = 1.7
+WORTHY: Final = 2.4
 """The score from which a cluster is shown: below it is mostly chatter."""
 
 
