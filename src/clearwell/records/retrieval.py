@@ -61,7 +61,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextItem:
-    """One result of retrieval, with its label."""
+    """One result of retrieval, with its label.
+
+    ``cut`` says that the text goes on after the content, ``cut_before`` that it begins before it. ``match`` is the
+    place in the content that answers the query best, if the content has several statements or was cut.
+    """
 
     content: str
     source: Source
@@ -87,6 +91,8 @@ class ContextItem:
     explanation: Explanation | None = None
     node_type: str | None = None
     conflicts_with: tuple[UUID, ...] = ()
+    cut_before: bool = False
+    match: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

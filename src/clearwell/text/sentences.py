@@ -1,6 +1,7 @@
 """Sentences: a text in its sentences, and a text cut after one. The languages say which marks end them."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -69,6 +70,29 @@ def cut_at_sentence(text: str, most: int) -> str:
         return text[:space].rstrip()
     end = next((place for place in range(most, 0, -1) if not are_joined(text, place)), most)
     return text[:end]
+
+
+def cut_around(text: str, start: int, end: int, most: int) -> tuple[int, int]:
+    """The place of a passage of at most ``most`` characters around ``text[start:end]``, cut where sentences end.
+
+    The beginning of the text is preferred if the place is in it. A sentence that is too long is cut as by
+    ``cut_at_sentence``, from the place on.
+    """
+    head = cut_at_sentence(text, most)
+    if len(head) == len(text) or end <= len(head):
+        return 0, len(head)
+    ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
+    first = bisect_right(ends, start) - 1
+    last = bisect_left(ends, end)
+    if ends[last] - ends[first] > most:
+        begin = ends[first] if end - ends[first] <= most else start
+        return begin, begin + len(cut_at_sentence(text[begin:], most))
+    while True:
+        after = last + 1 < len(ends) and ends[last + 1] - ends[first] <= most
+        before = first > 0 and ends[last + after] - ends[first - 1] <= most
+        first, last = first - before, last + after
+        if not (before or after):
+            return next(strip_span(text, ends[first], ends[last]), (ends[first], ends[last]))
 
 
 def ends_sentence(text: str) -> bool:

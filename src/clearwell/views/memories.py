@@ -13,6 +13,7 @@ from pydantic import Field
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
+from clearwell.views.captures import SpanView
 from clearwell.views.problems import ProblemView
 from clearwell.views.view import View
 from clearwell.vocabulary import Label, Layer, Scope, Source
@@ -157,14 +158,17 @@ class RetrievedMemoryView(View):
     chunk_no: int | None
     metadata: dict[str, Any]
     flags: tuple[str, ...]
-    cut: bool = Field(description="the text is longer than max_chars or than working memory stores")
+    cut: bool = Field(description="the text goes on: it is longer than max_chars or than working memory stores")
+    cut_before: bool = Field(False, description="the text begins before this: it was cut around the match")
+    match: SpanView | None = Field(None, description="where in content the query is answered; set for long texts")
     conflicts_with: tuple[UUID, ...] = Field((), description="the verified memories that it contradicts")
     explanation: ExplanationView | None = Field(description="with explain=true")
 
     @classmethod
     def from_record(cls, item: ContextItem, language: Language) -> Self:
         explanation = None if item.explanation is None else ExplanationView.from_record(item.explanation)
-        return cls.read(item, label_text=say_label(item.label, language), explanation=explanation)
+        match = None if item.match is None else SpanView(start=item.match[0], end=item.match[1])
+        return cls.read(item, label_text=say_label(item.label, language), explanation=explanation, match=match)
 
 
 class RetrievalView(View):

@@ -253,11 +253,11 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
             age=terminal.age(item.promoted_at or item.created_at),
         )
         terminal.line(f"{number:>2}. {item.label_text}  {facts}", "bold")
-        terminal.block(item.content, indent=4)
+        terminal.block(f"… {item.content}" if item.cut_before else item.content, indent=4)
         if item.conflicts_with:
             others = terminal.join_names(map(str, item.conflicts_with))
             terminal.block(terminal.words("cli_item_conflicts", others=others), indent=4)
-        if item.cut:
+        if item.cut or item.cut_before:
             terminal.block(terminal.words("cli_item_cut"), indent=4)
         if item.explanation is not None:
             terminal.block(describe_scores(item.explanation, terminal), indent=4)

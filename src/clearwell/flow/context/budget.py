@@ -11,6 +11,7 @@ from typing import Final
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.context.fencing import format_item
+from clearwell.flow.retrieval.passages import shorten_item
 from clearwell.messages import Language, say
 from clearwell.ports import TokenCounter
 from clearwell.records import (
@@ -230,7 +231,7 @@ class TokenBudget:
     def _report_item(self, item: ContextItem, line: _Line | None) -> ItemReport:
         if line is None:
             return ItemReport(id=item.id, fate=Fate.LEFT_OUT, tokens=0, reason=BUDGET)
-        if line.fate is Fate.CUT or not item.cut:
+        if line.fate is Fate.CUT or not (item.cut or item.cut_before):
             reason = BUDGET if line.fate is Fate.CUT else None
             return ItemReport(id=item.id, fate=line.fate, tokens=line.tokens, reason=reason)
         return ItemReport(id=item.id, fate=Fate.CUT, tokens=line.tokens, reason=CHARS)
@@ -255,7 +256,7 @@ class TokenBudget:
 
 
 def _shorten_item(item: ContextItem, length: int) -> ContextItem:
-    return replace(item, content=cut_at_sentence(item.content, length) if length else "", cut=True)
+    return replace(shorten_item(item, length), cut=True) if length else replace(item, content="", cut=True)
 
 
 def _is_quotable(text: str) -> bool:

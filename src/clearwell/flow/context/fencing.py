@@ -73,7 +73,7 @@ def fence(memory_id: UUID, text: str) -> str:
 
 def format_item(number: int, item: ContextItem, language: Language) -> str:
     """Write an item in one line: its number, its label, and its text in the fence."""
-    text = item.content.rstrip() + ("…" if item.cut else "")
+    text = ("…" if item.cut_before else "") + item.content.rstrip() + ("…" if item.cut else "")
     return f"{number}. [{format_label(item, language)}] {fence(item.id, text)}"
 
 

@@ -121,12 +121,12 @@ def _id(fence: re.Match[str]) -> UUID | None:
 
 def _is(inside: str, memory: str) -> bool:
     """Whether it is the memory, so much of it as an injected one is cut to, or whole sentences of it."""
-    plain = normalise(inside).rstrip("…")
+    plain = normalise(inside).strip("…")
     for known in (memory, escape_markup(memory)):
         whole = normalise(known)
         if whole and plain in whole and len(plain) >= min(WHOLE_FENCE * len(whole), SURELY_A_FENCE):
             return True
-    quoted = normal_sentences[inside.rstrip("… ")]
+    quoted = normal_sentences[inside.strip("… ")]
     return bool(quoted) and quoted <= normal_sentences[escape_markup(memory)]
 
 

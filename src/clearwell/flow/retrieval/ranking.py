@@ -1,7 +1,6 @@
 """Ranking: turns entries and memories into items with scores and labels, and puts both tiers into one order."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from clearwell.caches import MIB, TextCache
 from clearwell.flow.retrieval.options import RetrievalPlan
@@ -10,7 +9,6 @@ from clearwell.flow.retrieval.working_search import EntryMatch
 from clearwell.ports import Embedder
 from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
-from clearwell.text.sentences import cut_at_sentence
 
 
 class ItemFactory:
@@ -46,6 +44,7 @@ class ItemFactory:
             cut=entry.cut,
             explanation=match.explanation,
             node_type=entry.node_type,
+            match=_find_match(match),
         )
 
     def from_memory(self, found: Found, plan: RetrievalPlan) -> ContextItem:
@@ -75,6 +74,14 @@ class ItemFactory:
             node_type=node_type if isinstance(node_type := memory.metadata.get("node_type"), str) else None,
             conflicts_with=found.conflicts_with,
         )
+
+
+def _find_match(match: EntryMatch) -> tuple[int, int] | None:
+    """The place of the statement that is nearest to the query, if the entry has several."""
+    if match.statement is None or len(match.entry.statements) == 1:
+        return None
+    statement = match.entry.statements[match.statement]
+    return statement.start, statement.end
 
 
 def _explain_memory(found: Found) -> Explanation:
@@ -123,9 +130,3 @@ def merge_tiers(
     first = [item for item in hot if (item.relevance or 0) >= hot_first]
     rest = [item for item in hot if (item.relevance or 0) < hot_first]
     return [*first, *cold, *rest][: plan.max_results]
-
-
-def shorten(item: ContextItem, max_chars: int) -> ContextItem:
-    """Cut the content of an item at the end of a sentence, and mark the item as cut."""
-    content = cut_at_sentence(item.content, max_chars)
-    return item if content == item.content else replace(item, content=content, cut=True)

@@ -13,7 +13,7 @@ import structlog
 from clearwell.errors import InvalidInput, Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.flow.reembedding.scale import measure_scale
-from clearwell.flow.retrieval import bm25, ranking
+from clearwell.flow.retrieval import bm25, passages, ranking
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.search import LongTermSearcher, VectorFuture
 from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearcher
@@ -84,7 +84,8 @@ class Retriever:
         matches = await offload(
             ranking.count_unread(working.matches, cold), ranking.drop_verified, working.matches, cold, found
         )
-        return self._answer(group_id, plan, replace(working, matches=matches), cold, degraded, record=record)
+        working = replace(working, matches=matches)
+        return await self._answer(group_id, plan, terms, working, cold, degraded, record=record)
 
     async def _retrieve_recent(self, group_id: str, plan: RetrievalPlan, *, record: bool) -> Retrieval:
         """The newest entries of working memory, without a query to compare them with.
@@ -101,27 +102,29 @@ class Retriever:
             working = await self._wait_for_working(reading, self._settings.retrieve_timeout_seconds, degraded)
         finally:
             abandon(reading)
-        return self._answer(group_id, plan, working, (), degraded, record=record)
+        return await self._answer(group_id, plan, None, working, (), degraded, record=record)
 
-    def _answer(
+    async def _answer(
         self,
         group_id: str,
         plan: RetrievalPlan,
+        terms: QueryTerms | None,
         working: WorkingMatches,
         cold: Sequence[ContextItem],
         degraded: list[str],
         *,
         record: bool,
     ) -> Retrieval:
-        """Put both tiers into one order."""
+        """Put both tiers into one order, and shorten long items."""
         if plan.reads_working and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
         hot = [self._items.from_entry(match) for match in working.matches[: plan.most_unverified]]
         items = ranking.merge_tiers(hot, cold, plan, hot_first=self._settings.hot_first_relevance)
         if record and "working_memory" not in degraded:
             self.record_recall(group_id, [item.id for item in items], plan.agent_id)
+        size = passages.count_unread(items, plan.max_chars)
         return Retrieval(
-            items=tuple(ranking.shorten(item, plan.max_chars) for item in items),
+            items=await offload(size, passages.shorten_items, items, plan.max_chars, terms),
             degraded=tuple(sorted(degraded)),
             sources=plan.sources,
             left_out=working.left_out,
