@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 # Files in the order of their names: integration tests, which take long, before unit tests. By default the files with the
 # fewest tests come last, and those are the longest.
-PARALLEL := --numprocesses=auto --dist=loadfile --no-loadscope-reorder
+PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: help serve test test-fast coverage check bench schema environment environment-dev clean
 

@@ -34,6 +34,8 @@ FOREIGN = (
     "COLUMNS",
 )
 SOURCE = Path(clearwell.errors.__file__).parents[1]
+START_SECONDS = 180
+"""Long enough on a machine that does much else. Several processes that load the model take that at times."""
 READY = ("Press Ctrl-C to stop", "按 Ctrl-C 停止")
 
 
@@ -171,7 +173,7 @@ class Running:
         return self.output.read_text()
 
     def wait_until(self, condition: Callable[[], object]) -> None:
-        until(lambda: self.process.poll() is not None or condition())
+        until(lambda: self.process.poll() is not None or condition(), seconds=START_SECONDS)
         assert self.process.poll() is None, self.text + self.errors.read_text()
 
     def wait(self, seconds: float = 60) -> Ran:

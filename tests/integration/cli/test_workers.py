@@ -5,12 +5,14 @@ import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 import redis
 
+from clearwell.embedded import EmbeddedValkey
 from tests.integration.cli.program import Program, Serving, free_port, until
 
 KNOWN = "Invoices above ten thousand euros are signed by two members of the board."
@@ -22,10 +24,17 @@ def program(program: Program) -> Program:
     return replace(program, own_interpreter=True)
 
 
-@pytest.fixture
-def serving(program: Program) -> Iterator[Serving]:
-    with program.serving("--workers", "2") as running:
+@pytest.fixture(scope="module")
+def serving(bundled: Program) -> Iterator[Serving]:
+    """One that most tests look at. The last of them stops it."""
+    with bundled.serving("--workers", "2") as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def working_url(serving: Serving, own_folder: Path) -> str:
+    with EmbeddedValkey(own_folder / "data") as attached:
+        return attached.url
 
 
 def workers_of(serving: Serving) -> list[psutil.Process]:
@@ -37,6 +46,13 @@ def workers_of(serving: Serving) -> list[psutil.Process]:
 def is_replaced(serving: Serving, worker: psutil.Process) -> bool:
     workers = workers_of(serving)
     return len(workers) == 2 and worker not in workers
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def is_worker(process: psutil.Process) -> bool:
@@ -68,49 +84,50 @@ def cpu_seconds(processes: list[psutil.Process]) -> list[float]:
     return [process.cpu_times().user for process in processes]
 
 
-def test_every_process_answers_and_one_of_them_sweeps(program: Program, serving: Serving, redis_url: str) -> None:
-    program.good("ingest", "-g", "board", KNOWN)
+def test_every_process_answers_and_one_of_them_sweeps(bundled: Program, serving: Serving, working_url: str) -> None:
+    bundled.good("ingest", "-g", "board", KNOWN)
     workers = workers_of(serving)
     assert len(workers) == 2
     before = cpu_seconds(workers)
     until(lambda: set(answers(serving)) == {200} and all(map(float.__gt__, cpu_seconds(workers), before)))
-    until(lambda: sweeping(redis_url))
-    assert len(sweeping(redis_url)) == 1
+    until(lambda: sweeping(working_url))
+    assert len(sweeping(working_url)) == 1
     assert serving.text.count("is ready") == 1
 
-    (path,) = (program.folder / "data" / "run").glob("api-*.json")
-    assert serving.stop(signal.SIGINT) == 0
-    assert "has stopped" in serving.text
-    assert not path.exists()
-    assert not any(worker.is_running() for worker in workers)
 
-
-def test_a_process_that_dies_is_reported_and_replaced(program: Program, serving: Serving, redis_url: str) -> None:
+def test_a_process_that_dies_is_reported_and_replaced(serving: Serving, working_url: str) -> None:
     first, second = workers_of(serving)
-    until(lambda: sweeping(redis_url))
-    (sweeper,) = sweeping(redis_url)
+    until(lambda: sweeping(working_url))
+    (sweeper,) = sweeping(working_url)
     first.kill()
     until(lambda: is_replaced(serving, first))
     assert f"pid={first.pid}" in serving.errors.read_text()
-    assert "is started again" in serving.errors.read_text()
+    assert "ended unexpectedly, restarting" in serving.errors.read_text()
     assert set(answers(serving)) == {200}
-    until(lambda: sweeping(redis_url) - {sweeper})
+    until(lambda: sweeping(working_url) - {sweeper})
     assert second in workers_of(serving)
-    assert serving.stop(signal.SIGTERM) == 0
 
 
-def test_an_open_request_is_answered_before_it_stops_and_no_other_is_accepted(serving: Serving) -> None:
+def test_an_open_request_is_answered_before_it_stops_and_no_other_is_accepted(
+    bundled: Program, serving: Serving
+) -> None:
+    workers = workers_of(serving)
+    (path,) = (bundled.folder / "data" / "run").glob("api-*.json")
     host, _, port = serving.url.removeprefix("http://").rpartition(":")
     body = b'{"group_id": "board", "query": "Who signs large invoices?"}'
     head = f"POST /api/v1/memory/query HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n"
     with socket.create_connection((host, int(port)), timeout=60) as waiting:
         waiting.sendall(f"{head}Content-Type: application/json\r\nExpect: 100-continue\r\n\r\n".encode())
         assert waiting.recv(1000).startswith(b"HTTP/1.1 100 ")
-        serving.process.send_signal(signal.SIGTERM)
+        serving.process.send_signal(signal.SIGINT)
         until(lambda: refuses_connections(host, int(port)), seconds=8)
         waiting.sendall(body)
         assert waiting.recv(1000).startswith(b"HTTP/1.1 200 ")
     assert serving.process.wait(60) == 0
+    assert "Traceback" not in serving.errors.read_text()
+    assert "has stopped" in serving.text
+    assert not path.exists()
+    assert not any(worker.is_running() for worker in workers)
 
 
 def refuses_connections(host: str, port: int) -> bool:
@@ -121,11 +138,13 @@ def refuses_connections(host: str, port: int) -> bool:
         return True
 
 
-def test_the_processes_end_with_a_supervisor_that_was_killed(serving: Serving) -> None:
-    workers = workers_of(serving)
-    serving.process.kill()
-    serving.process.wait(60)
-    until(lambda: not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers))
+def test_the_processes_end_with_a_supervisor_that_was_killed(program: Program) -> None:
+    with program.serving("--workers", "2") as serving:
+        workers = workers_of(serving)
+        assert len(workers) == 2
+        serving.process.kill()
+        serving.process.wait(60)
+        until(lambda: not any(map(is_alive, workers)))
 
 
 def test_what_keeps_it_from_starting_is_said_once(program: Program, empty_database_url: str) -> None:
@@ -149,4 +168,4 @@ def test_pools_that_need_more_connections_than_there_are_are_reported(bundled: P
     said = "can open 300 connections, but the bundled PostgreSQL accepts 200"
     with bundled.but(CLEARWELL_POSTGRES_POOL_MAX="150").starting("--workers", "2") as starting:
         starting.wait_until(lambda: said in starting.errors.read_text())
-        assert starting.stop(signal.SIGINT) == 0
+        assert starting.stop(signal.SIGTERM) == 0
