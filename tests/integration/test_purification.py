@@ -18,6 +18,7 @@ from clearwell.records import Admission, CaptureReceipt, Outcome, Verdict
 from clearwell.settings import Settings
 from clearwell.worker import worker
 from tests.conftest import opened
+from tests.insights import rows
 from tests.path import AGENT, LONG, OTHER, PERSON, said
 from tests.waiting import until
 
@@ -255,6 +256,8 @@ async def test_flags_gain_nothing_and_are_kept(clearwell: Clearwell) -> None:
     refused = await clearwell.memory.capture(new, by=AGENT, wait=True)
     assert verdict(refused, "instruction").outcome is Outcome.FAIL
     receipt = await clearwell.memory.admit_refused("g", refused.id, by=PERSON)
+    (event,) = await rows(clearwell, "SELECT actor, subject FROM audit_events WHERE action = 'admit'")
+    assert tuple(event) == (PERSON.name, f"quarantine {refused.id}")
     (item,) = (await clearwell.memory.retrieve("payment", "g", by=AGENT)).items
     assert (item.verified, item.content) == (False, text)
     assert {"hidden_text", "instruction_like", "claims_authority"} <= set(item.flags)
