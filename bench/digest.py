@@ -265,7 +265,8 @@ def _score_council(
         outcome.flags[bool(hit)] += 1
         outcome.flagged |= hit
     if not told or (flag and not hit):
-        outcome.notes.append(f"{'noise' if not told else 'flagged wrongly'}: {one.summary}")
+        reasons = [each.explanation() for each in one.contradictions]
+        outcome.notes.append(f"{'noise' if not told else 'flagged wrongly'}: {one.summary} {reasons}")
 
 
 def _has_keywords(text: str, keywords: Sequence[str]) -> bool:

@@ -444,6 +444,16 @@ def test_a_season_and_a_month_outside_of_it_are_opposed() -> None:
     assert not opposed((says.format("September"), says.format("September") + " Yes.", says.format("autumn")))
 
 
+def test_a_bound_denies_no_value() -> None:
+    assert not opposed(
+        (
+            "A stop at the north quay leaves no more than 14 minutes for refuelling the launch.",
+            "Refuelling the launch has to fit into 14 minutes whenever it calls at the north quay.",
+            "North quay, refuelling: 14 minutes, as measured on the launch last week.",
+        )
+    )
+
+
 def test_values_that_one_statement_has_together_are_not_opposed() -> None:
     assert not opposed(
         (

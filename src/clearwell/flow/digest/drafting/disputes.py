@@ -333,7 +333,8 @@ def _by_denials(read: Sequence[Features], voices: Sequence[frozenset[str]], topi
 
 
 def _denies(token: Token, term: str) -> bool:
-    return token.key == term and token.negated
+    """Whether a word is denied. A value is not: "no more than 14 minutes" is a bound."""
+    return token.key == term and token.negated and token.value is None
 
 
 # pairs
