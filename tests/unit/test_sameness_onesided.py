@@ -132,6 +132,20 @@ def test_quotes_stand_in_the_text(known: str, new: str) -> None:
         assert all(part in read_features(text).text for part in re.split(" ?… ?", quote))
 
 
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("The hall holds at most 40 guests on a normal day.", "The hall holds no more than 40 guests on a normal day."),
+        ("Book the hall at least two weeks ahead.", "Book the hall no less than two weeks ahead."),
+        ("We have just 15 minutes of the break for it.", "Of the break, no more than 15 minutes are left for it."),
+        ("大厅平时最多容纳40位客人。", "大厅平时容纳不超过40位客人。"),
+    ],
+)
+def test_a_bound_that_is_said_with_a_negation_denies_nothing(known: str, new: str) -> None:
+    assert compare(new, known, ALIKE).relation is not Relation.CONFLICT
+    assert compare(known, new, ALIKE).relation is not Relation.CONFLICT
+
+
 def test_swapped_values_are_quoted_as_they_are_written() -> None:
     known, new = "Team A closed 12 tickets and team B closed 30.", "Team A closed 30 tickets and team B closed 12."
     params = compare(new, known, ALIKE).params
