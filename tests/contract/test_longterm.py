@@ -1,10 +1,13 @@
 """Long-term memory: exact search in one group, promotion all or nothing."""
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 
 from clearwell.errors import RequestInProgress
 from clearwell.ports import Claim, SearchQuery, Stores
-from clearwell.records import Vector
+from clearwell.records import Origin, Vector
 from tests.contract.ports import promote, promotion, request, unit
 
 
@@ -80,3 +83,15 @@ async def test_a_claim_that_was_lost_stores_nothing(stores: Stores) -> None:
             await transaction.insert_promotions([promotion(1)])
             await transaction.store_answer(claim, ["x"])
     assert await stores.longterm.search(query(unit(1))) == []
+
+
+async def test_outputs_that_were_promoted_are_known_to_whoever_sees_their_memory(stores: Stores) -> None:
+    shared, own = promotion(1), promotion(2, agent_id="a1")
+    outputs = [UUID(int=71), UUID(int=72), UUID(int=73)]
+    for (decided, chunks), output in zip((shared, own), outputs, strict=False):
+        text = replace(decided.text, origin=Origin.WORKING, origin_id=output)
+        await promote(stores, "g", [(replace(decided, text=text), chunks)])
+    assert await stores.longterm.find_promoted("g", outputs, agent_id=None) == {outputs[0]}
+    assert await stores.longterm.find_promoted("g", outputs, agent_id="a1") == {*outputs[:2]}
+    assert await stores.longterm.find_promoted("other", outputs, agent_id=None) == frozenset()
+    assert await stores.longterm.find_promoted("g", [], agent_id=None) == frozenset()

@@ -7,7 +7,7 @@ import pytest
 
 from clearwell.errors import InvalidInput
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import NewCapture, Source
+from clearwell.records import NewCapture, NewMemory, Origin, Source
 from clearwell.settings import Settings
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
@@ -144,3 +144,41 @@ async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
     answer = parts["Somebody in the courtyard."]
     assert answer is not None
     assert min(answer.beside, answer.answer, answer.session) > 0
+
+
+async def test_what_was_promoted_is_not_shown_as_unverified_even_if_its_memory_is_not_found() -> None:
+    path = await filled(LONG, *OFFICE)
+    first = (await path.memory.retrieve("", "g", by=AGENT, options=RetrieveOptions(recent=20))).items[-1]
+    assert first.content == LONG
+    reworded = NewMemory(content="Payments run elsewhere now.", origin=Origin.WORKING, origin_id=first.id)
+    await path.memory.promote_many("g", [reworded], by=PERSON)
+    for options in (
+        RetrieveOptions(sources=["hot"]),
+        RetrieveOptions(cold_limit=0),
+        RetrieveOptions(relevance_threshold=1.0),
+        RetrieveOptions(recent=20),
+    ):
+        query = "When was the payment service moved to the new cluster?"
+        found = await path.memory.retrieve(query, "g", by=AGENT, options=options)
+        assert LONG not in [item.content for item in found.items]
+    catch_up = await path.memory.retrieve("", "g", by=AGENT, options=RetrieveOptions(recent=20))
+    assert len(catch_up.items) == len(OFFICE)
+
+
+async def test_a_long_entry_whose_answer_is_verified_is_not_shown_for_it() -> None:
+    path = await filled(f"{OFFICE[0]} {LONG} {OFFICE[1]}")
+    question = "When was the payment service moved to the new cluster?"
+    assert len((await path.memory.retrieve(question, "g", by=AGENT)).items) == 1
+    await path.memory.promote("g", LONG, by=PERSON)
+    found = await path.memory.retrieve(question, "g", by=AGENT)
+    assert [item.source for item in found.items] == [Source.COLD]
+    other = await path.memory.retrieve("How are parking spaces in the basement assigned?", "g", by=AGENT)
+    assert Source.HOT in [item.source for item in other.items]
+
+
+async def test_a_verified_memory_is_not_ranked_below_its_copies() -> None:
+    path = await filled(f"{LONG.rstrip('.')} indeed.")
+    await path.memory.promote("g", LONG, by=PERSON)
+    found = await path.memory.retrieve(LONG, "g", by=AGENT)
+    assert [item.source for item in found.items] == [Source.COLD, Source.HOT]
+    assert (found.items[1].relevance or 0) >= 0.85

@@ -92,6 +92,10 @@ class LongTermSearch(Protocol):
         """
         ...
 
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+        """Which of these outputs were promoted to a memory that is valid and that the agent may see."""
+        ...
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         """Return all chunks of these memories that the agent may see, in order."""
         ...

@@ -86,6 +86,14 @@ class MemoryLongTerm:
     def _group(self, group_id: str) -> list[Memory]:
         return [chunk for chunk in self._chunks if chunk.group_id == group_id and chunk.valid_to is None]
 
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+        origins = {
+            self._origin(chunk)
+            for chunk in self._chunks
+            if chunk.group_id == group_id and chunk.valid_to is None and chunk.agent_id in (None, agent_id)
+        }
+        return frozenset(log_id for log_id in log_ids if log_id in origins)
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         found = [
             replace(chunk, embedding=None)

@@ -124,6 +124,9 @@ class MultiModelSearch(LongTermSearch):
                 await self._models.refresh()
         return [await self.search(one) for one in queries]
 
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+        return await self._longterm.find_promoted(group_id, log_ids, agent_id=agent_id)
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         return await self._longterm.get(group_id, ids, agent_id=agent_id)
 

@@ -1,14 +1,21 @@
 """Ranking: turns entries and memories into items with scores and labels, and puts both tiers into one order."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from typing import Final
 
 from clearwell.caches import MIB, TextCache
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.retrieval.options import RetrievalPlan
 from clearwell.flow.retrieval.relevance import compute_relevance
 from clearwell.flow.retrieval.working_search import EntryMatch
 from clearwell.ports import Embedder
 from clearwell.records import ContextItem, Explanation, Found, Label, Layer, Scope, Source
 from clearwell.text.normalisation import normalise
+
+SAME_WORDS: Final = 0.8
+"""The share of words, of the shorter text, from which on two texts count as copies of one another."""
+
+_BM25: Final = Bm25()
 
 
 class ItemFactory:
@@ -101,7 +108,8 @@ def drop_verified(
 ) -> list[EntryMatch]:
     """The matches of working memory without those that are also among the verified items.
 
-    These are entries that a verified memory was promoted from, or that have the same text.
+    These are entries that a verified memory was promoted from, that have the same text, or whose statement that
+    answers the query is one.
     """
     returned = {item.id for item in cold}
     origins = {chunk.origin_id for chunk in found if chunk.memory.id in returned}
@@ -109,7 +117,13 @@ def drop_verified(
     unpromoted = [match for match in matches if match.entry.id not in origins]
     if not verified_texts:
         return unpromoted
-    return [match for match in unpromoted if _normal_forms[match.entry.content] not in verified_texts]
+    return [match for match in unpromoted if not _is_verified(match, verified_texts)]
+
+
+def _is_verified(match: EntryMatch, verified_texts: Set[str]) -> bool:
+    place = _find_match(match)
+    answer = match.entry.content if place is None else match.entry.content[slice(*place)]
+    return _normal_forms[match.entry.content] in verified_texts or _normal_forms[answer] in verified_texts
 
 
 def count_unread(matches: Iterable[EntryMatch], cold: Iterable[ContextItem]) -> int:
@@ -123,10 +137,22 @@ def merge_tiers(
 ) -> list[ContextItem]:
     """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones.
 
+    An unverified item that repeats a verified one does not come before it.
     The newest entries, if they were asked for, come first in their order.
     """
     if plan.recent is not None:
         return [*hot, *cold][: plan.max_results]
-    first = [item for item in hot if (item.relevance or 0) >= hot_first]
-    rest = [item for item in hot if (item.relevance or 0) < hot_first]
+    first = [item for item in hot if (item.relevance or 0) >= hot_first and not _repeats_any(item, cold)]
+    chosen = {item.id for item in first}
+    rest = [item for item in hot if item.id not in chosen]
     return [*first, *cold, *rest][: plan.max_results]
+
+
+def _repeats_any(item: ContextItem, cold: Sequence[ContextItem]) -> bool:
+    """Whether an unverified item says in most of its words what a verified one says; it then comes after it."""
+    own = _BM25.dimensions(item.content if item.match is None else item.content[slice(*item.match)])
+    for verified in cold:
+        words = _BM25.dimensions(verified.content)
+        if len(own & words) >= SAME_WORDS * max(1, min(len(own), len(words))):
+            return True
+    return False

@@ -6,6 +6,7 @@ It is never given the quarantine store; an import contract enforces this.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -25,6 +26,9 @@ from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
 
+PROMOTED_SHARE: Final = 0.25
+"""The share of the time limit that the question which entries were promoted may take."""
+
 
 class Retriever:
     """Answers queries from both tiers within a time limit.
@@ -42,6 +46,7 @@ class Retriever:
         settings: Settings,
     ) -> None:
         self._working = working
+        self._longterm = longterm
         self._recalls = recalls
         self._embedder = embedder
         self._clock = clock
@@ -96,8 +101,9 @@ class Retriever:
             raise InvalidInput("text_blank", field="query")
         degraded: list[str] = []
         plan = replace(plan, sources=(Source.HOT,))
-        search = self._working_searcher.search(group_id, None, None, plan)
-        reading = asyncio.create_task(search, name="read working memory")
+        vector = asyncio.get_running_loop().create_future()
+        vector.set_result(None)
+        reading = asyncio.create_task(self._read_working(group_id, None, vector, plan), name="read working memory")
         try:
             working = await self._wait_for_working(reading, self._settings.retrieve_timeout_seconds, degraded)
         finally:
@@ -135,14 +141,35 @@ class Retriever:
         self._recalls.record(group_id, ids, agent_id=agent_id)
 
     async def _read_working(
-        self, group_id: str, terms: QueryTerms, vector: VectorFuture, plan: RetrievalPlan
+        self, group_id: str, terms: QueryTerms | None, vector: VectorFuture, plan: RetrievalPlan
     ) -> WorkingMatches:
         """Search working memory.
 
         This starts when the query's vector is known, so that the search of long-term memory, which takes longer, is
         sent first.
         """
-        return await self._working_searcher.search(group_id, terms, await vector, plan)
+        return await self._drop_promoted(await self._working_searcher.search(group_id, terms, await vector, plan), plan)
+
+    async def _drop_promoted(self, working: WorkingMatches, plan: RetrievalPlan) -> WorkingMatches:
+        """The matches without entries that are verified memory by now, whether or not their memory is found.
+
+        If the database does not answer soon, they are returned as they are.
+        """
+        if not working.matches:
+            return working
+        ids = [match.entry.id for match in working.matches]
+        group_id = working.matches[0].entry.group_id
+        asking = asyncio.create_task(
+            self._longterm.find_promoted(group_id, ids, agent_id=plan.agent_id), name="find promoted entries"
+        )
+        try:
+            promoted = await wait_for_result(asking, PROMOTED_SHARE * self._settings.retrieve_timeout_seconds)
+        except (Unavailable, TimeoutError) as error:
+            log.warning("promoted entries not excluded", reason=getattr(error, "code", "timeout"))
+            return working
+        finally:
+            abandon(asking)
+        return replace(working, matches=[match for match in working.matches if match.entry.id not in promoted])
 
     async def _wait_for_working(
         self, reading: asyncio.Task[WorkingMatches] | None, seconds: float, degraded: list[str]

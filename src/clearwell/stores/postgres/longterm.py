@@ -93,6 +93,11 @@ class PostgresLongTerm(LongTermSearch):
         """The dimensions of the group's vector index, if this search can use it."""
         return None if self._indexed is None else self._indexed.find_dimensions(wanted, limit)
 
+    async def find_promoted(self, group_id: str, log_ids: Sequence[UUID], *, agent_id: str | None) -> frozenset[UUID]:
+        params = {"group_id": group_id, "ids": list(log_ids), "agent_id": agent_id}
+        rows = await self._database.run(self._role, group_id, query("find_promoted"), params)
+        return frozenset(row["origin_id"] for row in rows)
+
     async def get(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None = None) -> Sequence[Memory]:
         params = {"group_id": group_id, "ids": list(ids), "agent_id": agent_id}
         return [memory_of(row) for row in await self._database.run(self._role, group_id, query("get_memories"), params)]

@@ -553,6 +553,13 @@ WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY id, chunk_no
 
+-- name: find_promoted
+-- The outputs among these that were promoted to a valid memory which the agent may see.
+SELECT DISTINCT p.origin_id FROM promotions p
+JOIN memories m ON m.group_id = p.group_id AND m.promotion_id = p.id
+WHERE p.group_id = %(group_id)s AND p.origin_id = ANY(%(ids)s) AND m.valid_to IS NULL
+    AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+
 -- name: embedding_models
 SELECT model, dimensions FROM embedding_models
 
