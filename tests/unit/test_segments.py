@@ -233,3 +233,18 @@ def _assert_whole(content: str) -> None:
         bare_text(content, found)
         assert len(self_contained(content, found)) <= LONGEST_HEADLINE
         end = found.end
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("Please open the ledger of June. Total the fees of all branches.", ["instruction", "instruction"]),
+        ("The ledger of June is open. Total fees of all branches rose by 4%.", ["claim", "claim"]),
+        ("No ledger entries found in the archive.", ["page"]),
+        ("No ledger entries were found in the archive.", ["claim"]),
+        ("Please search for the essay 'Who pays? A survey. 2014' and list its authors.", ["instruction"]),
+        ("This might help with the fees of June.", ["intention"]),
+    ],
+)
+def test_orders_go_on_and_programs_leave_out_verbs(text: str, kinds: list[str]) -> None:
+    assert [found.kind for found in segment(text)] == kinds

@@ -27,3 +27,17 @@ from clearwell.text.sentences import split_sentences
 )
 def test_sentences(text: str, expected: list[str]) -> None:
     assert split_sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ('They read "Who pays? A survey." in May. It was short.', 2),
+        ("They read 'Who pays?' in May, and liked it.", 1),
+        ("He asked 'Who pays?' Nobody knew.", 2),
+        ("The boss's desk is new. The clerks' desks aren't.", 2),
+        ("她问：“谁付？没人知道。”大家都笑了。", 3),
+    ],
+)
+def test_a_title_in_quotation_marks_is_not_split(text: str, sentences: int) -> None:
+    assert len(split_sentences(text)) == sentences

@@ -1,6 +1,7 @@
 """English sentences that tell somebody to act: they open with a verb."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -8,10 +9,13 @@ from clearwell.text.words import words
 
 _LONGEST: Final = 240
 _MARKS: Final = ".,;:!?'\"()“”‘’"
-_CONDITION: Final = re.compile(r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where)\b")
+_CONDITION: Final = re.compile(
+    r"(?:if|when|once|before|after|to|in order to|for|in case|using|with|as needed|where|from there)\b"
+)
 _MOST_CLAUSES: Final = 4
 _FINITE_WITHIN: Final = 6
 """Behind a word that is a noun as well as a verb, a finite verb among this many words makes it a noun."""
+_FEWEST_TOKENS: Final = 3
 _ENDING: Final = re.compile(r"\w{2,}(?:ed|s|es|ing)$")
 
 
@@ -46,11 +50,27 @@ def _opens_with_verb(clause: str, *, certain: bool = False) -> bool:
         return True
     if verb not in _words("imperatives"):
         return False
-    if rest and rest[0] in _words("before_object"):
+    if _has_object(rest):
         return True
     if verb not in _words("noun_like"):
         return bool(rest) or not certain
     return not certain and not any(token in _words("verbs") or token.endswith("ed") for token in rest[:_FINITE_WITHIN])
+
+
+def _has_object(rest: Sequence[str]) -> bool:
+    """Whether what follows a verb is its object, or another verb: the page, to the next one, and run it."""
+    before, after = (*rest[:2], "", "")[:2]
+    return before in _words("before_object") or (before == "and" and after in _words("imperatives"))
+
+
+def continues_instruction(lower: str) -> bool:
+    """Whether a sentence behind an instruction goes on with it: its first word has an object and is no known noun."""
+    tokens = [token.strip(_MARKS) for token in lower[:_LONGEST].split()[:3]]
+    if len(tokens) < _FEWEST_TOKENS:
+        return False
+    first, second = tokens[:2]
+    known = first in _words("verbs") or first in _words("before_object") or first in _words("adverbs")
+    return first.isalpha() and not known and not _ENDING.match(first) and second in _words("before_object")
 
 
 @cache

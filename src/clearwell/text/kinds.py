@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from clearwell.text.imperatives import has_verb, is_imperative
+from clearwell.text.imperatives import continues_instruction, has_verb, is_imperative
 from clearwell.text.marks import remove_marks
 from clearwell.text.words import words
 from clearwell.vocabulary import SegmentKind
@@ -28,6 +28,11 @@ _LOG_LINE: Final = re.compile(
     r"Traceback \(|File \"[^\"]+\", line|\w*(?:Error|Exception|Warning): |\^+$|[~=\-_*]{4,}$|https?://\S+$"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\]?[:\s]|\$ \w|>>> |!\[[^\]]*\]\(\S+\)$"
 )
+_STATUS: Final = re.compile(
+    r"no (?:(?!(?:was|were|is|are|has|have|had|will|can)\b)[\w-]+ ){1,4}"
+    r"(?:found|detected|available|returned|matched|provided|specified|given)(?: [\w -]{1,60})?[.!]?"
+)
+"""A message of a program, which leaves out the verb."""
 _CODE_LINE: Final = re.compile(
     r"(?:def|class|import|const|let|var|function|public|private|static|package|struct|fn|async) [\w.*{]+.*$"
     r"|from \S+ import "
@@ -85,6 +90,8 @@ class Passage:
     """The nearest heading and the lead-in."""
     in_list: bool = False
     in_table: bool = False
+    after_instruction: bool = False
+    """The sentence before it in its paragraph tells somebody to act."""
 
 
 def classify(passage: Passage) -> SegmentKind:
@@ -116,7 +123,7 @@ def _classify_sentence(bare: str, passage: Passage, chinese: bool) -> SegmentKin
         return SegmentKind.CHATTER
     if length < (_FEWEST_CHARACTERS if chinese else _FEWEST_WORDS):
         return SegmentKind.FRAGMENT
-    if rules.actions.match(lower):
+    if rules.actions.match(lower) or (_STATUS.fullmatch(lower) and not _NAME.search(bare)):
         return SegmentKind.PAGE
     if rules.instructions.search(lower) or (not chinese and _tells_to_act(lower, passage)):
         return SegmentKind.CLAIM if _adds_claim(bare, lower, rules) else SegmentKind.INSTRUCTION
@@ -244,7 +251,7 @@ def _tells_to_act(lower: str, passage: Passage) -> bool:
 
     What follows the name of a function or the word purpose is a property, unless the heading or lead-in tells to act.
     """
-    if is_imperative(lower):
+    if is_imperative(lower) or (passage.after_instruction and continues_instruction(lower)):
         return True
     label = _LABEL.match(lower) if passage.in_list else None
     if label is None or not is_imperative(lower[label.end() :]):

@@ -137,9 +137,12 @@ def _segment_block(content: str, block: Block, *, in_page: bool) -> Iterator[Seg
         yield _build(block, block.start, block.end, classify(Passage(row, in_table=True)))
     else:
         above = " ".join((*block.headings[-1:], block.lead_in))
+        found = None
         for start, end in find_sentences(content, block.start, block.end):
             text = content[start : min(end, start + LONGEST_READ)]
-            yield _build(block, start, end, classify(Passage(text, above=above, in_list=block.in_list)))
+            after_instruction = found is SegmentKind.INSTRUCTION
+            found = classify(Passage(text, above=above, in_list=block.in_list, after_instruction=after_instruction))
+            yield _build(block, start, end, found)
 
 
 def _build(block: Block, start: int, end: int, kind: SegmentKind) -> Segment:

@@ -13,6 +13,10 @@ _BETWEEN: Final = re.compile(
     "|".join(rf"[{re.escape(one.sentence_ends)}]{_CLOSING}\s{'+' if one.separates_words else '*'}" for one in LANGUAGES)
 )
 """The mark that ends a sentence, the quotation marks and emphasis that close with it, and the space behind."""
+_QUOTE: Final = re.compile(r"(?<![\w)\]])(?P<open>[\"'“‘])(?=\w)|(?<=[^\s(\[])(?P<close>[\"'”’])(?!\w)")
+_CLOSES: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+_LONGEST_QUOTE: Final = 200
+"""A quotation that is longer is read in its sentences."""
 _TAIL: Final = 40
 """How much of a sentence is looked at to see whether it goes on: a shortened word is shorter."""
 _END: Final = re.compile(r"[。！？；…]+[”’」』）》]*|[.!?;]+[\"')\]”’]*(?=\s)|\n+")
@@ -30,6 +34,8 @@ def find_sentences(text: str, start: int = 0, end: int | None = None) -> Iterato
     begin = start
     for mark in _BETWEEN.finditer(text, start, last):
         stop = mark.end() - len(mark.group()) + len(mark.group().rstrip())
+        if mark.end() < last and _is_quoted(text, begin, stop, last):
+            continue
         if mark.end() < last and _goes_on(text[max(begin, stop - _TAIL) : stop], text[mark.end() : mark.end() + _TAIL]):
             continue
         yield from strip_span(text, begin, stop)
@@ -48,6 +54,19 @@ def strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if stripped:
         begin = text.index(stripped[0], start)
         yield begin, begin + len(stripped)
+
+
+def _is_quoted(text: str, begin: int, stop: int, last: int) -> bool:
+    """Whether a place is within quotation marks that were opened shortly before it and close shortly behind it."""
+    opened: list[str] = []
+    for quote in _QUOTE.finditer(text, max(begin, stop - _LONGEST_QUOTE), stop):
+        if quote["open"]:
+            opened.append(_CLOSES[quote["open"]])
+        elif opened and quote["close"] == opened[-1]:
+            opened.pop()
+    if not opened:
+        return False
+    return any(quote["close"] == opened[-1] for quote in _QUOTE.finditer(text, stop, min(last, stop + _LONGEST_QUOTE)))
 
 
 def _goes_on(before: str, after: str) -> bool:

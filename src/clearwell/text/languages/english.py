@@ -62,6 +62,10 @@ def _irregular() -> dict[str, str]:
     return {form: line.split()[0] for line in words("en")["irregular"].splitlines() for form in line.split()}
 
 
+_TITLE_END: Final = re.compile(r"[!?]$|[.!?][\"'”’)\]]{1,4}$")
+"""The end of a title or a quotation in the middle of a sentence, if what follows is in lower case."""
+
+
 def _goes_on(before: str, after: str) -> bool:
     if _SHORTENED.search(before) or _NUMBER_OF_ITEM.fullmatch(before):
         return True
@@ -69,6 +73,8 @@ def _goes_on(before: str, after: str) -> bool:
         return after[0].islower() or (after[0].isupper() and after.split()[0].casefold() not in _STOP_WORDS)
     if _BEFORE_NUMBER.search(before):
         return after[0].isdigit()
+    if after[0].islower() and _TITLE_END.search(before):
+        return True
     return _MAYBE_SHORTENED.search(before) is not None and not after[0].isupper()
 
 
