@@ -26,7 +26,7 @@ def test_a_capture_is_admitted_refused_and_found_again(served: Program) -> None:
 def test_a_capture_answers_programs_with_its_verdicts(program: Program) -> None:
     answer = program.good("capture", "-g", "city", "--metadata", '{"confidence": "high"}', "--json", SAID).json
     assert answer["admission"] == "refused"
-    assert [verdict["outcome"] for verdict in answer["verdicts"]] == ["fail", *["not_checked"] * 5]
+    assert [verdict["outcome"] for verdict in answer["verdicts"]] == ["fail", *["not_checked"] * 7]
 
 
 def test_a_person_promotes_a_file_and_it_is_found_as_verified(program: Program, database_url: str) -> None:
