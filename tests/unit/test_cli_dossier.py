@@ -65,6 +65,7 @@ async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.Captur
     show(found, "en")
     shown = capsys.readouterr().out
     assert "could not be reached (refused)" in shown
+    assert "cites sources" not in shown, "the headline is the statement of a source"
     assert "self-consistency not checked" not in shown.partition("Sources:")[0]
     answer = DossierView.from_dossier(found, "en", {})
     assert [note.code for note in answer.notes] == ["insight_quoted_instead"]

@@ -15,7 +15,7 @@ from clearwell.adapters.cli.command import AsJson, Group, ask, program, run, sta
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import DigestStatus
+from clearwell.vocabulary import DigestStatus, Writer
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -199,7 +199,9 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
 def show_citations(
     insight: InsightHeadView, sentences: tuple[SentenceView, ...], sources: tuple[SourceView, ...], terminal: Terminal
 ) -> None:
-    """Show which sources each sentence cites. A person may have rewritten a sentence since then."""
+    """Show which sources each sentence of a model cites. A person may have rewritten a sentence since then."""
+    if insight.written_by is Writer.EXTRACTIVE:
+        return
     numbers = {source.log_id: number for number, source in enumerate(sources, start=1)}
     for sentence in sentences:
         cited = terminal.join_names(str(numbers[source]) for source in sentence.sources if source in numbers)
