@@ -322,15 +322,29 @@ async def test_a_row_is_looked_at_so_often_and_no_more(stores: Stores) -> None:
     assert await candidates(stores) == []
 
 
-async def test_an_echo_is_no_candidate_and_a_repeat_is(stores: Stores) -> None:
-    await keep(stores, 1, 2, 3)
+async def test_an_echo_and_an_instruction_are_no_candidates_and_a_repeat_is(stores: Stores) -> None:
+    await keep(stores, 1, 2, 3, 4)
     seen = replace(
         settled(2, Admission.REFUSED, vector=unit(2)), sightings=[Sighting(entry_id=UUID(int=1), layer=Layer.WORKING)]
     )
     refused = settled(3, Admission.REFUSED)
     echo = Verdict(check="echo", outcome=Outcome.FAIL, reason="verdict_echo", at=refused.at, params={"of": "x"})
-    await settle(stores, settled(1), seen, replace(refused, verdicts=[echo]))
+    order = settled(4, Admission.REFUSED)
+    spoken = Verdict(check="instruction", outcome=Outcome.FAIL, reason="verdict_instruction", at=order.at)
+    await settle(stores, settled(1), seen, replace(refused, verdicts=[echo]), replace(order, verdicts=[spoken]))
     assert await candidates(stores) == [1, 2]
+
+
+async def test_what_a_person_admitted_is_a_candidate(stores: Stores) -> None:
+    await keep(stores, 1)
+    refused = settled(1, Admission.REFUSED)
+    echo = Verdict(check="echo", outcome=Outcome.FAIL, reason="verdict_echo", at=refused.at)
+    await settle(stores, replace(refused, verdicts=[echo]))
+    later = refused.at + timedelta(minutes=1)
+    async with stores.admissions.open("g", []) as batch:
+        admitted = replace(refused, state=Admission.ADMITTED, at=later, verdicts=[replace(echo, at=later)])
+        assert await batch.override(admitted, event=event(9))
+    assert await candidates(stores) == [1]
 
 
 async def test_a_candidate_has_what_its_row_has(stores: Stores) -> None:

@@ -273,13 +273,15 @@ class MemoryDigests:
 
     def _is_candidate(self, row: Row, where: CandidateFilter) -> bool:
         mark = self._ledger.mark(where.group_id, row.capture.id)
-        echo = any(one.check == "echo" and one.outcome is Outcome.FAIL for one in row.verdicts)
+        left_out = row.state is Admission.REFUSED and any(
+            one.check in ("echo", "instruction") and one.outcome is Outcome.FAIL for one in row.verdicts
+        )
         numbers = self._numbers_shown(where.group_id, row.capture.id)
         judged_whole = mark.judged_by is not None and numbers.get(mark.judged_by) is None
         return (
             row.capture.node_type not in where.without_types
             and row.segmented is not None
-            and not echo
+            and not left_out
             and None not in numbers.values()
             and not judged_whole
             and mark.considered < where.most_considered

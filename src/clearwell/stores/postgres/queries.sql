@@ -947,7 +947,8 @@ SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan'
     set_config('enable_sort', 'off', true)
 
 -- name: digest_rows
--- Settled and segmented rows that are no echo, that no reviewer judged as a whole, and that few digests have considered.
+-- Settled and segmented rows that were not refused as an echo or an instruction, that no reviewer judged as a whole, and
+-- that few digests have considered. A person may have admitted what was refused.
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
     a.state, a.flags, coalesce(d.considered, 0) AS considered
@@ -959,8 +960,9 @@ CROSS JOIN LATERAL (SELECT version FROM segmentations
 WHERE a.group_id = %(group_id)s AND a.log_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000') AND a.state <> 'pending' AND
 -- include: undigested
     AND g.version > 0 AND q.node_type <> ALL(%(without_types)s)
-    AND NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s AND e.log_id = a.log_id
-        AND e.at = a.settled_at AND e."check" = 'echo' AND e.outcome = 'fail' OFFSET 0)
+    AND (a.state = 'admitted' OR NOT EXISTS (SELECT FROM ingress_verdicts e WHERE e.group_id = %(group_id)s
+        AND e.log_id = a.log_id AND e.at = a.settled_at AND e."check" IN ('echo', 'instruction')
+        AND e.outcome = 'fail' OFFSET 0))
 ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: digest_statements
