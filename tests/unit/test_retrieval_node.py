@@ -186,3 +186,17 @@ async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
 def test_a_memory_tells_the_one_type_of_node_that_said_it() -> None:
     assert said_by(["chair", "chair"]) == {"node_type": "chair"}
     assert said_by(["agent"]) == said_by(["chair", "agent"]) == said_by([]) == {}
+
+
+async def test_recent_needs_no_text_and_an_empty_history_says_why() -> None:
+    path = Path()
+    await path.memory.capture(said(), by=AGENT, wait=True)
+    node = path.memory.retrieval_node("g", by=AGENT, options=NodeOptions(recent=5))
+    for state in ({}, {"topic": "What is the capital of France?"}):
+        assert LONG in str((await node.run(state)).output["history_context"])
+    strict = await path.memory.retrieval_node("g", by=AGENT).run({"topic": "What is the capital of France?"})
+    assert strict.output["history_context"] == ""
+    (retrieved,) = [event for event in strict.events if event.type is NodeEventType.RETRIEVED]
+    assert (retrieved.data["count"], retrieved.data["note"]) == (0, "retrieval_left_out")
+    everything = path.memory.retrieval_node("g", by=AGENT, options=NodeOptions(hot_threshold=0))
+    assert LONG in str((await everything.run({"topic": "What is the capital of France?"})).output["history_context"])
