@@ -60,8 +60,8 @@ COUNCIL_AIMS: Final = {
     "characters": "≤ 200",
     "insights": "",
 }
-NEAR: Final = (0.68, 0.72, 0.76, 0.8)
-WORTHY: Final = (1.4, 1.7, 2.0, 2.4)
+NEAR: Final = (0.72, 0.76, 0.8, 0.84)
+WORTHY: Final = (1.8, 2.4, 3.0)
 START: Final = datetime(2026, 3, 2, 8, tzinfo=UTC)
 HALVES, DAYS = 2, 28
 CHOICE_SEED: Final = 1

@@ -444,6 +444,17 @@ def test_a_season_and_a_month_outside_of_it_are_opposed() -> None:
     assert not opposed((says.format("September"), says.format("September") + " Yes.", says.format("autumn")))
 
 
+def test_a_name_in_two_scripts_is_no_dispute() -> None:
+    assert not opposed(
+        (
+            "The keys of the boat house are kept by Rosa Lindt.",
+            "Rosa Lindt keeps the keys of the boat house.",
+            "船屋的钥匙由罗莎保管。",
+            "船屋钥匙归罗莎保管。",
+        )
+    )
+
+
 def test_a_bound_denies_no_value() -> None:
     assert not opposed(
         (

@@ -23,9 +23,11 @@ VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", 
 _LOOSE: Final = frozenset({"count", "ordinal", "relative"})
 """What statements mention in passing: they are compared only pair by pair, within one frame."""
 _DATE, _SEASON = "date", "season"
-_PERSON: Final = "person"
+_PERSON, _CHINESE_PERSON = "person", "person in Chinese"
+"""A name and its form in another script cannot be compared."""
 _WEEKDAY: Final = "weekday"
-_BACKED: Final = frozenset({_PERSON, _WEEKDAY})
+_NAMES: Final = frozenset({_PERSON, _CHINESE_PERSON})
+_BACKED: Final = _NAMES | {_WEEKDAY}
 """Kinds that are opposed only where several voices stand on one side: what one says against one may be about two
 things."""
 _REASONS: Final[Mapping[str, str]] = {
@@ -34,6 +36,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "time": "conflict_time",
     "version": "conflict_version",
     _PERSON: "conflict_name",
+    _CHINESE_PERSON: "conflict_name",
 }
 _FIRST_OF_SPRING: Final = 3
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
@@ -63,7 +66,7 @@ class Dispute:
     opposed: tuple[Opposition, ...] = ()
     sure: bool = False
     """It is a dispute and no series, however few wordings agree: half of the voices state one value, or all use the
-    same words but for the value."""
+    same words but for the value. Names are in every series of what people did."""
     strays: frozenset[int] = frozenset()
     """Texts that tell the same of other things, and are no part of the matter."""
 
@@ -175,7 +178,7 @@ def _by_values(
         yield Dispute(
             sides=tuple(tuple(side) for side in sides),
             opposed=tuple(_oppose(kind, side[0], sides[0][0], stated) for side in sides[1:]),
-            sure=exact or most,
+            sure=exact or (most and kind not in _NAMES),
         )
 
 
@@ -287,7 +290,7 @@ def _read_values(text: Features) -> dict[str, list[_Stated]]:
             kind = _DATE if token.value.dimension == _SEASON else token.value.dimension
             found[kind].append(_Stated(token.key, token.surface, token.value))
     for name in _read_persons(text):
-        found[_PERSON].append(_Stated(name.casefold(), name))
+        found[_PERSON if name.isascii() else _CHINESE_PERSON].append(_Stated(name.casefold(), name))
     return found
 
 
