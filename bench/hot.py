@@ -29,7 +29,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.retrieval import ADVERSARIAL, Remembering, folder, groups
-from clearwell.flow.ingress.segmentation import make_statements, place_statements, read_statements, segment_output
+from clearwell.flow.ingress.pipeline import SEVERAL
+from clearwell.flow.ingress.segmentation import (
+    average_vectors,
+    make_statements,
+    place_statements,
+    read_statements,
+    segment_output,
+)
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
@@ -37,7 +44,7 @@ from clearwell.flow.retrieval.relevance import Evidence, rate_evidence, relate_t
 from clearwell.flow.retrieval.retriever import make_fusion
 from clearwell.flow.retrieval.working_search import EntryRanking
 from clearwell.ports import SearchQuery
-from clearwell.records import Curve, Memory, Scope, WorkingEntry
+from clearwell.records import Curve, Memory, Scope, Vector, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import MemoryLongTerm
 
@@ -66,6 +73,8 @@ class Window:
     """Session, speaker and text, in the order in which they came."""
     questions: list[tuple[str, list[int]]]
     entries: list[WorkingEntry] = field(default_factory=list)
+    vectors: list[Vector] = field(default_factory=list)
+    """Of the whole turns, as long-term memory stores them."""
 
 
 @dataclass
@@ -173,6 +182,8 @@ async def _make_entries(window: Window, embedder: Remembering) -> list[WorkingEn
         statements = read_statements(text, segments)
         whole, *vectors = await embedder.embed([text, *statements.values()])
         made = make_statements(log_id, segments, dict(zip(statements, vectors, strict=True)), embedder.model)
+        window.vectors.append(whole)
+        own = average_vectors(made) if len(statements) >= SEVERAL else whole
         entries.append(
             WorkingEntry(
                 id=log_id,
@@ -181,7 +192,7 @@ async def _make_entries(window: Window, embedder: Remembering) -> list[WorkingEn
                 agent_id=None if window.set != COUNCIL else speaker,
                 content=text,
                 created_at=START + timedelta(seconds=number),
-                embedding=whole,
+                embedding=own,
                 embedding_model=embedder.model,
                 statements=place_statements(text, text, made),
             )
@@ -230,7 +241,7 @@ class _Searcher:
             session_id=session,
             content=text,
             created_at=entry.created_at,
-            embedding=entry.embedding,
+            embedding=self._window.vectors[number],
             promotion_id=entry.id,
             chunk_no=number,
             scope=Scope.GROUP,
