@@ -1,4 +1,7 @@
-"""An OpenAI-compatible embedding API on loopback that answers every text with the same vector.
+"""An OpenAI-compatible embedding API on loopback that answers with vectors that were drawn before.
+
+A text has always the same vector, and different texts hardly ever share one: with one vector for all, every promoted
+text would be compared with others as if they meant the same.
 
 ``clearwell serve`` is measured with it where the model is not what is measured. It runs as a process of its own, so
 that it does not share an interpreter with the measuring client.
@@ -8,13 +11,16 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from bench.ground import FixedEmbedder, vectors
 from bench.server import free_port
 
 HEADERS_END = b"\r\n\r\n"
+NUMBER = 4096
+"""So many vectors are drawn."""
 
 
 @contextmanager
@@ -41,7 +47,7 @@ def embedding_stub() -> Iterator[dict[str, str]]:
 class Stub(asyncio.Protocol):
     """One connection. Requests are read by their Content-Length."""
 
-    vector = json.dumps([round(float(number), 6) for number in vectors(1, seed=7)[0]])
+    drawn: Sequence[str] = ()
 
     def __init__(self) -> None:
         self._received = b""
@@ -55,7 +61,7 @@ class Stub(asyncio.Protocol):
         self._received += data
         while (request := self._next_request()) is not None:
             assert self._transport is not None
-            self._transport.write(self._answer(len(json.loads(request)["input"])))
+            self._transport.write(self._answer(json.loads(request)["input"]))
 
     def _next_request(self) -> bytes | None:
         head, end, rest = self._received.partition(HEADERS_END)
@@ -65,13 +71,15 @@ class Stub(asyncio.Protocol):
         self._received = rest[length:]
         return rest[:length]
 
-    def _answer(self, texts: int) -> bytes:
-        data = ",".join(f'{{"index":{index},"embedding":{self.vector}}}' for index in range(texts))
+    def _answer(self, texts: Sequence[str]) -> bytes:
+        chosen = [self.drawn[zlib.crc32(text.encode()) % len(self.drawn)] for text in texts]
+        data = ",".join(f'{{"index":{index},"embedding":{vector}}}' for index, vector in enumerate(chosen))
         body = f'{{"data":[{data}]}}'.encode()
         return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 async def main(port: int) -> None:
+    Stub.drawn = [json.dumps([round(float(number), 4) for number in one]) for one in vectors(NUMBER, seed=7)]
     server = await asyncio.get_running_loop().create_server(Stub, "127.0.0.1", port)
     print("ready", flush=True)
     async with server:

@@ -10,12 +10,13 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID
 
+from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.offload import offload
 from clearwell.ports import Embedder, LongTermSearch, SearchQuery, StatementComparison
 from clearwell.records import Found, NewMemory, Relation, Vector
 from clearwell.text.sentences import split_sentences
 
-MEMORIES_COMPARED: Final = 3
+MEMORIES_COMPARED: Final = 2
 SENTENCES_COMPARED: Final = 16
 """Of a longer text, the first sentences are compared."""
 
@@ -79,6 +80,8 @@ class ConflictFinder:
 
     def _conflicts(self, content: str, one: Found) -> bool:
         similarity = self._embedder.similarity(one.similarity or 0.0)
+        if similarity < LOWEST_SIMILARITY:
+            return False
         return self._comparison.compare(content, one.memory.content, similarity).relation is Relation.CONFLICT
 
     async def _split(self, texts: Sequence[PlannedText]) -> list[_Sentence]:

@@ -53,12 +53,14 @@ class PostgresLongTerm(LongTermSearch):
         first, limits = queries[0], [one.limit + SPARE_CHUNKS for one in queries]
         params = [vector_params(one, limit) for one, limit in zip(queries, limits, strict=True)]
         statements: list[SqlStatement] = [(query("last_reembedding_number"), {})]
+        entry = "enter"
         if (indexed := self._find_index(first, max(limits))) is None:
+            entry = "enter_for_scan"
             statements += [(query("search"), each) for each in params]
         else:
             plans = [search_by_index("search_large", each, indexed) for each in params]
             statements = [plans[0][0], *(statement for _, statement in plans)]
-        (planned,), *answers = await self._database.run_all(self._role, first.group_id, statements)
+        (planned,), *answers = await self._database.run_all(self._role, first.group_id, statements, entry=entry)
         if first.reembedding not in (None, planned["reembedding"]):
             raise ReembeddingStarted("models_moved")
         return [
