@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from psycopg.types.json import Jsonb
+
 from clearwell.app import Clearwell
 from tests.insights import put_insight, rows
 from tests.integration.cli.program import Program, Ran
@@ -146,3 +148,19 @@ async def test_an_agent_at_the_shell_decides_nothing(served: Program, clearwell:
     assert len(refused) == 6
     assert all(str(actor).endswith("/agent") for actor, _ in refused)
     agent.good("capture", "-g", "g", "--confidence", "0.9", OTHER)
+
+
+async def test_one_side_of_a_disputed_insight_is_promoted_by_its_number(served: Program, clearwell: Clearwell) -> None:
+    insight = await put_insight(clearwell, "g", LONG, [said(LONG), said(CHANGED)])
+    sides = [
+        {"statement": text, "log_ids": [], "support": {"agents": 1, "sessions": 1, "days": 1, "rows": 1}}
+        for text in (LONG, CHANGED)
+    ]
+    await rows(clearwell, "UPDATE insights SET sides = %s WHERE id = %s RETURNING id", Jsonb(sides), insight)
+    refused = bad(served, "review", "promote", str(insight), "-g", "g").err
+    assert f"  1. {LONG} (agents: 1" in refused
+    assert f"  2. {CHANGED} (agents: 1" in refused
+    assert "has no side 3" in bad(served, "review", "promote", str(insight), "-g", "g", "--side", "3").err
+    served.good("review", "promote", str(insight), "-g", "g", "--side", "2")
+    (memory,) = served.good("query", "-g", "g", LONG, "--source", "cold", "--json").json["results"]
+    assert memory["content"] == CHANGED

@@ -16,7 +16,7 @@ from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, sta
 from clearwell.adapters.cli.conflicts import settle_conflicts
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.errors import ClearwellError, Conflict, NotFound
+from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
 from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import Action, InsightState, Origin
@@ -229,6 +229,11 @@ async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionRes
     """Decide on one insight. A decision can be undone by its own ID, too; the ID of an output is explained."""
     try:
         return await client.review.decide(group, choice.action, choice.id, **choice.fields)
+    except InvalidInput as wrong:
+        side = choice.fields.get("side")
+        if wrong.code == "promote_side_unknown" and side is not None:
+            raise UsageProblem("cli_review_side_unknown", field="--side", id=choice.id, side=side + 1) from None
+        raise
     except Conflict as conflict:
         if conflict.code == "insight_has_sides":
             raise SideNeeded(choice.id, conflict) from None
