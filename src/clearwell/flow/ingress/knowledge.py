@@ -197,8 +197,16 @@ class Knowledge:
                 yield Neighbour(sighting=sighting, content=content, similarity=similarity, of=place)
 
     async def _read_whole_texts(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
-        """The whole text of memories of which one chunk was found: a longer text may repeat all of it."""
-        longer = {one.memory.id for one in found if len(candidate.own.text) > len(one.memory.content)}
+        """The whole text of memories of which one chunk was found: a longer text may repeat all of it.
+
+        An output of several statements that repeats it has statements like other chunks than the first one.
+        """
+        several = len(candidate.compared) > 1
+        longer = {
+            one.memory.id
+            for one in found
+            if len(candidate.own.text) > len(one.memory.content) and (not several or one.memory.chunk_no > 0)
+        }
         if not longer:
             return {}
         capture = candidate.capture
