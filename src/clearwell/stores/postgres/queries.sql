@@ -280,8 +280,12 @@ SELECT %(group_id)s, c.* FROM ROWS FROM (
     unnest(%(lexemes)s::sparsevec[])) AS c
 
 -- name: add_conflicts
-INSERT INTO memory_conflicts (group_id, memory_id, other_id, found_at)
-SELECT %(group_id)s, c.*, %(at)s FROM unnest(%(ids)s::uuid[], %(others)s::uuid[]) AS c ON CONFLICT DO NOTHING
+-- Each pair is given in both directions, so that ids has every memory in question.
+WITH added AS (
+    INSERT INTO memory_conflicts (group_id, memory_id, other_id, found_at)
+    SELECT %(group_id)s, c.*, %(at)s FROM unnest(%(ids)s::uuid[], %(others)s::uuid[]) AS c ON CONFLICT DO NOTHING
+)
+UPDATE memories SET disputed = true WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND NOT disputed
 
 -- name: conflicts_of_memory
 -- The valid memories that a valid memory contradicts.
@@ -390,10 +394,10 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
-    (SELECT array_agg(c.other_id ORDER BY c.other_id) FROM memory_conflicts c
+    CASE WHEN m.disputed THEN (SELECT array_agg(c.other_id ORDER BY c.other_id) FROM memory_conflicts c
         WHERE c.group_id = m.group_id AND c.memory_id = m.id AND EXISTS (
             SELECT FROM memories o WHERE o.group_id = c.group_id AND o.id = c.other_id AND o.valid_to IS NULL
-                AND (o.agent_id IS NULL OR o.agent_id = %(agent_id)s))) AS conflicts_with,
+                AND (o.agent_id IS NULL OR o.agent_id = %(agent_id)s))) END AS conflicts_with,
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no

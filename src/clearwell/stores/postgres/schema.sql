@@ -123,6 +123,7 @@ CREATE TABLE public.memories (
     tokenizer_version smallint DEFAULT 0 NOT NULL,
     asks boolean GENERATED ALWAYS AS (("right"(rtrim(content, ' 	
 "'')]*_”’」』）'::text), 1) = ANY (ARRAY['?'::text, '？'::text]))) STORED NOT NULL,
+    disputed boolean DEFAULT false NOT NULL,
     CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
 )
@@ -770,6 +771,8 @@ GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_worker;
+GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
 GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
