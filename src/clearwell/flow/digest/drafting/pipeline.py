@@ -27,7 +27,7 @@ from clearwell.flow.digest.drafting.texts import Text, collect_distinct, speaker
 from clearwell.ports import StatementComparison
 from clearwell.records import Contradiction, DigestCandidate, Json, Layer
 
-EXAMINED: Final = 400
+EXAMINED: Final = 1200
 """Clusters that are read word by word at most, those with the most speakers first."""
 CONTRADICTIONS: Final = 20
 """Contradictions told of one insight."""
