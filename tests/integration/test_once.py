@@ -20,7 +20,7 @@ from clearwell.records import Admission, Principal, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.stores.postgres import Database, open_database
 from clearwell.stores.postgres.admissions import PostgresAdmissionBatch
-from clearwell.stores.valkey import ValkeyWorking
+from clearwell.stores.valkey import ValkeyWorkingStore
 from clearwell.testing import ManualClock, WordEmbedder
 from clearwell.worker import sweep
 from tests.path import said
@@ -120,16 +120,16 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def redis_is_down_while_something_is_said(self) -> None:
-        entries = ValkeyWorking.entries
+        entries = ValkeyWorkingStore.entries
 
-        async def down(working: ValkeyWorking, group_id: str) -> list[WorkingEntry]:
+        async def down(working: ValkeyWorkingStore, group_id: str) -> list[WorkingEntry]:
             raise WorkingMemoryUnavailable("working_unavailable", problem="down")
 
-        ValkeyWorking.entries = down  # type: ignore[method-assign, assignment] # an outage has no port
+        ValkeyWorkingStore.entries = down  # type: ignore[method-assign, assignment] # an outage has no port
         try:
             self.capture(confident=True)
         finally:
-            ValkeyWorking.entries = entries  # type: ignore[method-assign]
+            ValkeyWorkingStore.entries = entries  # type: ignore[method-assign]
 
     @invariant()
     def everything_is_settled_and_there_once(self) -> None:

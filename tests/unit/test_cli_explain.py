@@ -11,7 +11,7 @@ from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
 from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.testing import ManualClock, MemoryWorking
+from clearwell.testing import ManualClock, MemoryWorkingStore
 from clearwell.views.captures import VerdictView
 from tests.path import LONG, OTHER, PERSON, Path, client_of, said
 
@@ -56,7 +56,7 @@ async def test_what_is_not_admitted_is_refused_or_waits() -> None:
         await trace(path, UUID(int=99))
 
 
-class Gone(MemoryWorking):
+class Gone(MemoryWorkingStore):
     """Working memory that takes entries and then does not answer."""
 
     down = False

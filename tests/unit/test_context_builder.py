@@ -19,7 +19,7 @@ from clearwell.records import (
     Section,
     WorkingEntry,
 )
-from clearwell.testing import ManualClock, MemoryGroups, MemoryWorking
+from clearwell.testing import ManualClock, MemoryGroups, MemoryWorkingStore
 from tests.path import AGENT, LONG, PERSON, Path, said
 
 PROPOSAL = "Move the payment service to the new cluster on Friday night."
@@ -148,7 +148,7 @@ async def test_what_cannot_be_asked_is_refused_by_field(request_: ContextRequest
     assert caught.value.field == field
 
 
-class DownWorking(MemoryWorking):
+class DownWorking(MemoryWorkingStore):
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         raise WorkingMemoryUnavailable("working_memory_unavailable", problem=group_id)
 

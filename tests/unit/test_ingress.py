@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import Candidate, Known, Neighbour
+from clearwell.flow.ingress.candidates import Candidate, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, remove_fences
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.messages import catalogue

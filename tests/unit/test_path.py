@@ -38,7 +38,7 @@ from clearwell.records import (
     WorkingEntry,
 )
 from clearwell.settings import Settings
-from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorking, WordEmbedder
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorkingStore, WordEmbedder
 from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
 
 
@@ -297,10 +297,10 @@ class Down:
         self.down = True
 
 
-class DownWorking(Down, MemoryWorking):
+class DownWorking(Down, MemoryWorkingStore):
     def __init__(self, clock: ManualClock) -> None:
         Down.__init__(self)
-        MemoryWorking.__init__(self, clock)
+        MemoryWorkingStore.__init__(self, clock)
 
     async def entries(self, group_id: str) -> list[WorkingEntry]:
         if self.down:

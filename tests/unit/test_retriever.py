@@ -8,13 +8,13 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.ports import SearchQuery
 from clearwell.records import Found, Source, Vector, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorking, WordEmbedder
+from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorkingStore, WordEmbedder
 from tests.path import AGENT, LONG, Path, said
 
 EXPLAINED = RetrieveOptions(explain=True)
 
 
-class ToldWorking(MemoryWorking):
+class ToldWorking(MemoryWorkingStore):
     """Tells when it is read."""
 
     def __init__(self, told: list[str]) -> None:

@@ -36,7 +36,7 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyHeartbeats, ValkeyRecalls, ValkeyWorking, open_client
+from clearwell.stores.valkey import ValkeyHeartbeats, ValkeyRecalls, ValkeyWorkingStore, open_client
 
 
 @asynccontextmanager
@@ -71,7 +71,9 @@ def make_stores(
         quarantine=PostgresQuarantine(database),
         admissions=_make_admissions(settings, database, clock),
         statements=PostgresStatements(database),
-        working=ValkeyWorking(client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes),
+        working=ValkeyWorkingStore(
+            client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes
+        ),
         recalls=ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)),
         tombstones=PostgresTombstones(database),
         longterm=PostgresLongTerm(database, indexed=indexed),

@@ -15,7 +15,7 @@ from clearwell.testing.review import MemoryReview
 from clearwell.testing.simple import CountedIds, ManualClock, WordEmbedder
 from clearwell.testing.statements import MemoryStatements
 from clearwell.testing.stores import MemoryStores
-from clearwell.testing.working import MemoryRecalls, MemoryWorking
+from clearwell.testing.working import MemoryRecalls, MemoryWorkingStore
 
 __all__ = [
     "CountedIds",
@@ -35,6 +35,6 @@ __all__ = [
     "MemoryStatements",
     "MemoryStores",
     "MemoryTombstones",
-    "MemoryWorking",
+    "MemoryWorkingStore",
     "WordEmbedder",
 ]

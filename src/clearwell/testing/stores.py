@@ -15,7 +15,7 @@ from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.reembeddings import MemoryReembeddings
 from clearwell.testing.review import MemoryReview, PostgresOnly
 from clearwell.testing.statements import MemoryStatements
-from clearwell.testing.working import MemoryRecalls, MemoryWorking
+from clearwell.testing.working import MemoryRecalls, MemoryWorkingStore
 
 
 class MemoryStores:
@@ -29,7 +29,7 @@ class MemoryStores:
         self.statements = MemoryStatements(self.quarantine)
         self.idempotency = MemoryIdempotency(clock, ids)
         self.longterm = MemoryLongTerm(encoder)
-        self.working = MemoryWorking(clock, size=settings.working_size)
+        self.working = MemoryWorkingStore(clock, size=settings.working_size)
         self.recalls = MemoryRecalls(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)

@@ -9,7 +9,7 @@ from clearwell.ports import Clock
 from clearwell.records import WorkingEntry
 
 
-class MemoryWorking:
+class MemoryWorkingStore:
     """Working memory in lists."""
 
     def __init__(self, clock: Clock, *, size: int = 50) -> None:

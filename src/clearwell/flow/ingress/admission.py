@@ -15,7 +15,7 @@ import numpy as np
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import Candidate
+from clearwell.flow.ingress.candidates import Candidate
 from clearwell.flow.ingress.echo import OwnText
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.pipeline import IngressPipeline

@@ -7,10 +7,11 @@ first ``fail`` ends the run.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
 from clearwell.flow.ingress import echo
+from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.ports import StatementComparison
 from clearwell.records import (
@@ -22,12 +23,7 @@ from clearwell.records import (
     Layer,
     Outcome,
     Relation,
-    Segment,
-    Sighting,
-    Statement,
-    Tombstone,
     TombstoneKind,
-    Vector,
     Verdict,
 )
 from clearwell.settings import Settings
@@ -45,67 +41,6 @@ NOT_CHECKED_FLAG, CONFLICT_FLAG, NEAR_REJECTED_FLAG = "self_consistency_not_chec
 CITES_FLAG = "cites_memory"
 LONGEST_SHOWN = 10**15
 LONGEST_QUOTED = 300
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedText:
-    """What is compared by itself: one of several statements of a capture, or its whole text."""
-
-    text: str
-    vector: Vector | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
-    """Something the group knows that is like a compared text, on the calibrated scale.
-
-    ``of`` is the place of that text in ``Candidate.compared``.
-    """
-
-    sighting: Sighting
-    content: str
-    similarity: float
-    of: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the group knows that bears on one capture."""
-
-    neighbours: Sequence[Neighbour] = ()
-    tombstone: Tombstone | None = None
-    near_rejected: tuple[Tombstone, float] | None = None
-    recalled: Mapping[UUID, str] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Characters of the texts that a capture is compared with."""
-        return sum(len(one.content) for one in self.neighbours) + sum(map(len, self.recalled.values()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A capture on its way through the ingress pipeline."""
-
-    capture: Capture
-    own: echo.OwnText
-    """What the agent said itself: the text that is compared. What is kept is what was captured."""
-    segments: Sequence[Segment] = ()
-    statements: Sequence[Statement] | None = None
-    """The segments with the vectors of claims and decisions. None before the output is embedded."""
-    compared: Sequence[ComparedText] = ()
-    """The statements, if there are several; otherwise the whole text."""
-    verdicts: Sequence[Verdict] = ()
-    flags: Sequence[str] = ()
-    vector: Vector | None = None
-    sightings: Sequence[Sighting] = ()
-    judgement: Judgement | None = None
-    given_up: Verdict | None = None
-
-    @property
-    def failed(self) -> bool:
-        return any(verdict.outcome is Outcome.FAIL for verdict in self.verdicts)
-
 
 STANDING_REASONS = {
     TombstoneKind.REJECTED: "verdict_tombstone_rejected",

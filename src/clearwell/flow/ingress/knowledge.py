@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
-from clearwell.flow.ingress.checks import Candidate, ComparedText, Known, Neighbour
+from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, normal_sentences, remove_fences
 from clearwell.offload import offload
 from clearwell.ports import (

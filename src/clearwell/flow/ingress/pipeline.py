@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.checks import Candidate, ComparedText
+from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known
 from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
 from clearwell.flow.ingress.segmentation import average_vectors, make_statements, mark_quotations, read_statements
@@ -108,7 +108,7 @@ class IngressPipeline:
         known = await self._knowledge.look_up(candidate, gathered, live, tombstones)
         return await offload(len(candidate.own.text) + known.size, self._run_group_checks, candidate, known)
 
-    def _run_group_checks(self, candidate: Candidate, known: checks.Known) -> Candidate:
+    def _run_group_checks(self, candidate: Candidate, known: Known) -> Candidate:
         for name in self._settings.filter_checks:
             if name in checks.GROUP_CHECKS and not candidate.failed:
                 verdict = checks.GROUP_CHECKS[name](candidate, known, self._comparison, self._settings)

@@ -3,6 +3,6 @@
 from clearwell.stores.valkey.client import open_client, working_address
 from clearwell.stores.valkey.heartbeats import ValkeyHeartbeats
 from clearwell.stores.valkey.recalls import ValkeyRecalls
-from clearwell.stores.valkey.working import ValkeyWorking
+from clearwell.stores.valkey.working import ValkeyWorkingStore
 
-__all__ = ["ValkeyHeartbeats", "ValkeyRecalls", "ValkeyWorking", "open_client", "working_address"]
+__all__ = ["ValkeyHeartbeats", "ValkeyRecalls", "ValkeyWorkingStore", "open_client", "working_address"]

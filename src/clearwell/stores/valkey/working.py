@@ -18,7 +18,7 @@ LARGE_BYTES = 200_000
 """Above this, the heads of a list are read first, so that only entries that are new to this process are transferred."""
 
 
-class ValkeyWorking(WorkingStore):
+class ValkeyWorkingStore(WorkingStore):
     """Working memory on Redis or Valkey."""
 
     def __init__(self, client: redis.Redis, clock: Clock, *, size: int, content_bytes: int) -> None:
