@@ -5,7 +5,7 @@ RUN := .venv/bin/python
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: help serve test test-fast coverage check dist bench schema environment environment-dev clean
+.PHONY: help serve test test-fast coverage check docs dist bench schema environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-fast the unit and contract tests alone, in under a minute"
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
 	@echo "make check     ruff, mypy and the import contracts"
+	@echo "make docs      the documentation, in site/; fails on a broken link"
 	@echo "make dist      the wheel and the source archive, in dist/"
 	@echo "make bench     the measurements of bench/"
 	@echo "make schema    write schema.sql again from the migrations"
@@ -36,6 +37,9 @@ check: environment-dev
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 	$(RUN) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+docs: environment-dev
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
 
 dist: environment-dev
 	rm -rf dist
