@@ -74,7 +74,7 @@ def _client(port: int, number: int) -> list[float]:
 
 async def _library_caller(clearwell: Clearwell, number: int) -> None:
     for turn in range(REQUESTS):
-        await clearwell.memory.retrieve(_question(number, turn), "g", by=PERSON)
+        await clearwell.memory.acting_as(PERSON).retrieve(_question(number, turn), group="g")
 
 
 def _question(number: int, turn: int) -> str:

@@ -62,7 +62,7 @@ async def _measured(clearwell: Clearwell, title: str, name: str, port: int) -> l
     for group, one in (asked[number] for number in sorted(drawn)):
         over_http = await asyncio.to_thread(_over_http, client, group, one["question"])
         options = RetrieveOptions(max_results=max(AT), cold_limit=max(AT))
-        found = await clearwell.memory.retrieve(one["question"], group, by=PERSON, options=options)
+        found = await clearwell.memory.acting_as(PERSON).retrieve(one["question"], group=group, options=options)
         here = [str(item.metadata["ref"]) for item in found.items]
         same += over_http == here
         shares.append([_share(refs, one, k) for refs in (over_http, here) for k in AT])

@@ -133,7 +133,7 @@ async def _retrieval(clearwell: Clearwell, servers: Servers) -> list[str]:
         await redis.lrange("wm:g", 0, -1)
 
     async def ours() -> None:
-        await clearwell.memory.retrieve("query", "g", by=PERSON)
+        await clearwell.memory.acting_as(PERSON).retrieve("query", group="g")
 
     times: dict[str, Times] = await interleaved(
         {"bare vector query": bare_search, "bare list read": bare_list, "retrieve": ours}, rounds=20, block=10

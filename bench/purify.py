@@ -73,7 +73,7 @@ async def measure() -> list[str]:
             await fill(clearwell, "g", 4000, live=0)
             for number in range(50):
                 text = (english if number % 2 else chinese)(dice)
-                await clearwell.memory.capture(said(text), by=PERSON, wait=True)
+                await clearwell.memory.acting_as(PERSON).capture(said(text), wait=True)
             await analyze(servers.database_url)
             lines = [
                 *await _cost(clearwell, embedder, dice),
@@ -155,8 +155,8 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
 async def _stored(clearwell: Clearwell, dice: random.Random) -> list[str]:
     """Bytes of the statements of one report, in a group of its own."""
     for write in LANGUAGES.values():
-        await clearwell.memory.capture(said(report(write, dice), "reports"), by=PERSON, wait=True)
-    rows = await clearwell.memory.quarantine_rows("reports", by=PERSON)
+        await clearwell.memory.acting_as(PERSON).capture(said(report(write, dice), "reports"), wait=True)
+    rows = await clearwell.memory.acting_as(PERSON).quarantine_rows(group="reports")
     statements = await clearwell.stores.statements.read("reports", [row.capture.id for row in rows])
     segments = [one for each in statements.values() for one in each]
     vectors = [one.embedding.nbytes // 2 for one in segments if one.embedding is not None]
@@ -173,7 +173,7 @@ async def _keeps_up(clearwell: Clearwell, dice: random.Random, *, rate: int = 40
     started = time.perf_counter()
     for number in range(rate * seconds):
         await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
-        await clearwell.memory.capture(said((english if number % 2 else chinese)(dice), "busy"), by=PERSON)
+        await clearwell.memory.acting_as(PERSON).capture(said((english if number % 2 else chinese)(dice), "busy"))
         backlog.append(clearwell.queue.length)
     taken = time.perf_counter() - started
     await clearwell.queue.join()
@@ -205,9 +205,9 @@ async def _soon(clearwell: Clearwell, dice: random.Random) -> list[str]:
 
 async def _until_found(clearwell: Clearwell, dice: random.Random) -> float:
     group = f"soon-{dice.randrange(10)}"
-    receipt = await clearwell.memory.capture(said(english(dice), group), by=PERSON)
+    receipt = await clearwell.memory.acting_as(PERSON).capture(said(english(dice), group))
     answered = time.perf_counter()
-    while receipt.id not in {one.id for one in await clearwell.memory.working_memory(group, by=PERSON)}:  # noqa: ASYNC110
+    while receipt.id not in {one.id for one in await clearwell.memory.acting_as(PERSON).working_memory(group=group)}:  # noqa: ASYNC110
         await asyncio.sleep(0.001)  # another task admits it
     return (time.perf_counter() - answered) * 1000
 
@@ -248,8 +248,8 @@ async def _million(embedder: OfflineEmbedder, dice: random.Random) -> list[str]:
 
 
 async def _admission(clearwell: Clearwell, dice: random.Random) -> None:
-    await clearwell.memory.capture(said(english(dice)), by=PERSON, wait=True)
+    await clearwell.memory.acting_as(PERSON).capture(said(english(dice)), wait=True)
 
 
 async def _retrieval(clearwell: Clearwell) -> None:
-    await clearwell.memory.retrieve("what happened to the billing in Porto", "g", by=PERSON)
+    await clearwell.memory.acting_as(PERSON).retrieve("what happened to the billing in Porto", group="g")

@@ -106,7 +106,9 @@ async def _relevance(clearwell: Clearwell, known: Sequence[Mapping[str, Any]]) -
             if asked["category"] == ADVERSARIAL:
                 continue
             options = RetrieveOptions(max_results=max(AT), cold_limit=max(AT), explain=True)
-            found = await clearwell.memory.retrieve(asked["question"], group["group"], by=PERSON, options=options)
+            found = await clearwell.memory.acting_as(PERSON).retrieve(
+                asked["question"], group=group["group"], options=options
+            )
             for item in found.items:
                 cosine = item.explanation.cosine if item.explanation else None
                 by_cosine.append(clearwell.embedder.relevance(cosine or 0.0))
@@ -149,7 +151,7 @@ async def _load(clearwell: Clearwell, group: Mapping[str, Any]) -> None:
         for one in group["memories"]
     ]
     for start in range(0, len(texts), BATCH):
-        await clearwell.memory.promote_many(group["group"], texts[start : start + BATCH], by=PERSON)
+        await clearwell.memory.acting_as(PERSON).promote_many(texts[start : start + BATCH], group=group["group"])
 
 
 def _moment(text: str) -> datetime | None:
@@ -167,7 +169,9 @@ async def _recall(clearwell: Clearwell, known: Sequence[Mapping[str, Any]]) -> l
             if asked["category"] == ADVERSARIAL:
                 continue
             options = RetrieveOptions(max_results=max(AT), cold_limit=max(AT))
-            found = await clearwell.memory.retrieve(asked["question"], group["group"], by=PERSON, options=options)
+            found = await clearwell.memory.acting_as(PERSON).retrieve(
+                asked["question"], group=group["group"], options=options
+            )
             refs = [item.metadata["ref"] for item in found.items]
             shares.append([len({*refs[:k]} & {*asked["evidence"]}) / len(asked["evidence"]) for k in AT])
     return [float(value) for value in np.mean(shares, axis=0)]

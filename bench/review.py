@@ -64,9 +64,11 @@ async def one_click(clearwell: Clearwell, servers: Servers, language: str) -> st
     taken = []
     for one in await put(servers, group_id, texts):
         started = time.perf_counter()
-        done = await clearwell.review.decide(group_id, DecisionRequest(action=Action.PROMOTE, id=one), by=by)
+        done = await clearwell.review.acting_as(by).decide(
+            DecisionRequest(action=Action.PROMOTE, id=one), group=group_id
+        )
         taken.append((time.perf_counter() - started) * 1000)
-        if (await clearwell.review.origin(group_id, done.id, by=by)).promotions[0].state != "verified":
+        if (await clearwell.review.acting_as(by).origin(done.id, group=group_id)).promotions[0].state != "verified":
             raise AssertionError("promoted and not there")
     taken.sort()
     return f"| {language}, {CHARACTERS} characters | {median(taken):.0f} | {taken[int(len(taken) * 0.95)]:.0f} | 150 |"
@@ -83,7 +85,7 @@ async def many_at_once(clearwell: Clearwell, servers: Servers) -> str:
             if at % REVIEWERS in (number, (number + 1) % REVIEWERS):
                 try:
                     wanted = DecisionRequest(action=Action.PROMOTE, id=one)
-                    made.append((await clearwell.review.decide("crowd", wanted, by=by)).id)
+                    made.append((await clearwell.review.acting_as(by).decide(wanted, group="crowd")).id)
                 except Exception as error:  # noqa: BLE001 - counted and told
                     problems.append(type(error).__name__)
         return made

@@ -169,9 +169,9 @@ async def _vectors(texts: Sequence[str], embedder: OfflineEmbedder) -> Iterator[
 
 async def _digest(clearwell: Clearwell) -> Digest:
     by = Principal.local()
-    digest_id, _ = await clearwell.memory.request_digest(GROUP, by=by)
+    digest_id, _ = await clearwell.memory.acting_as(by).request_digest(group=GROUP)
     while True:
-        digest = await clearwell.memory.digest(digest_id, by=by, group_id=GROUP)
+        digest = await clearwell.memory.acting_as(by).digest(digest_id, group=GROUP)
         if digest.status in (DigestStatus.DONE, DigestStatus.FAILED):
             break
         await asyncio.sleep(0.5)  # the worker makes it

@@ -27,7 +27,8 @@ async def put_insight(
 ) -> UUID:
     """A pending insight that rests on these outputs, which are captured first where they are not yet."""
     sources = [
-        one if isinstance(one, UUID) else (await clearwell.memory.capture(one, by=PERSON, wait=True)).id for one in said
+        one if isinstance(one, UUID) else (await clearwell.memory.acting_as(PERSON).capture(one, wait=True)).id
+        for one in said
     ]
     assert clearwell.settings.database_url is not None
     digest_id = digest_id or uuid_utils.compat.uuid7()

@@ -22,7 +22,10 @@ OTHER = "Nightly backups of the billing database now take eleven minutes instead
 
 @dataclass
 class Path:
-    """The program on twins, with the parts that tests look into. A store that is given replaces its twin."""
+    """The program on twins, with the parts that tests look into. A store that is given replaces its twin.
+
+    ``memory`` and ``review`` are those of the local person.
+    """
 
     settings: Settings = field(default_factory=Settings)
     clock: ManualClock = field(default_factory=ManualClock)
@@ -66,7 +69,8 @@ class Path:
             judge=self.judge,
             writer=self.writer,
         )
-        self.memory, self.review, self.queue = self.program.memory, self.program.review, self.program.queue
+        self.memory = self.program.memory.acting_as(PERSON)
+        self.review, self.queue = self.memory.review, self.program.queue
         self.admitter, self.retriever = self.program.admitter, self.program.retriever
         self.promotion_completer, self.recalls = self.program.promotion_completer, self.program.recalls
         self.counters, self.statement_updater = self.program.counters, self.program.statement_updater

@@ -1,10 +1,12 @@
 """The memory manager of the protocol: the facade over the path, with its methods in the order of the path.
 
-Every method takes the caller as ``by`` and checks its rights, so that all adapters are bound by the same permissions.
+A memory manager is bound to its caller, whose rights every method checks, so that all adapters have the same
+permissions. ``acting_as`` returns the memory manager of another caller. The group is a keyword in every method.
 Methods raise ClearwellError: NotAllowed, InvalidInput, NotFound and Unavailable are the usual ones.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from uuid import UUID
 
@@ -61,14 +63,17 @@ from clearwell.records import (
     WorkingEntry,
 )
 from clearwell.settings import Settings
+from clearwell.signatures import explain_wrong_calls
 
 
+@explain_wrong_calls
 class MemoryManager:
     """Three-tier memory: capture, ingress, working memory, digests, review, promotion, retrieval and context."""
 
     def __init__(
         self,
         *,
+        by: Principal,
         intake: Intake,
         requeuer: Requeuer,
         override: RefusalOverride,
@@ -87,6 +92,7 @@ class MemoryManager:
         history: HistoryRetriever,
         settings: Settings,
     ) -> None:
+        self._by = by
         self._intake = intake
         self._requeuer = requeuer
         self._override = override
@@ -105,22 +111,28 @@ class MemoryManager:
         self._history = history
         self._settings = settings
 
+    def acting_as(self, by: Principal) -> "MemoryManager":
+        """Return the memory manager of another caller, on the same stores."""
+        bound = copy(self)
+        bound._by = by
+        return bound
+
     # tier 1
 
     async def capture(
-        self, new: NewCapture, *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
+        self, new: NewCapture, *, wait: bool = False, request: IdempotencyKey | None = None
     ) -> CaptureReceipt:
         """Store one output in quarantine and start its admission. The output is committed when this returns.
 
         With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
         """
-        return await self._intake.capture(new, by=by, wait=wait, request=request)
+        return await self._intake.capture(new, by=self._by, wait=wait, request=request)
 
     async def capture_many(
-        self, news: Sequence[NewCapture], *, by: Principal, wait: bool = False, request: IdempotencyKey | None = None
+        self, news: Sequence[NewCapture], *, wait: bool = False, request: IdempotencyKey | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
         """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
-        return await self._intake.capture_many(news, by=by, wait=wait, request=request)
+        return await self._intake.capture_many(news, by=self._by, wait=wait, request=request)
 
     async def log_quarantine(
         self,
@@ -129,8 +141,7 @@ class MemoryManager:
         content: str,
         metadata: Metadata = NOTHING,
         *,
-        by: Principal,
-        group_id: str | None = None,
+        group: str | None = None,
         node_type: str = "agent",
         agent_id: str | None = None,
         occurred_at: datetime | None = None,
@@ -138,7 +149,7 @@ class MemoryManager:
         """Store an output in quarantine only. The sweep admits it unless ``update_working_memory`` does so first."""
         new = NewCapture(
             content=content,
-            group_id=group_id,
+            group_id=group,
             session_id=session_id,
             node_id=node_id,
             node_type=node_type,
@@ -146,18 +157,12 @@ class MemoryManager:
             occurred_at=occurred_at,
             metadata=metadata,
         )
-        return await self._intake.store(new, by=by)
+        return await self._intake.store(new, by=self._by)
 
     # between tier 1 and tier 2
 
     async def update_working_memory(
-        self,
-        group_id: str,
-        content: str | None = None,
-        metadata: Metadata = NOTHING,
-        *,
-        by: Principal,
-        log_id: UUID | None = None,
+        self, content: str | None = None, metadata: Metadata = NOTHING, *, group: str, log_id: UUID | None = None
     ) -> CaptureReceipt:
         """Run the ingress pipeline on an output and, if it passes, put it into working memory.
 
@@ -165,114 +170,95 @@ class MemoryManager:
         working memory holds nothing that quarantine does not.
         """
         if log_id is None:
-            return await self.capture(
-                NewCapture(content=content or "", group_id=group_id, metadata=metadata), by=by, wait=True
-            )
-        return await self._intake.admit(group_id, log_id, by=by)
+            return await self.capture(NewCapture(content=content or "", group_id=group, metadata=metadata), wait=True)
+        return await self._intake.admit(group, log_id, by=self._by)
 
-    async def check(self, new: NewCapture, *, by: Principal) -> DryRun:
+    async def check(self, new: NewCapture) -> DryRun:
         """Run the ingress pipeline on an output without storing anything."""
-        return await self._intake.check(new, by=by)
+        return await self._intake.check(new, by=self._by)
 
     async def requeue(
-        self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None = None, settle: bool = True
+        self, log_id: UUID, *, group: str, request: IdempotencyKey | None = None, settle: bool = True
     ) -> Admission:
         """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state.
 
         Without ``settle`` the row is left to the process that sweeps.
         """
-        return await self._requeuer.requeue(group_id, log_id, by=by, request=request, settle=settle)
+        return await self._requeuer.requeue(group, log_id, by=self._by, request=request, settle=settle)
 
     async def requeue_refused(
-        self,
-        group_id: str,
-        refused_by: str,
-        *,
-        by: Principal,
-        request: IdempotencyKey | None = None,
-        settle: bool = True,
+        self, refused_by: str, *, group: str, request: IdempotencyKey | None = None, settle: bool = True
     ) -> Requeued:
         """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
-        return await self._requeuer.requeue_refused(group_id, refused_by, by=by, request=request, settle=settle)
+        return await self._requeuer.requeue_refused(group, refused_by, by=self._by, request=request, settle=settle)
 
     async def admit_refused(
-        self,
-        group_id: str,
-        log_id: UUID,
-        *,
-        by: Principal,
-        reason: str | None = None,
-        request: IdempotencyKey | None = None,
+        self, log_id: UUID, *, group: str, reason: str | None = None, request: IdempotencyKey | None = None
     ) -> CaptureReceipt:
         """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
-        return await self._override.admit(group_id, log_id, by=by, reason=reason, request=request)
+        return await self._override.admit(group, log_id, by=self._by, reason=reason, request=request)
 
-    async def ingress_counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
+    async def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
-        return await self._quarantine.counts(group_id, by=by)
+        return await self._quarantine.counts(group, by=self._by)
 
     async def add_tombstone(
-        self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
+        self, value: str, *, group: str, reason: str, request: IdempotencyKey | None = None
     ) -> UUID:
         """Reject a value, so that it cannot come back; returns the id of its tombstone."""
-        return await self._tombstone_registry.add(group_id, value, reason=reason, by=by, request=request)
+        return await self._tombstone_registry.add(group, value, reason=reason, by=self._by, request=request)
 
-    async def lift_tombstone(
-        self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> None:
+    async def lift_tombstone(self, tombstone_id: UUID, *, group: str, request: IdempotencyKey | None = None) -> None:
         """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""
-        await self._tombstone_registry.lift(group_id, tombstone_id, by=by, request=request)
+        await self._tombstone_registry.lift(group, tombstone_id, by=self._by, request=request)
 
-    async def tombstones(self, group_id: str, *, by: Principal) -> Sequence[Tombstone]:
+    async def tombstones(self, *, group: str) -> Sequence[Tombstone]:
         """The tombstones of a group, newest first."""
-        return await self._tombstone_registry.all(group_id, by=by)
+        return await self._tombstone_registry.all(group, by=self._by)
 
     # tier 2
 
-    async def working_memory(self, group_id: str, *, by: Principal) -> list[WorkingEntry]:
+    async def working_memory(self, *, group: str) -> list[WorkingEntry]:
         """The entries that have not expired, newest first."""
-        require_in_group(by, group_id, Right.READ)
-        return await self._working.entries(group_id)
+        require_in_group(self._by, group, Right.READ)
+        return await self._working.entries(group)
 
-    async def remove_working_entry(
-        self, group_id: str, entry_id: UUID, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> None:
+    async def remove_working_entry(self, entry_id: UUID, *, group: str, request: IdempotencyKey | None = None) -> None:
         """Remove one entry from working memory. Its row stays in quarantine."""
-        require_reviewer(by, group_id)
+        require_reviewer(self._by, group)
 
         async def act() -> Json:
-            await self._remover.remove_entry(group_id, entry_id, by=by)
+            await self._remover.remove_entry(group, entry_id, by=self._by)
             return True
 
         await run_once(self._idempotency, request, act)
 
-    async def rebuild_working_memory(self, group_id: str | None = None, *, by: Principal) -> dict[str, int]:
+    async def rebuild_working_memory(self, *, group: str | None = None) -> dict[str, int]:
         """Rebuild working memory from quarantine; returns the number of entries by group."""
-        if group_id is not None:
-            require_in_group(by, group_id, Right.ADMIN)
-            return {group_id: await self._rebuilder.rebuild_group(group_id)}
-        require_right(by, Right.ADMIN)
-        if by.groups is None:
+        if group is not None:
+            require_in_group(self._by, group, Right.ADMIN)
+            return {group: await self._rebuilder.rebuild_group(group)}
+        require_right(self._by, Right.ADMIN)
+        if self._by.groups is None:
             return await self._rebuilder.rebuild_all()
-        return {group: await self._rebuilder.rebuild_group(group) for group in sorted(by.groups)}
+        return {one: await self._rebuilder.rebuild_group(one) for one in sorted(self._by.groups)}
 
-    async def cleanup_working_memory(self, group_id: str | None = None, *, by: Principal) -> int:
-        """Remove expired entries, of one group or of all that ``by`` covers; returns how many there were."""
-        require_right(by, Right.ADMIN)
-        if group_id is not None:
-            require_group_covered(by, group_id)
-        if group_id is not None or by.groups is None:
-            return await self._working.cleanup(group_id)
-        return sum([await self._working.cleanup(group) for group in sorted(by.groups)])
+    async def cleanup_working_memory(self, *, group: str | None = None) -> int:
+        """Remove expired entries, of one group or of all that the caller covers; returns how many there were."""
+        require_right(self._by, Right.ADMIN)
+        if group is not None:
+            require_group_covered(self._by, group)
+        if group is not None or self._by.groups is None:
+            return await self._working.cleanup(group)
+        return sum([await self._working.cleanup(one) for one in sorted(self._by.groups)])
 
     # tier 3
 
     async def promote(
         self,
-        group_id: str,
         content: str,
         *,
-        by: Principal,
+        group: str,
         session_id: str | None = None,
         author: str | None = None,
         occurred_at: datetime | None = None,
@@ -294,45 +280,42 @@ class MemoryManager:
             metadata=metadata,
             supersedes=supersedes,
         )
-        (result,) = await self.promote_many(group_id, [text], by=by, request=request)
+        (result,) = await self.promote_many([text], group=group, request=request)
         if isinstance(result, ClearwellError):
             raise result
         return result
 
     async def promote_many(
-        self, group_id: str, texts: Sequence[NewMemory], *, by: Principal, request: IdempotencyKey | None = None
+        self, texts: Sequence[NewMemory], *, group: str, request: IdempotencyKey | None = None
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many texts in one transaction; a result or an error in the place of each."""
-        return await self._texts.promote(group_id, texts, by=by, request=request)
+        return await self._texts.promote(group, texts, by=self._by, request=request)
 
-    async def retrieve(
-        self, query: str, group_id: str, *, by: Principal, options: RetrieveOptions | None = None
-    ) -> Retrieval:
+    async def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
         """Search working and long-term memory together; each item has its source, score and label.
 
         With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
         """
         options = options or RetrieveOptions()
-        require_in_group(by, group_id, Right.READ)
+        require_in_group(self._by, group, Right.READ)
         if options.recent is None or query.strip():
             limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
-        agent_id = resolve_agent(by, limits.require_id(options.agent_id, "agent_id"))
-        return await self._retriever.retrieve(query, group_id, options.for_agent(agent_id))
+        agent_id = resolve_agent(self._by, limits.require_id(options.agent_id, "agent_id"))
+        return await self._retriever.retrieve(query, group, options.for_agent(agent_id))
 
     async def build_context(
-        self, group_id: str, request: ContextRequest, *, by: Principal, counter: TokenCounter | None = None
+        self, request: ContextRequest, *, group: str, counter: TokenCounter | None = None
     ) -> BuiltContext:
         """Build the prompt for the agent of ``request.options``: five sections within a token budget.
 
         ``counter`` is the caller's own token counter, for callers that know the model.
         """
-        return await self._contexts.build(group_id, request, by=by, counter=counter)
+        return await self._contexts.build(group, request, by=self._by, counter=counter)
 
     def retrieval_node(
         self,
-        group_id: str,
         *,
-        by: Principal,
+        group: str,
         options: NodeOptions | None = None,
         language: Language = "en",
         on_event: OnEvent | None = None,
@@ -342,79 +325,65 @@ class MemoryManager:
         Invalid options are refused here. Errors of retrieval never break the workflow.
         """
         options = options or NodeOptions()
-        return self._history.make_node(group_id, options, by=by, language=language, on_event=on_event)
+        return self._history.make_node(group, options, by=self._by, language=language, on_event=on_event)
 
     # groups and agents
 
-    async def group(self, group_id: str, *, by: Principal) -> Group:
+    async def group(self, group_id: str) -> Group:
         """A group's system prompt and digest schedule."""
-        return await self._profiles.get_group(group_id, by=by)
+        return await self._profiles.get_group(group_id, by=self._by)
 
-    async def groups(self, *, by: Principal) -> Sequence[Group]:
-        """The groups with a profile that ``by`` covers."""
-        return await self._profiles.list_groups(by=by)
+    async def groups(self) -> Sequence[Group]:
+        """The groups with a profile that the caller covers."""
+        return await self._profiles.list_groups(by=self._by)
 
-    async def change_group(
-        self, group_id: str, change: GroupChange, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> Group:
+    async def change_group(self, change: GroupChange, *, group: str, request: IdempotencyKey | None = None) -> Group:
         """Change a group's profile. Fields that the change does not name stay."""
-        return await self._profiles.change_group(group_id, change, by=by, request=request)
+        return await self._profiles.change_group(group, change, by=self._by, request=request)
 
-    async def agent(self, group_id: str, agent_id: str, *, by: Principal) -> Agent:
+    async def agent(self, agent_id: str, *, group: str) -> Agent:
         """An agent with its persona."""
-        return await self._profiles.get_agent(group_id, agent_id, by=by)
+        return await self._profiles.get_agent(group, agent_id, by=self._by)
 
-    async def agents(self, group_id: str, *, by: Principal) -> Sequence[Agent]:
-        """The agents of a group that ``by`` may read."""
-        return await self._profiles.list_agents(group_id, by=by)
+    async def agents(self, *, group: str) -> Sequence[Agent]:
+        """The agents of a group that the caller may read."""
+        return await self._profiles.list_agents(group, by=self._by)
 
     async def put_agent(
-        self, group_id: str, agent_id: str, persona: str, *, by: Principal, request: IdempotencyKey | None = None
+        self, agent_id: str, *, group: str, persona: str, request: IdempotencyKey | None = None
     ) -> Agent:
         """Write an agent's persona."""
-        return await self._profiles.put_agent(group_id, agent_id, persona, by=by, request=request)
+        return await self._profiles.put_agent(group, agent_id, persona, by=self._by, request=request)
 
-    async def remove_agent(
-        self, group_id: str, agent_id: str, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> None:
+    async def remove_agent(self, agent_id: str, *, group: str, request: IdempotencyKey | None = None) -> None:
         """Remove an agent's persona. Its outputs and memories stay."""
-        await self._profiles.remove_agent(group_id, agent_id, by=by, request=request)
+        await self._profiles.remove_agent(group, agent_id, by=self._by, request=request)
 
     # review
 
     @property
     def review(self) -> ReviewService:
         """The review service: insights and their dossiers, decisions and undo, provenance and statistics."""
-        return self._review
+        return self._review.acting_as(self._by)
 
-    async def quarantine_row(self, group_id: str, log_id: UUID, *, by: Principal) -> QuarantineRow:
+    async def quarantine_row(self, log_id: UUID, *, group: str) -> QuarantineRow:
         """One captured output with everything that happened to it."""
-        return await self._quarantine.row(group_id, log_id, by=by)
+        return await self._quarantine.row(group, log_id, by=self._by)
 
     async def quarantine_rows(
-        self,
-        group_id: str,
-        *,
-        by: Principal,
-        where: QuarantineFilter | None = None,
-        before: UUID | None = None,
-        limit: int = 50,
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
-        return await self._quarantine.page(group_id, by=by, where=where, before=before, limit=limit)
+        return await self._quarantine.page(group, by=self._by, where=where, before=before, limit=limit)
 
-    async def request_digest(
-        self, group_id: str, *, by: Principal, request: IdempotencyKey | None = None
-    ) -> tuple[UUID, DigestStatus]:
+    async def request_digest(self, *, group: str, request: IdempotencyKey | None = None) -> tuple[UUID, DigestStatus]:
         """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
-        return await self._digests.request(group_id, by=by, request=request)
+        return await self._digests.request(group, by=self._by, request=request)
 
-    async def digest(self, digest_id: UUID, *, by: Principal, group_id: str | None = None) -> Digest:
+    async def digest(self, digest_id: UUID, *, group: str | None = None) -> Digest:
         """One digest, with its insights when it is done."""
-        return await self._digests.get(digest_id, by=by, group_id=group_id)
+        return await self._digests.get(digest_id, by=self._by, group_id=group)
 
-    async def digests(
-        self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
-    ) -> Sequence[Digest]:
+    async def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
-        return await self._digests.page(group_id, by=by, before=before, limit=limit)
+        return await self._digests.page(group, by=self._by, before=before, limit=limit)

@@ -99,7 +99,7 @@ class Worker:
         await self._clearwell.uses.record()
 
     async def _remove_expired(self) -> None:
-        await self._clearwell.memory.cleanup_working_memory(by=Principal.local("worker"))
+        await self._clearwell.memory.acting_as(Principal.local("worker")).cleanup_working_memory()
         await self._clearwell.stores.idempotency.expire()
 
     async def _rebuild_lexical_index(self) -> None:

@@ -45,27 +45,27 @@ async def test_a_text_that_the_embedding_api_refuses_holds_up_no_other(
     )
     bad = f"{LONG} It was said to be {POISON}."
     async with opened(by_api) as clearwell:
-        receipts = await clearwell.memory.capture_many([said(), said(bad), said(OTHER)], by=AGENT, wait=True)
+        receipts = await clearwell.memory.acting_as(AGENT).capture_many([said(), said(bad), said(OTHER)], wait=True)
         states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
         assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
         assert isinstance(receipts[1], CaptureReceipt)
         log_id = receipts[1].id
 
         async def refused() -> bool:
-            row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
+            row = await clearwell.memory.acting_as(PERSON).quarantine_row(log_id, group="g")
             return row.admission is Admission.REFUSED
 
         async with worker(clearwell):
             await until(refused)
-        row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
+        row = await clearwell.memory.acting_as(PERSON).quarantine_row(log_id, group="g")
         assert "2 times (embedder_refused)" in row.verdicts[0].explanation("en")
 
 
 async def test_a_pool_of_one_connection_is_enough(settings: Settings, offline_embedder: OfflineEmbedder) -> None:
     small = settings.model_copy(update={"postgres_pool_min": 1, "postgres_pool_max": 1, "postgres_connect_seconds": 2})
     async with opened(small, offline_embedder) as clearwell:
-        await clearwell.memory.promote("g", CHINESE, by=PERSON)
-        receipts = await clearwell.memory.capture_many([said(), said(OTHER), said(CHINESE)], by=AGENT, wait=True)
+        await clearwell.memory.acting_as(PERSON).promote(CHINESE, group="g")
+        receipts = await clearwell.memory.acting_as(AGENT).capture_many([said(), said(OTHER), said(CHINESE)], wait=True)
         states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
         assert states == [Admission.ADMITTED, Admission.ADMITTED, Admission.REFUSED]
 
@@ -89,7 +89,7 @@ async def test_a_judge_that_gives_up_on_many_rows_exhausts_no_pool(
         )
         async with opened(judged, offline_embedder) as clearwell:
             news = [said(f"{LONG} This is report number {number} of the week.") for number in range(30)]
-            receipts = await clearwell.memory.capture_many(news, by=AGENT, wait=True)
+            receipts = await clearwell.memory.acting_as(AGENT).capture_many(news, wait=True)
     verdicts = [receipt.verdicts[-1] for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert [verdict.reason for verdict in verdicts] == ["verdict_judge_gave_up"] * 30
 
@@ -109,14 +109,14 @@ async def test_two_programs_ask_the_judge_once_about_each_row(
         judged = by_judge(settings, judge, duplicate_similarity=1.0)
         async with opened(judged, offline_embedder) as first, opened(judged, offline_embedder) as second:
             for report in REPORTS:
-                await first.memory.log_quarantine("s", "n", report.content, by=AGENT, group_id="g")
+                await first.memory.acting_as(AGENT).log_quarantine("s", "n", report.content, group="g")
             async with worker(first), worker(second):
                 await until(lambda: _settled(first))
         assert len(judge.requests) == len(REPORTS)
 
 
 async def _settled(clearwell: Clearwell) -> bool:
-    rows = await clearwell.memory.quarantine_rows("g", by=PERSON)
+    rows = await clearwell.memory.acting_as(PERSON).quarantine_rows(group="g")
     return all(row.admission is not Admission.PENDING for row in rows)
 
 
@@ -127,16 +127,18 @@ async def test_a_row_that_waits_for_the_judge_is_not_swept_by_another_program(
         judge.usually = crowd = Crowd(lambda: None)
         judged = by_judge(settings, judge, admission_lease_seconds=1.0)
         async with opened(judged, offline_embedder) as first, opened(judged, offline_embedder) as second:
-            receipt = await first.memory.capture(said(), by=AGENT)
+            receipt = await first.memory.acting_as(AGENT).capture(said())
 
             async def is_due_and_judged() -> bool:
-                row = await first.memory.quarantine_row("g", receipt.id, by=PERSON)
+                row = await first.memory.acting_as(PERSON).quarantine_row(receipt.id, group="g")
                 lease_ends = row.capture.created_at + timedelta(seconds=3)
                 return bool(judge.requests) and datetime.now(UTC) > lease_ends
 
             await until(is_due_and_judged)
             swept = await sweep(second)
-            waiting = asyncio.create_task(second.memory.update_working_memory("g", by=AGENT, log_id=receipt.id))
+            waiting = asyncio.create_task(
+                second.memory.acting_as(AGENT).update_working_memory(group="g", log_id=receipt.id)
+            )
             crowd.let_go(10)
             assert swept == 0, "the lease is renewed while the judge thinks"
             assert (await waiting).admission is Admission.ADMITTED, "who waits elsewhere gets the same answer"
@@ -162,7 +164,7 @@ async def test_the_rows_of_a_killed_program_are_taken_over(
             },
         )
         async with opened(by_judge(settings, judge), offline_embedder) as clearwell:
-            log_id = await clearwell.memory.log_quarantine("s", "n", LONG, by=AGENT, group_id="g")
+            log_id = await clearwell.memory.acting_as(AGENT).log_quarantine("s", "n", LONG, group="g")
             running = program.start("worker")
 
             async def asked() -> bool:
@@ -174,7 +176,7 @@ async def test_the_rows_of_a_killed_program_are_taken_over(
                 running.kill()
             async with worker(clearwell):
                 await until(lambda: _settled(clearwell))
-            row = await clearwell.memory.quarantine_row("g", log_id, by=PERSON)
+            row = await clearwell.memory.acting_as(PERSON).quarantine_row(log_id, group="g")
         assert row.admission is Admission.ADMITTED
         assert len(judge.requests) == 2
 
@@ -186,11 +188,11 @@ async def test_a_program_that_stops_leaves_its_rows_to_others_at_once(
         judge.script.append(hang)
         judged = by_judge(settings, judge, admission_lease_seconds=3600.0)
         async with opened(judged, offline_embedder) as first:
-            await first.memory.capture(said(), by=AGENT)
+            await first.memory.acting_as(AGENT).capture(said())
 
             async def asked() -> bool:
                 return bool(judge.requests)
 
             await until(asked)
         async with opened(judged, offline_embedder) as second, worker(second):
-            await until(lambda: second.memory.working_memory("g", by=AGENT))
+            await until(lambda: second.memory.acting_as(AGENT).working_memory(group="g"))

@@ -27,11 +27,11 @@ OF_A1 = RetrieveOptions(agent_id="a1")
 
 async def fill(clearwell: Clearwell) -> None:
     memory = clearwell.memory
-    await memory.change_group("g", GroupChange(system_prompt="你们是支付平台的架构评审组。"), by=PERSON)
-    await memory.put_agent("g", "a1", "你是风险审计员。", by=PERSON)
+    await memory.acting_as(PERSON).change_group(GroupChange(system_prompt="你们是支付平台的架构评审组。"), group="g")
+    await memory.acting_as(PERSON).put_agent("a1", persona="你是风险审计员。", group="g")
     for text, agent_id in ((KNOWN, None), (UNRELATED, None), (OWN, "a1")):
-        await memory.promote("g", text, by=PERSON, agent_id=agent_id)
-    receipt = await memory.capture(said(SAID), by=AGENT, wait=True)
+        await memory.acting_as(PERSON).promote(text, group="g", agent_id=agent_id)
+    receipt = await memory.acting_as(AGENT).capture(said(SAID), wait=True)
     assert receipt.admission is Admission.ADMITTED
 
 
@@ -45,7 +45,7 @@ async def test_a_context_is_built_and_an_agent_that_repeats_it_says_nothing_new(
 ) -> None:
     await fill(clearwell)
     request = ContextRequest(proposal=PROPOSAL, language=language, options=OF_A1)
-    built = await clearwell.memory.build_context("g", request, by=AGENT)
+    built = await clearwell.memory.acting_as(AGENT).build_context(request, group="g")
     order = [built.text.index(part) for part in ("架构评审组", "风险审计员", KNOWN, OWN, PROPOSAL)]
     assert order == sorted(order)
     assert built.text.index(KNOWN) < built.text.index(UNRELATED)
@@ -54,14 +54,14 @@ async def test_a_context_is_built_and_an_agent_that_repeats_it_says_nothing_new(
     await clearwell.recalls.flush()
     matter = built.messages[1].content
     for repeated in (matter[: matter.rindex("## ")], KNOWN, OWN, f"综上所述，{SAID}"):
-        receipt = await clearwell.memory.capture(said(repeated), by=AGENT, wait=True)
+        receipt = await clearwell.memory.acting_as(AGENT).capture(said(repeated), wait=True)
         assert receipt.admission is Admission.REFUSED
         assert "verdict_echo" in [one.reason for one in receipt.verdicts], repeated
     own = "我认为切换窗口应当提前到凌晨两点，因为那时的交易量只有白天的百分之三。"
     mixed = f"{matter[: matter.rindex('## ')]}\n{own}"
-    receipt = await clearwell.memory.capture(said(mixed), by=AGENT, wait=True)
+    receipt = await clearwell.memory.acting_as(AGENT).capture(said(mixed), wait=True)
     assert receipt.admission is Admission.ADMITTED
-    entry = (await clearwell.memory.working_memory("g", by=AGENT))[0]
+    entry = (await clearwell.memory.acting_as(AGENT).working_memory(group="g"))[0]
     assert entry.content.endswith(own)
     assert not [text for text in (KNOWN, OWN, SAID, "##", "✅") if text in entry.content]
 
@@ -69,7 +69,7 @@ async def test_a_context_is_built_and_an_agent_that_repeats_it_says_nothing_new(
 async def test_a_tight_budget_leaves_memories_out_and_says_which(clearwell: Clearwell) -> None:
     await fill(clearwell)
     request = ContextRequest(proposal=PROPOSAL, language="zh", options=OF_A1, max_tokens=200)
-    built = await clearwell.memory.build_context("g", request, by=AGENT)
+    built = await clearwell.memory.acting_as(AGENT).build_context(request, group="g")
     assert PROPOSAL in built.text
     assert built.report.tokens <= 200
     left_out = [item for one in built.report.sections for item in one.items if item.fate is Fate.LEFT_OUT]
@@ -79,9 +79,11 @@ async def test_a_tight_budget_leaves_memories_out_and_says_which(clearwell: Clea
 
 async def test_filters_of_retrieval_hold_in_a_context(clearwell: Clearwell) -> None:
     await fill(clearwell)
-    await clearwell.memory.promote("g", CONCLUSION, by=PERSON, metadata={"node_type": "chair"})
+    await clearwell.memory.acting_as(PERSON).promote(CONCLUSION, group="g", metadata={"node_type": "chair"})
     options = replace(OF_A1, filters={"node_type": "chair"})
-    built = await clearwell.memory.build_context("g", ContextRequest(proposal=PROPOSAL, options=options), by=AGENT)
+    built = await clearwell.memory.acting_as(AGENT).build_context(
+        ContextRequest(proposal=PROPOSAL, options=options), group="g"
+    )
     (group,) = [one for one in built.report.sections if one.section is Section.GROUP_MEMORY]
     assert len(group.items) == 1
     assert CONCLUSION in built.text
@@ -95,11 +97,13 @@ async def test_without_working_memory_the_verified_part_is_built(
         await fill(whole)
     down = settings.model_copy(update={"redis_url": SecretStr("redis://127.0.0.1:1/0")})
     async with opened(down, offline_embedder) as clearwell:
-        built = await clearwell.memory.build_context("g", ContextRequest(proposal=PROPOSAL, options=OF_A1), by=AGENT)
+        built = await clearwell.memory.acting_as(AGENT).build_context(
+            ContextRequest(proposal=PROPOSAL, options=OF_A1), group="g"
+        )
         assert built.degraded == ("working_memory",)
         assert KNOWN in built.text
         assert SAID not in built.text
-        run = await clearwell.memory.retrieval_node("g", by=AGENT).run({"topic": "支付网关迁移的停机时间"})
+        run = await clearwell.memory.acting_as(AGENT).retrieval_node(group="g").run({"topic": "支付网关迁移的停机时间"})
         (told,) = [one for one in run.events if one.type is NodeEventType.RETRIEVED]
         assert told.data["degraded"] == ["working_memory"]
         assert KNOWN in str(run.output["history_context"])
@@ -108,31 +112,31 @@ async def test_without_working_memory_the_verified_part_is_built(
 async def test_the_node_finds_the_matter_and_the_conclusions(clearwell: Clearwell) -> None:
     await fill(clearwell)
     memory = clearwell.memory
-    await memory.promote("g", CONCLUSION, by=PERSON, session_id="s0", metadata={"node_type": "chair"})
+    await memory.acting_as(PERSON).promote(CONCLUSION, group="g", session_id="s0", metadata={"node_type": "chair"})
     verdict = "裁决：年度促销期间任何人不得部署支付网关，违者由值班经理撤销变更并记录在案。"
-    await memory.capture(said(verdict, node_type="verdict", session_id="s0"), by=AGENT, wait=True)
+    await memory.acting_as(AGENT).capture(said(verdict, node_type="verdict", session_id="s0"), wait=True)
     state = {"topic": "支付网关迁移到新集群的停机与通知要求", "session_id": "s2"}
-    node = memory.retrieval_node("g", by=AGENT, options=NodeOptions(relevance_threshold=0.3))
+    node = memory.acting_as(AGENT).retrieval_node(group="g", options=NodeOptions(relevance_threshold=0.3))
     history = str((await node(state))["history_context"])
     for text in (KNOWN, CONCLUSION, verdict, SAID):
         assert text in history
     assert OWN not in history, "an agent's own experience is for that agent"
-    without = memory.retrieval_node(
-        "g", by=AGENT, options=NodeOptions(relevance_threshold=0.3, include_verdicts=False, agent_id="a1")
+    without = memory.acting_as(AGENT).retrieval_node(
+        group="g", options=NodeOptions(relevance_threshold=0.3, include_verdicts=False, agent_id="a1")
     )
     history = str((await without(state))["history_context"])
     assert CONCLUSION not in history
     assert verdict not in history
     assert KNOWN in history
     assert OWN in history
-    strict = memory.retrieval_node("g", by=AGENT)
+    strict = memory.acting_as(AGENT).retrieval_node(group="g")
     assert UNRELATED not in str((await strict(state))["history_context"])
 
 
 async def test_what_the_node_returns_is_kept_but_never_admitted(clearwell: Clearwell) -> None:
     await fill(clearwell)
-    output = await clearwell.memory.retrieval_node("g", by=AGENT)({"topic": KNOWN})
+    output = await clearwell.memory.acting_as(AGENT).retrieval_node(group="g")({"topic": KNOWN})
     new = said(str(output["history_context"]), node_type="memory_retrieval")
-    receipt = await clearwell.memory.capture(new, by=AGENT, wait=True)
+    receipt = await clearwell.memory.acting_as(AGENT).capture(new, wait=True)
     assert receipt.admission is Admission.REFUSED
     assert receipt.verdicts[0].reason == "verdict_node_type"

@@ -44,10 +44,16 @@ async def test_eight_reviewers_at_once_lose_and_double_nothing(settings: Setting
             by, results = Principal.local(f"r{number}"), list[UUID]()
             for one in (*ids[number * 3 :], *ids[: number * 3]):
                 results.append(
-                    (await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=by)).id
+                    (
+                        await clearwell.review.acting_as(by).decide(
+                            DecisionRequest(action=Action.PROMOTE, id=one), group="g"
+                        )
+                    ).id
                 )
             for text in range(10):
-                results.append((await clearwell.memory.promote("g", f"Typed text number {text}.", by=by)).id)
+                results.append(
+                    (await clearwell.memory.acting_as(by).promote(f"Typed text number {text}.", group="g")).id
+                )
             return results
 
         answers = await asyncio.gather(*(reviewer(number) for number in range(8)))
@@ -61,20 +67,22 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
     model = Weak()
     async with opened(settings, model) as clearwell:
         insight = await put_insight(clearwell, "g", LONG, [])
-        done = await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=insight), by=PERSON)
-        typed = await clearwell.memory.promote("g", OTHER, by=PERSON)
+        done = await clearwell.review.acting_as(PERSON).decide(
+            DecisionRequest(action=Action.PROMOTE, id=insight), group="g"
+        )
+        typed = await clearwell.memory.acting_as(PERSON).promote(OTHER, group="g")
         assert (done.status, typed.waiting) == ("promoting", True)
         assert IngestedBatchView.from_records([typed], "en").status == "promoting"
-        (state,) = (await clearwell.review.origin("g", done.id, by=PERSON)).promotions
+        (state,) = (await clearwell.review.acting_as(PERSON).origin(done.id, group="g")).promotions
         assert state.state == "promoting"
-        assert (await clearwell.review.statistics("g", by=PERSON)).promoting == 2
-        shown = DossierView.from_dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        assert (await clearwell.review.acting_as(PERSON).statistics(group="g")).promoting == 2
+        shown = DossierView.from_dossier(await clearwell.review.acting_as(PERSON).insight(insight, group="g"), "en", {})
         assert shown.state == "promoting"
         assert (done.insight is not None and done.insight.state) == InsightState.PROMOTING
-        assert [one.id for one in await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTING)] == [
-            insight
-        ]
-        assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PROMOTED) == []
+        assert [
+            one.id for one in await clearwell.review.acting_as(PERSON).insights(group="g", state=InsightState.PROMOTING)
+        ] == [insight]
+        assert await clearwell.review.acting_as(PERSON).insights(group="g", state=InsightState.PROMOTED) == []
         assert shown.promotion is not None
         assert shown.promotion.model_dump() == {
             "id": done.promotion_id,
@@ -88,14 +96,14 @@ async def test_a_decision_waits_for_the_model_and_can_be_undone_meanwhile(settin
         assert (
             await rows(clearwell, "SELECT attempts, problem FROM promotion_work") == [(1, "embedder_unavailable")] * 2
         )
-        shown = DossierView.from_dossier(await clearwell.review.insight("g", insight, by=PERSON), "en", {})
+        shown = DossierView.from_dossier(await clearwell.review.acting_as(PERSON).insight(insight, group="g"), "en", {})
         assert "The embedding model did not respond" in str(shown.promotion)
-        await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=insight), by=PERSON)
+        await clearwell.review.acting_as(PERSON).decide(DecisionRequest(action=Action.UNDO, id=insight), group="g")
         model.down = False
         await rows_changed(clearwell, "UPDATE promotion_work SET next_try_at = now()")
         assert await clearwell.promotion_completer.complete_due() == 1
         assert await clearwell.promotion_completer.complete_due() == 0
-        items = (await clearwell.memory.retrieve("backups payment", "g", by=PERSON)).items
+        items = (await clearwell.memory.acting_as(PERSON).retrieve("backups payment", group="g")).items
         assert [item.id for item in items] == [typed.id]
 
 
@@ -103,9 +111,9 @@ async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there
     model = Weak()
     async with opened(settings, model) as clearwell:
         model.down = False
-        old = await clearwell.memory.promote("g", LONG, by=PERSON, session_id="s")
+        old = await clearwell.memory.acting_as(PERSON).promote(LONG, group="g", session_id="s")
         model.down = True
-        new = await clearwell.memory.promote("g", OTHER, by=PERSON, session_id="s", supersedes=old.id)
+        new = await clearwell.memory.acting_as(PERSON).promote(OTHER, group="g", session_id="s", supersedes=old.id)
         assert new.waiting
         assert await living(clearwell) == [(old.id,)]
         model.down = False
@@ -125,14 +133,14 @@ async def living(clearwell: Clearwell) -> list[tuple[object, ...]]:
 async def test_as_of_a_time_that_was_undone_tells_what_was_verified_then(clearwell: Clearwell) -> None:
     async def told(at: datetime | None) -> list[UUID]:
         options = RetrieveOptions(as_of=at, sources=["cold"])
-        found = await clearwell.memory.retrieve("backups payment", "g", by=PERSON, options=options)
+        found = await clearwell.memory.acting_as(PERSON).retrieve("backups payment", group="g", options=options)
         return [item.id for item in found.items]
 
-    old = await clearwell.memory.promote("g", LONG, by=PERSON)
-    new = await clearwell.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    old = await clearwell.memory.acting_as(PERSON).promote(LONG, group="g")
+    new = await clearwell.memory.acting_as(PERSON).promote(OTHER, group="g", supersedes=old.id)
     replaced = datetime.now(UTC)
     assert new.decision_id is not None
-    await clearwell.review.undo("g", new.decision_id, by=PERSON)
+    await clearwell.review.acting_as(PERSON).undo(new.decision_id, group="g")
     assert (await told(replaced), await told(None)) == ([new.id], [old.id])
 
 
@@ -145,8 +153,8 @@ async def rows_changed(clearwell: Clearwell, statement: str) -> None:
 
 async def test_words_are_as_if_made_anew_after_memories_left_and_came_back(clearwell: Clearwell) -> None:
     made = [
-        await clearwell.memory.promote(
-            "g", f"{OTHER} Part {number}.", by=PERSON, session_id="s", author=f"A{number % 2}"
+        await clearwell.memory.acting_as(PERSON).promote(
+            f"{OTHER} Part {number}.", group="g", session_id="s", author=f"A{number % 2}"
         )
         for number in range(9)
     ]
@@ -154,12 +162,12 @@ async def test_words_are_as_if_made_anew_after_memories_left_and_came_back(clear
     decisions = {}
     for gone, back in changes:
         if gone is not None:
-            new = await clearwell.memory.promote("g", f"{LONG} {gone.id}", by=PERSON, supersedes=gone.id)
+            new = await clearwell.memory.acting_as(PERSON).promote(f"{LONG} {gone.id}", group="g", supersedes=gone.id)
             decisions[gone.id] = new.decision_id
         if back is not None:
             undone = decisions[back.id]
             assert undone is not None
-            await clearwell.review.undo("g", undone, by=PERSON)
+            await clearwell.review.acting_as(PERSON).undo(undone, group="g")
         kept = [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
         await clearwell.stores.lexical_index.rebuild_group("g")
         assert kept == [await rows(clearwell, one) for one in (WORDS, COUNTS, AUTHORS)]
@@ -170,7 +178,7 @@ async def test_the_same_text_promoted_at_the_same_moment_is_one_memory(
 ) -> None:
     async with opened(settings, offline_embedder) as one, opened(settings, offline_embedder) as two:
         made = await asyncio.gather(
-            *(running.memory.promote("g", LONG, by=PERSON) for running in (one, two) for _ in range(5))
+            *(running.memory.acting_as(PERSON).promote(LONG, group="g") for running in (one, two) for _ in range(5))
         )
         assert len({each.id for each in made}) == 1
         assert sum(not each.already for each in made) == 1
@@ -180,19 +188,21 @@ async def test_a_memory_that_two_insights_hold_goes_with_the_last(clearwell: Cle
     first = await put_insight(clearwell, "g", LONG, [])
     second = await put_insight(clearwell, "g", LONG, [])
     held = [
-        await clearwell.review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=PERSON)
+        await clearwell.review.acting_as(PERSON).decide(DecisionRequest(action=Action.PROMOTE, id=one), group="g")
         for one in (first, second)
     ]
     assert held[0].id == held[1].id
     for one, left in ((first, 1), (second, 0)):
-        await clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=one), by=PERSON)
-        assert len((await clearwell.memory.retrieve("payment", "g", by=PERSON)).items) == left
+        await clearwell.review.acting_as(PERSON).decide(DecisionRequest(action=Action.UNDO, id=one), group="g")
+        assert len((await clearwell.memory.acting_as(PERSON).retrieve("payment", group="g")).items) == left
 
 
 async def test_a_snoozed_insight_wakes_when_its_time_has_come(clearwell: Clearwell) -> None:
     insight = await put_insight(clearwell, "g", LONG, [said(LONG)])
-    await clearwell.review.decide("g", DecisionRequest(action=Action.SNOOZE, id=insight, days=1), by=PERSON)
-    assert await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING) == []
+    await clearwell.review.acting_as(PERSON).decide(
+        DecisionRequest(action=Action.SNOOZE, id=insight, days=1), group="g"
+    )
+    assert await clearwell.review.acting_as(PERSON).insights(group="g", state=InsightState.PENDING) == []
     await rows_changed(clearwell, "UPDATE insights SET snoozed_until = now() - interval '1 minute'")
-    (found,) = await clearwell.review.insights("g", by=PERSON, state=InsightState.PENDING)
+    (found,) = await clearwell.review.acting_as(PERSON).insights(group="g", state=InsightState.PENDING)
     assert (found.id, found.state) == (insight, InsightState.PENDING)

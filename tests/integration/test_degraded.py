@@ -55,9 +55,9 @@ async def own(servers: Servers, tmp_path: Path, api: EmbeddingApi) -> AsyncItera
         retrieve_timeout_seconds=BUDGET,
     )
     async with open_clearwell(settings, servers) as clearwell:
-        await clearwell.memory.promote("g", OTHER, by=PERSON)
-        await clearwell.memory.promote("g", TICKET, by=PERSON)
-        await clearwell.memory.capture(said(), by=AGENT, wait=True)
+        await clearwell.memory.acting_as(PERSON).promote(OTHER, group="g")
+        await clearwell.memory.acting_as(PERSON).promote(TICKET, group="g")
+        await clearwell.memory.acting_as(AGENT).capture(said(), wait=True)
         yield clearwell
 
 
@@ -69,7 +69,7 @@ async def timed(clearwell: Clearwell, question: str = QUESTION) -> tuple[Retriev
     clock = asyncio.get_running_loop().time
     start = clock()
     options = RetrieveOptions(hot_threshold=0)
-    found = await clearwell.memory.retrieve(question, "g", by=AGENT, options=options)
+    found = await clearwell.memory.acting_as(AGENT).retrieve(question, group="g", options=options)
     return found, clock() - start
 
 
@@ -163,7 +163,7 @@ async def test_everything_hanging_costs_one_budget_too(own: Clearwell, servers: 
 
 async def _whole(clearwell: Clearwell) -> bool:
     try:
-        found = await clearwell.memory.retrieve(LONG, "g", by=AGENT)
+        found = await clearwell.memory.acting_as(AGENT).retrieve(LONG, group="g")
     except Unavailable:
         return False
     return found.degraded == () and sources(found) == {Source.HOT, Source.COLD}

@@ -17,7 +17,7 @@ async def test_a_group_that_grows_large_is_indexed_in_the_background(
     settings = settings.model_copy(update={"exact_scan_rows": 5})
     texts = [NewMemory(content=f"Room {number} has {number + 3} chairs and one table.") for number in range(8)]
     async with opened(settings, offline_embedder) as running:
-        await running.memory.promote_many("g", texts, by=PERSON)
+        await running.memory.acting_as(PERSON).promote_many(texts, group="g")
         async with worker(running):
 
             async def indexed() -> bool:
@@ -26,6 +26,6 @@ async def test_a_group_that_grows_large_is_indexed_in_the_background(
                 return rows == [(offline_embedder.model,)]
 
             await until(indexed)
-            found = await running.memory.retrieve("How many chairs are in room 6?", "g", by=PERSON)
+            found = await running.memory.acting_as(PERSON).retrieve("How many chairs are in room 6?", group="g")
     assert "Room 6" in found.items[0].content
     assert found.degraded == ()

@@ -77,18 +77,22 @@ class Machine(RuleBasedStateMachine):
     @rule(confident=st.booleans())
     def capture(self, confident: bool) -> None:
         new = said(self.text(), self.group, confidence=0.9 if confident else 0.1)
-        receipt = self.run(self.clearwell.memory.capture(new, by=PERSON, wait=True))
+        receipt = self.run(self.clearwell.memory.acting_as(PERSON).capture(new, wait=True))
         self.admissible[receipt.id] = confident
 
     @rule()
     def crash_after_the_commit(self) -> None:
-        log_id = self.run(self.clearwell.memory.log_quarantine("s", "n", self.text(), by=PERSON, group_id=self.group))
+        log_id = self.run(
+            self.clearwell.memory.acting_as(PERSON).log_quarantine("s", "n", self.text(), group=self.group)
+        )
         self.admissible[log_id] = True
         self.restart()
 
     @rule()
     def crash_between_push_and_settlement(self) -> None:
-        log_id = self.run(self.clearwell.memory.log_quarantine("s", "n", self.text(), by=PERSON, group_id=self.group))
+        log_id = self.run(
+            self.clearwell.memory.acting_as(PERSON).log_quarantine("s", "n", self.text(), group=self.group)
+        )
         self.admissible[log_id] = True
         settle = PostgresAdmissionBatch.settle
 
@@ -135,7 +139,7 @@ class Machine(RuleBasedStateMachine):
     def everything_is_settled_and_there_once(self) -> None:
         self.clock.forward(timedelta(minutes=1))
         self.run(self._recover())
-        rows = self.run(self.clearwell.memory.quarantine_rows(self.group, by=PERSON, limit=500))
+        rows = self.run(self.clearwell.memory.acting_as(PERSON).quarantine_rows(group=self.group, limit=500))
         assert {row.capture.id for row in rows} == set(self.admissible)
         states = {row.capture.id: row.admission for row in rows}
         assert states == {
@@ -144,7 +148,7 @@ class Machine(RuleBasedStateMachine):
         now, life = self.clock.now(), timedelta(seconds=self.settings.working_ttl_seconds)
         live = [row for row in rows if row.admission is Admission.ADMITTED and (row.settled_at or now) + life > now]
         live.sort(key=lambda row: (row.settled_at or now, row.capture.id), reverse=True)
-        entries = self.run(self.clearwell.memory.working_memory(self.group, by=PERSON))
+        entries = self.run(self.clearwell.memory.acting_as(PERSON).working_memory(group=self.group))
         ids = [entry.id for entry in entries]
         assert len(ids) == len(set(ids)) == min(len(live), self.settings.working_size)
         assert set(ids) == {row.capture.id for row in live[: self.settings.working_size]}

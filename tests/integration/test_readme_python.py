@@ -36,15 +36,15 @@ async def test_review_from_python(clearwell: Clearwell) -> None:
         agent_id="architect",
         content="The team decided to keep the billing database on PostgreSQL for another year.",
     )
-    row = (await clearwell.memory.capture(said, by=PERSON, wait=True)).id
-    await clearwell.memory.review.promote_row("grp-123", row, NewMemory(content=""), by=PERSON)
+    row = (await clearwell.memory.acting_as(PERSON).capture(said, wait=True)).id
+    await clearwell.memory.acting_as(PERSON).review.promote_row(row, NewMemory(content=""), group="grp-123")
     insight = await put_insight(clearwell, "grp-123", "Lunch is served at noon in the hall of the museum.", [row])
-    names = await run(printed("memory.review"), memory=clearwell.memory, person=PERSON)
+    names = await run(printed("memory.review"), memory=clearwell.memory.acting_as(PERSON))
     assert names["done"].status == "promoted"
     assert [one.memory_id for one in names["preview"].memories] != []
-    (rejected,) = await clearwell.memory.review.insights("grp-123", by=PERSON, state=InsightState.REJECTED)
+    (rejected,) = await clearwell.memory.acting_as(PERSON).review.insights(group="grp-123", state=InsightState.REJECTED)
     assert rejected.id == insight
-    assert [one.action for one in await clearwell.memory.review.decisions("grp-123", by=PERSON)] == [
+    assert [one.action for one in await clearwell.memory.acting_as(PERSON).review.decisions(group="grp-123")] == [
         "retract",
         "reject",
         "snooze",

@@ -20,19 +20,19 @@ def echoes(receipt: CaptureReceipt) -> bool:
 
 
 async def test_an_echo_right_after_retrieval_is_known(clearwell: Clearwell) -> None:
-    await clearwell.memory.promote("g", LONG, by=PERSON)
-    await clearwell.memory.retrieve("payment service", "g", by=AGENT)
-    assert echoes(await clearwell.memory.capture(said(ECHO), by=AGENT, wait=True))
+    await clearwell.memory.acting_as(PERSON).promote(LONG, group="g")
+    await clearwell.memory.acting_as(AGENT).retrieve("payment service", group="g")
+    assert echoes(await clearwell.memory.acting_as(AGENT).capture(said(ECHO), wait=True))
 
 
 async def test_what_was_given_right_before_the_end_is_remembered(
     settings: Settings, offline_embedder: OfflineEmbedder
 ) -> None:
     async with opened(settings, offline_embedder) as first:
-        await first.memory.promote("g", LONG, by=PERSON)
-        await first.memory.retrieve("payment service", "g", by=AGENT)
+        await first.memory.acting_as(PERSON).promote(LONG, group="g")
+        await first.memory.acting_as(AGENT).retrieve("payment service", group="g")
     async with opened(settings, offline_embedder) as second:
-        assert echoes(await second.memory.capture(said(ECHO), by=AGENT, wait=True))
+        assert echoes(await second.memory.acting_as(AGENT).capture(said(ECHO), wait=True))
 
 
 async def test_the_newest_are_kept_and_for_a_time(redis_url: str) -> None:

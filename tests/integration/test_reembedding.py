@@ -67,11 +67,13 @@ async def fill(running: Clearwell) -> None:
         for number, (place, thing) in enumerate((place, thing) for place in PLACES for thing in THINGS)
     ]
     for group in ("g", "h"):
-        await running.memory.promote_many(group, texts, by=PERSON)
+        await running.memory.acting_as(PERSON).promote_many(texts, group=group)
 
 
 async def answers(running: Clearwell, query: str, group: str = "g") -> list[str]:
-    found = await running.memory.retrieve(query, group, by=PERSON, options=RetrieveOptions(cold_limit=WANTED))
+    found = await running.memory.acting_as(PERSON).retrieve(
+        query, group=group, options=RetrieveOptions(cold_limit=WANTED)
+    )
     assert found.degraded == ()
     assert all(item.relevance is not None and 0 <= item.relevance <= 1 for item in found.items)
     return [item.content for item in found.items]
@@ -149,7 +151,9 @@ async def test_a_killed_reembedding_goes_on_and_no_answer_is_ever_shorter(
         gate.open()
         half = models(url)
         assert set(half) == {OFFLINE_MODEL, API_MODEL}
-        promoted = await clearwell.memory.promote("g", "The brass bell of team 99 hangs in the tower.", by=PERSON)
+        promoted = await clearwell.memory.acting_as(PERSON).promote(
+            "The brass bell of team 99 hangs in the tower.", group="g"
+        )
         code, out, err = await ended(reembed(settings, *to_api))
         assert code == 0, err
         assert models(url) == {API_MODEL: chunks + 1}
@@ -237,11 +241,11 @@ async def test_duplicates_are_still_seen_during_a_reembedding(
     clearwell: Clearwell, settings: Settings, api: EmbeddingApi
 ) -> None:
     text = "The payment service was moved to the new cluster on Monday without any downtime at all."
-    await clearwell.memory.promote("g", text, by=PERSON)
+    await clearwell.memory.acting_as(PERSON).promote(text, group="g")
     other = settings.model_copy(update={"other_embedding_api_key": SecretStr("k")})
     code, _, err = await ended(reembed(other, "--model", API_MODEL, "--base-url", api.base_url))
     assert code == 0, err
-    receipt = await clearwell.memory.capture(said(text, "g", confidence=0.9), by=PERSON, wait=True)
+    receipt = await clearwell.memory.acting_as(PERSON).capture(said(text, "g", confidence=0.9), wait=True)
     assert receipt.admission == "refused"
 
 

@@ -36,14 +36,14 @@ class Program:
     model: Weak
 
     async def capture(self, text: str = LONG) -> UUID:
-        return (await self.clearwell.memory.capture(said(text), by=PERSON, wait=True)).id
+        return (await self.clearwell.memory.acting_as(PERSON).capture(said(text), wait=True)).id
 
     async def promote(self, row: UUID) -> PromotionResult:
-        return await self.clearwell.review.promote_row("g", row, AS_IT_IS, by=PERSON)
+        return await self.clearwell.review.acting_as(PERSON).promote_row(row, AS_IT_IS, group="g")
 
     async def retract(self) -> UUID:
-        preview = await self.clearwell.review.preview_retraction("g", SESSION, by=PERSON)
-        done = await self.clearwell.review.retract("g", SESSION, token=preview.token, by=PERSON)
+        preview = await self.clearwell.review.acting_as(PERSON).preview_retraction(SESSION, group="g")
+        done = await self.clearwell.review.acting_as(PERSON).retract(SESSION, token=preview.token, group="g")
         return decision_of(done.decision_id)
 
     async def verified(self) -> list[object]:
@@ -68,17 +68,17 @@ def decision_of(given: UUID | None) -> UUID:
 async def test_what_rests_on_a_session_is_withdrawn_as_listed_or_not_at_all(program: Program) -> None:
     review = program.clearwell.review
     one = await put_insight(program.clearwell, "g", LONG, [said(LONG)])
-    await review.decide("g", DecisionRequest(action=Action.PROMOTE, id=one), by=PERSON)
-    listed = await review.preview_retraction("g", SESSION, by=PERSON)
+    await review.acting_as(PERSON).decide(DecisionRequest(action=Action.PROMOTE, id=one), group="g")
+    listed = await review.acting_as(PERSON).preview_retraction(SESSION, group="g")
     await program.promote(await program.capture(OTHER))
     with pytest.raises(Conflict) as changed:
-        await review.retract("g", SESSION, token=listed.token, by=PERSON)
+        await review.acting_as(PERSON).retract(SESSION, token=listed.token, group="g")
     assert changed.value.code == "retract_changed"
     assert changed.value.current is not None
     token = str(changed.value.current["token"])
-    gone = await review.retract("g", SESSION, token=token, by=PERSON)
+    gone = await review.acting_as(PERSON).retract(SESSION, token=token, group="g")
     assert (len(gone.memories), await program.verified()) == (2, [])
-    await review.undo("g", decision_of(gone.decision_id), by=PERSON)
+    await review.acting_as(PERSON).undo(decision_of(gone.decision_id), group="g")
     assert await program.verified() == [LONG, OTHER]
 
 
@@ -90,7 +90,7 @@ async def test_a_retraction_of_what_waits_is_undone_too(program: Program) -> Non
     retraction = await program.retract()
     program.model.down = False
     assert await clearwell.promotion_completer.complete_due() == 0
-    await clearwell.review.undo("g", retraction, by=PERSON)
+    await clearwell.review.acting_as(PERSON).undo(retraction, group="g")
     assert (await clearwell.promotion_completer.complete_due(), await program.verified()) == (1, [LONG])
 
 
@@ -99,11 +99,11 @@ async def test_what_was_retracted_and_promoted_again_is_one_memory_after_the_und
     first = await program.promote(row)
     retraction = await program.retract()
     second = await program.promote(row)
-    undone = await review.undo("g", retraction, by=PERSON)
+    undone = await review.acting_as(PERSON).undo(retraction, group="g")
     assert (undone.memories, await program.verified()) == ((), [LONG])
-    gone = await review.undo("g", decision_of(second.decision_id), by=PERSON)
+    gone = await review.acting_as(PERSON).undo(decision_of(second.decision_id), group="g")
     assert (gone.withdrawn, gone.memories, await program.verified()) == (second.id, (first.id,), [LONG])
-    await review.undo("g", decision_of(first.decision_id), by=PERSON)
+    await review.acting_as(PERSON).undo(decision_of(first.decision_id), group="g")
     assert await program.verified() == []
 
 
@@ -112,7 +112,7 @@ async def test_what_is_still_retracted_does_not_come_back_for_another_reason(pro
     await program.promote(row)
     await program.retract()
     second = await program.promote(row)
-    gone = await program.clearwell.review.undo("g", decision_of(second.decision_id), by=PERSON)
+    gone = await program.clearwell.review.acting_as(PERSON).undo(decision_of(second.decision_id), group="g")
     assert (gone.memories, await program.verified()) == ((), [])
 
 
@@ -120,11 +120,11 @@ async def test_what_was_retracted_while_its_replacement_waited_stays_replaced(pr
     clearwell = program.clearwell
     old = await program.promote(await program.capture())
     program.model.down = True
-    await clearwell.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    await clearwell.memory.acting_as(PERSON).promote(OTHER, group="g", supersedes=old.id)
     retraction = await program.retract()
     program.model.down = False
     assert await clearwell.promotion_completer.complete_due() == 1
-    assert (await clearwell.review.undo("g", retraction, by=PERSON)).memories == ()
+    assert (await clearwell.review.acting_as(PERSON).undo(retraction, group="g")).memories == ()
     assert await program.verified() == [OTHER]
 
 
@@ -132,27 +132,27 @@ async def test_only_what_comes_back_is_told_to_come_back(program: Program) -> No
     review = program.clearwell.review
     made = [await program.promote(await program.capture(text)) for text in (LONG, OTHER)]
     retraction = await program.retract()
-    await review.undo("g", decision_of(made[0].decision_id), by=PERSON)
+    await review.acting_as(PERSON).undo(decision_of(made[0].decision_id), group="g")
     with pytest.raises(Conflict) as refused:
-        await review.undo("g", decision_of(made[1].decision_id), by=PERSON, only=Action.RETRACT)
+        await review.acting_as(PERSON).undo(decision_of(made[1].decision_id), group="g", only=Action.RETRACT)
     assert refused.value.code == "undo_of_another_kind"
-    undone = await review.undo("g", retraction, by=PERSON, only=Action.RETRACT)
+    undone = await review.acting_as(PERSON).undo(retraction, group="g", only=Action.RETRACT)
     assert (undone.memories, await program.verified()) == ((made[1].id,), [OTHER])
 
 
 async def test_an_output_whose_words_were_known_leads_to_the_memory_and_back(program: Program) -> None:
     review = program.clearwell.review
-    typed = await program.clearwell.memory.promote("g", LONG, by=PERSON)
+    typed = await program.clearwell.memory.acting_as(PERSON).promote(LONG, group="g")
     row = await program.capture()
     assert (await program.promote(row)).id == typed.id
-    origin = await review.origin("g", typed.id, by=PERSON)
+    origin = await review.acting_as(PERSON).origin(typed.id, group="g")
     assert [one.capture.id for one in origin.rows] == [row]
-    influence = await review.influence("g", row, by=PERSON)
+    influence = await review.acting_as(PERSON).influence(row, group="g")
     assert [one.promotion.memory_id for one in influence.promotions] == [typed.id]
 
 
 async def test_an_insight_promoted_in_other_words_leads_to_its_outputs(program: Program) -> None:
     review = program.clearwell.review
     one = await put_insight(program.clearwell, "g", LONG, [said(LONG)])
-    done = await review.promote("g", one, by=PERSON, text=OTHER, version=1)
-    assert [row.capture.content for row in (await review.origin("g", done.id, by=PERSON)).rows] == [LONG]
+    done = await review.acting_as(PERSON).promote(one, group="g", text=OTHER, version=1)
+    assert [row.capture.content for row in (await review.acting_as(PERSON).origin(done.id, group="g")).rows] == [LONG]

@@ -33,20 +33,20 @@ async def test_the_sweep_runs_while_a_row_waits_for_the_judge(
         }
     )
     async with opened(judged, offline_embedder) as clearwell, worker(clearwell):
-        waiting = await clearwell.memory.capture(said(), by=AGENT)
+        waiting = await clearwell.memory.acting_as(AGENT).capture(said())
 
         async def asked() -> bool:
             return bool(hanging_judge.requests)
 
         await until(asked)
-        left_behind = await clearwell.memory.log_quarantine("s", "n", "too short", by=AGENT, group_id="g")
+        left_behind = await clearwell.memory.acting_as(AGENT).log_quarantine("s", "n", "too short", group="g")
 
         async def refused() -> bool:
-            row = await clearwell.memory.quarantine_row("g", left_behind, by=PERSON)
+            row = await clearwell.memory.acting_as(PERSON).quarantine_row(left_behind, group="g")
             return row.admission is Admission.REFUSED
 
         await until(refused)
-        row = await clearwell.memory.quarantine_row("g", waiting.id, by=PERSON)
+        row = await clearwell.memory.acting_as(PERSON).quarantine_row(waiting.id, group="g")
         assert row.admission is Admission.PENDING
         assert len(hanging_judge.requests) == 1
 
@@ -55,7 +55,7 @@ async def test_the_worker_makes_the_vectors_of_refused_outputs(
     settings: Settings, offline_embedder: OfflineEmbedder
 ) -> None:
     async with opened(settings, offline_embedder) as clearwell, worker(clearwell):
-        refused = (await clearwell.memory.capture(said(confidence=0.1), by=AGENT, wait=True)).id
+        refused = (await clearwell.memory.acting_as(AGENT).capture(said(confidence=0.1), wait=True)).id
 
         async def embedded() -> bool:
             statements = (await clearwell.stores.statements.read("g", [refused]))[refused]

@@ -7,7 +7,7 @@ from clearwell.errors import EmbedderUnavailable
 from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 POISON = "poison"
 BAD = f"{LONG} It was said to be {POISON}."
@@ -41,7 +41,7 @@ async def sweep(path: Path, times: int) -> None:
 
 async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
     path = Path(embedder=FragileEmbedder(ValueError(BAD)))
-    receipts = await path.memory.capture_many([said(), said(BAD), said(OTHER)], by=AGENT, wait=True)
+    receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
     states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
 
@@ -49,11 +49,11 @@ async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
 async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:
     embedder = FragileEmbedder(ValueError(BAD))
     path = Path(embedder=embedder, settings=Settings(admission_attempts=3))
-    receipt = await path.memory.capture(said(BAD), by=AGENT, wait=True)
+    receipt = await path.memory.acting_as(AGENT).capture(said(BAD), wait=True)
     await sweep(path, 1)
-    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.PENDING
+    assert (await path.memory.quarantine_row(receipt.id, group="g")).admission is Admission.PENDING
     await sweep(path, 1)
-    row = await path.memory.quarantine_row("g", receipt.id, by=PERSON)
+    row = await path.memory.quarantine_row(receipt.id, group="g")
     assert row.admission is Admission.REFUSED
     assert (row.verdicts[0].check, row.verdicts[0].outcome) == ("admission", Outcome.FAIL)
     told = row.verdicts[0].explanation("en")
@@ -65,21 +65,21 @@ async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:
 async def test_a_row_that_was_given_up_can_be_put_back() -> None:
     embedder = FragileEmbedder(ValueError(BAD))
     path = Path(embedder=embedder, settings=Settings(admission_attempts=1))
-    receipt = await path.memory.capture(said(BAD), by=AGENT, wait=True)
+    receipt = await path.memory.acting_as(AGENT).capture(said(BAD), wait=True)
     assert receipt.admission is Admission.REFUSED
     embedder.error = None
-    requeued = await path.memory.requeue_refused("g", "admission_failed", by=PERSON)
+    requeued = await path.memory.requeue_refused("admission_failed", group="g")
     assert requeued.rows == 1
     await path.queue.join()
-    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
+    assert (await path.memory.quarantine_row(receipt.id, group="g")).admission is Admission.ADMITTED
 
 
 async def test_a_text_that_the_embedder_refuses_is_given_up() -> None:
     path = Path(embedder=FragileEmbedder(refusal()), settings=Settings(admission_attempts=2))
-    receipts = await path.memory.capture_many([said(), said(BAD)], by=AGENT, wait=True)
+    receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD)], wait=True)
     await sweep(path, 1)
     rows = [
-        await path.memory.quarantine_row("g", receipt.id, by=PERSON)
+        await path.memory.quarantine_row(receipt.id, group="g")
         for receipt in receipts
         if isinstance(receipt, CaptureReceipt)
     ]
@@ -91,18 +91,18 @@ async def test_an_embedder_that_refuses_every_text_refuses_no_row() -> None:
     embedder = FragileEmbedder(refusal())
     embedder.refuses_everything = True
     path = Path(embedder=embedder, settings=Settings(admission_attempts=2))
-    receipt = await path.memory.capture(said(), by=AGENT, wait=True)
+    receipt = await path.memory.acting_as(AGENT).capture(said(), wait=True)
     await sweep(path, 5)
-    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.PENDING
+    assert (await path.memory.quarantine_row(receipt.id, group="g")).admission is Admission.PENDING
     embedder.error = None
     await sweep(path, 1)
-    assert (await path.memory.quarantine_row("g", receipt.id, by=PERSON)).admission is Admission.ADMITTED
+    assert (await path.memory.quarantine_row(receipt.id, group="g")).admission is Admission.ADMITTED
 
 
 async def test_a_queue_that_leaves_rows_to_others_admits_nothing() -> None:
     path = Path(settings=Settings(wait_seconds=0.05))
     path.queue.leave_rows()
-    receipt = await path.memory.capture(said(), by=PERSON, wait=True)
+    receipt = await path.memory.capture(said(), wait=True)
     assert receipt.admission is Admission.PENDING
     assert path.queue.length == 0
     path.clock.forward(timedelta(minutes=1))

@@ -12,14 +12,14 @@ from clearwell.messages import Language
 from clearwell.records import Dossier
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import DigestInsightView, InsightView
-from tests.path import PERSON, Path
+from tests.path import Path
 from tests.unit.test_digesting import GATEWAY, ScriptedWriter, agreed, keep, made, says
 
 
 async def first(path: Path) -> Dossier:
     await keep(path, *agreed(GATEWAY))
     (insight, *_) = (await made(path)).insights
-    return await path.review.insight("g", insight.id, by=PERSON)
+    return await path.review.insight(insight.id, group="g")
 
 
 def show(dossier: Dossier, language: Language) -> None:
@@ -48,7 +48,7 @@ async def test_the_sides_of_a_dispute_are_shown_with_their_numbers(capsys: pytes
     rows = [says(price.format(amount), f"a{at}") for at, amount in enumerate((400, 400, 950))]
     await keep(path, *rows)
     (insight,) = (await made(path)).insights
-    found = await path.review.insight("g", insight.id, by=PERSON)
+    found = await path.review.insight(insight.id, group="g")
     show(found, "en")
     shown = capsys.readouterr().out
     assert f"1. {price.format(400)[:50]}" in shown
@@ -97,8 +97,8 @@ async def test_only_what_is_near_is_shown_as_near_and_quotation_marks_are_no_dif
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = Path()
-    await path.memory.promote("g", "Lunch is at noon.", by=PERSON)
-    await path.memory.promote("g", GATEWAY.replace("five", "six"), by=PERSON)
+    await path.memory.promote("Lunch is at noon.", group="g")
+    await path.memory.promote(GATEWAY.replace("five", "six"), group="g")
     found = await first(path)
     assert [one.relation for one in found.nearby] == ["contradicts"]
     show(found, "en")

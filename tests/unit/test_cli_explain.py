@@ -13,13 +13,13 @@ from clearwell.records import Layer, NewCapture, Outcome, Verdict, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryWorkingStore
 from clearwell.views.captures import VerdictView
-from tests.path import LONG, OTHER, PERSON, Path, client_of, said
+from tests.path import LONG, OTHER, Path, client_of, said
 
 DAY = timedelta(days=1)
 
 
 async def captured(path: Path, new: NewCapture) -> UUID:
-    return (await path.memory.capture(new, by=PERSON, wait=True)).id
+    return (await path.memory.capture(new, wait=True)).id
 
 
 async def trace(path: Path, log_id: UUID, group_id: str = "g") -> TracedOutput:
@@ -41,14 +41,14 @@ async def test_an_entry_is_removed_or_gives_place_to_newer_ones() -> None:
     path = Path(settings=Settings(working_size=1))
     first, second = await captured(path, said()), await captured(path, said(OTHER))
     assert (await trace(path, first)).state is OutputState.DISPLACED
-    await path.memory.remove_working_entry("g", second, by=PERSON)
+    await path.memory.remove_working_entry(second, group="g")
     assert (await trace(path, second)).state is OutputState.REMOVED
 
 
 async def test_what_is_not_admitted_is_refused_or_waits() -> None:
     path = Path()
     assert (await trace(path, await captured(path, said("short")))).state is OutputState.REFUSED
-    waiting = await path.memory.log_quarantine("s", "n", LONG, by=PERSON, group_id="g")
+    waiting = await path.memory.log_quarantine("s", "n", LONG, group="g")
     assert (await trace(path, waiting)).state is OutputState.WAITING
     without_group = await captured(path, said(group_id=None))
     assert (await trace(path, without_group, "unassigned")).state is OutputState.REFUSED

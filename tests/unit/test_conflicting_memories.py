@@ -3,18 +3,18 @@
 from uuid import UUID
 
 from clearwell.records import Action, NewMemory, PromotionResult
-from tests.path import LONG, PERSON, Path, said
+from tests.path import LONG, Path, said
 from tests.unit.test_review import THIRD, decide, offered
 
 OTHER_DAY = LONG.replace("Monday", "Tuesday")
 
 
 async def promoted(path: Path, content: str, *, supersedes: UUID | None = None) -> PromotionResult:
-    return await path.memory.promote("g", content, by=PERSON, supersedes=supersedes)
+    return await path.memory.promote(content, group="g", supersedes=supersedes)
 
 
 async def conflicts(path: Path) -> dict[UUID, tuple[UUID, ...]]:
-    found = await path.memory.retrieve(LONG, "g", by=PERSON)
+    found = await path.memory.retrieve(LONG, group="g")
     return {item.id: item.conflicts_with for item in found.items if item.verified}
 
 
@@ -66,6 +66,6 @@ async def test_a_promoted_insight_says_what_it_contradicts() -> None:
 async def test_texts_of_a_batch_are_each_compared() -> None:
     path = Path()
     one = await promoted(path, LONG)
-    results = await path.memory.promote_many("g", [NewMemory(content=THIRD), NewMemory(content=OTHER_DAY)], by=PERSON)
+    results = await path.memory.promote_many([NewMemory(content=THIRD), NewMemory(content=OTHER_DAY)], group="g")
     found = [result.conflicts_with for result in results if isinstance(result, PromotionResult)]
     assert found == [(), (one.id,)]

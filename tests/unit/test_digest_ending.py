@@ -13,7 +13,7 @@ from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.summaries import Texts
 from clearwell.records import Admission, Digest, DigestCandidate, DigestStatus, Insight, Json, SegmentKind
 from clearwell.settings import Settings
-from tests.path import PERSON, Path
+from tests.path import Path
 from tests.unit.test_digesting import GATEWAY, agreed, keep, made, says
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -98,5 +98,5 @@ async def test_a_digest_without_insights_says_why(agents: int) -> None:
     digest = await made(path)
     assert (digest.insights, digest.note) == ((), "digest_no_insight")
     assert "repeat one sentence with other values, as a log does" in str(digest.explanation("en"))
-    asked = await path.memory.digest(digest.id, by=PERSON)
+    asked = await path.memory.digest(digest.id)
     assert "candidates for the next digests" in str(asked.explanation("en"))

@@ -51,15 +51,15 @@ def unsure(content: str, agent: str) -> NewCapture:
 
 
 async def keep(path: Path, *captures: NewCapture) -> list[UUID]:
-    kept = [await path.memory.capture(one, by=PERSON, wait=True) for one in captures]
+    kept = [await path.memory.capture(one, wait=True) for one in captures]
     return [one.id for one in kept]
 
 
 async def made(path: Path, group_id: str = "g") -> Digest:
     """Ask for a digest, do it, and read it."""
-    asked, _ = await path.memory.request_digest(group_id, by=PERSON)
+    asked, _ = await path.memory.request_digest(group=group_id)
     assert await path.runner.run_due() == 1
-    return await path.memory.digest(asked, by=PERSON)
+    return await path.memory.digest(asked)
 
 
 def shown(digest: Digest) -> set[UUID]:
@@ -192,7 +192,7 @@ async def test_two_sides_of_one_question_are_one_insight_with_sides() -> None:
 async def test_a_refused_value_is_in_no_insight_even_where_it_came_before_its_tombstone() -> None:
     path = Path()
     kept = await keep(path, *agreed(GATEWAY), *agreed(BACKUPS))
-    await path.memory.add_tombstone("g", GATEWAY, reason="wrong", by=PERSON)
+    await path.memory.add_tombstone(GATEWAY, reason="wrong", group="g")
     digest = await made(path)
     assert shown(digest) == set(kept[2:])
     assert "gateway" not in "".join(one.summary for one in digest.insights)
@@ -201,7 +201,7 @@ async def test_a_refused_value_is_in_no_insight_even_where_it_came_before_its_to
 async def test_memories_that_an_agent_cites_are_not_its_own_words() -> None:
     path = Path()
     moon = "The moon is made of cheese, they say."
-    memory = await path.memory.promote("g", moon, by=PERSON)
+    memory = await path.memory.promote(moon, group="g")
     fence = f'<memory id="{memory.id}">{moon}</memory>'
     await keep(path, says(f"{fence} {GATEWAY}", "a3"), *agreed(GATEWAY))
     digest = await made(path)
@@ -271,7 +271,7 @@ async def test_a_model_that_is_down_is_not_asked_for_every_insight_and_one_bad_a
 async def test_a_refused_value_in_the_words_of_a_model_is_dropped() -> None:
     path = Path(writer=ScriptedWriter([BACKUPS]))
     await keep(path, *agreed(GATEWAY))
-    await path.memory.add_tombstone("g", BACKUPS, reason="wrong", by=PERSON)
+    await path.memory.add_tombstone(BACKUPS, reason="wrong", group="g")
     (insight, *_) = (await made(path)).insights
     assert (insight.written_by, insight.notes[0].params["problem_code"]) == (Writer.EXTRACTIVE, "writer_refused_value")
 
@@ -281,10 +281,10 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), embedder=embedder)
     kept = await keep(path, *agreed(GATEWAY), unsure(LIFT, "a3"))
     embedder.down = True
-    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    asked, _ = await path.memory.request_digest(group="g")
     now = path.clock.now()
     assert await path.runner.run("g", asked) == now + timedelta(seconds=10)
-    waiting = await path.memory.digest(asked, by=PERSON)
+    waiting = await path.memory.digest(asked)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
     assert "Attempt 1 of 3 failed" in str(waiting.explanation("en"))
     assert await path.runner.run("g", asked) is None, "not before its time"
@@ -292,7 +292,7 @@ async def test_without_the_embedder_a_try_is_put_off_later_each_time_and_the_las
     assert await path.runner.run("g", asked) == now + timedelta(seconds=30)
     path.clock.forward(timedelta(seconds=20))
     assert await path.runner.run("g", asked) is None
-    done = await path.memory.digest(asked, by=PERSON)
+    done = await path.memory.digest(asked)
     assert (done.status, done.note, done.note_params["missing"]) == (DigestStatus.DONE, "digest_done_partly", 1)
     assert shown(done) == set(kept[:2])
     assert ("g", kept[2]) not in path.ledger.marks, "what could not be looked at was not considered"
@@ -311,13 +311,13 @@ async def test_without_any_vector_the_last_try_fails_with_the_reason_and_what_to
 
 async def test_a_digest_whose_tries_never_end_is_given_up() -> None:
     path = Path(Settings(digest_attempts=2))
-    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    asked, _ = await path.memory.request_digest(group="g")
     for _ in range(2):
         now = path.clock.now()
         assert await path.digest_store.claim("g", asked, at=now, until=now + timedelta(seconds=30))
         path.clock.forward(timedelta(seconds=30))  # the process was killed, and its lease has ended
     assert await path.runner.run("g", asked) is None
-    found = await path.memory.digest(asked, by=PERSON)
+    found = await path.memory.digest(asked)
     assert (found.status, found.note) == (DigestStatus.FAILED, "digest_gave_up")
     assert await path.runner.run("g", asked) is None
 
@@ -340,9 +340,9 @@ async def test_an_unexpected_failure_is_recorded_and_tried_again() -> None:
     writer = BrokenWriter()
     path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), writer=writer)
     await keep(path, *agreed(GATEWAY))
-    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    asked, _ = await path.memory.request_digest(group="g")
     assert await path.runner.run_due() == 1
-    waiting = await path.memory.digest(asked, by=PERSON)
+    waiting = await path.memory.digest(asked)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
     told = str(waiting.explanation("en"))
     assert "An unexpected error occurred (ZeroDivisionError)" in told
@@ -351,25 +351,25 @@ async def test_an_unexpected_failure_is_recorded_and_tried_again() -> None:
     writer.broken = False
     path.clock.forward(timedelta(seconds=10))
     assert await path.runner.run_due() == 1
-    assert (await path.memory.digest(asked, by=PERSON)).status is DigestStatus.DONE
+    assert (await path.memory.digest(asked)).status is DigestStatus.DONE
 
 
 async def test_people_ask_for_digests_and_agents_do_not() -> None:
     path = Path()
     with pytest.raises(NotAllowed):
-        await path.memory.request_digest("g", by=AGENT)
-    first, _ = await path.memory.request_digest("g", by=PERSON)
-    assert await path.memory.request_digest("g", by=PERSON) == (first, DigestStatus.QUEUED)
+        await path.memory.acting_as(AGENT).request_digest(group="g")
+    first, _ = await path.memory.request_digest(group="g")
+    assert await path.memory.request_digest(group="g") == (first, DigestStatus.QUEUED)
     for call in (
-        path.memory.digest(first, by=AGENT),
-        path.memory.digest(first, by=AGENT, group_id="g"),
-        path.memory.digests("g", by=AGENT),
+        path.memory.acting_as(AGENT).digest(first),
+        path.memory.acting_as(AGENT).digest(first, group="g"),
+        path.memory.acting_as(AGENT).digests(group="g"),
     ):
         with pytest.raises(NotAllowed):
             await call
     elsewhere = replace(PERSON, groups=frozenset({"other"}))
     with pytest.raises(NotFound):
-        await path.memory.digest(first, by=elsewhere)
+        await path.memory.acting_as(elsewhere).digest(first)
     assert [event.action for event in path.digest_store.events] == ["request digest"]
 
 
@@ -384,20 +384,20 @@ async def test_a_missed_week_runs_once_and_no_week_before_there_was_anything() -
     assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=20))  # two Mondays were missed, and this is the Wednesday after the third
     (only,) = await path.scheduler.add_due_digests()
-    assert (await path.memory.digest(only, by=PERSON)).due_at == MONDAY + timedelta(days=14)
+    assert (await path.memory.digest(only)).due_at == MONDAY + timedelta(days=14)
     assert [one.digest_id for one in await path.digest_store.find_due(at=path.clock.now())] == [only]
     assert await path.scheduler.add_due_digests() == []
     await path.runner.run("g", only)
     assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=7))
     (following,) = await path.scheduler.add_due_digests()
-    assert (await path.memory.digest(following, by=PERSON)).due_at == MONDAY + timedelta(days=21)
+    assert (await path.memory.digest(following)).due_at == MONDAY + timedelta(days=21)
 
 
 async def test_a_tick_waits_for_an_open_digest_of_its_group() -> None:
     path = Path()
     await keep(path, says(GATEWAY, "a1"))
-    asked, _ = await path.memory.request_digest("g", by=PERSON)
+    asked, _ = await path.memory.request_digest(group="g")
     path.clock.forward(timedelta(days=5))
     assert await path.scheduler.add_due_digests() == []
     await path.runner.run("g", asked)
@@ -415,7 +415,7 @@ async def test_a_group_has_its_own_schedule_in_its_own_zone_or_none() -> None:
         await _schedule(path, group, cron, zone)
     path.clock.forward(timedelta(days=1, hours=1))
     (only,) = await path.scheduler.add_due_digests()
-    assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
+    assert (await path.memory.digest(only)).due_at == datetime(2026, 1, 2, 0, 30, tzinfo=UTC)
 
 
 async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None:
@@ -423,13 +423,13 @@ async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None
     await keep(path, says(GATEWAY, "a1"))
     path.clock.forward(timedelta(days=1, hours=4, minutes=6))
     change = GroupChange(digest_cron="0 4 * * *")
-    await path.memory.change_group("g", change, by=PERSON)
+    await path.memory.change_group(change, group="g")
     assert await path.scheduler.add_due_digests() == []
-    await path.memory.change_group("g", GroupChange(digest_zone="Asia/Shanghai"), by=PERSON)
+    await path.memory.change_group(GroupChange(digest_zone="Asia/Shanghai"), group="g")
     assert await path.scheduler.add_due_digests() == []
     path.clock.forward(timedelta(days=1))
     (only,) = await path.scheduler.add_due_digests()
-    assert (await path.memory.digest(only, by=PERSON)).due_at == datetime(2026, 1, 2, 20, 0, tzinfo=UTC)
+    assert (await path.memory.digest(only)).due_at == datetime(2026, 1, 2, 20, 0, tzinfo=UTC)
 
 
 async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | None) -> None:
@@ -485,7 +485,7 @@ async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypa
     embedder = FailingEmbedder()
     path = Path(embedder=embedder)
     embedder.down = True
-    await path.memory.capture(says(GATEWAY, "a1"), by=PERSON, wait=False)
+    await path.memory.capture(says(GATEWAY, "a1"), wait=False)
     digest = await made(path)
     assert (digest.note, digest.note_params) == ("digest_nothing_settled", {"waiting": 1})
     assert "1 captured outputs" in str(digest.explanation("en"))
@@ -524,10 +524,10 @@ async def test_rows_are_compared_without_refrains_and_with_them_where_the_model_
         for matter in matters:
             await keep(path, says(f"Before I forget: {matter}", "a1"), says(matter, "a2"))
         embedder.heard.clear()
-        asked, _ = await path.memory.request_digest("g", by=PERSON)
+        asked, _ = await path.memory.request_digest(group="g")
         embedder.down = down
         await path.runner.run("g", asked)
-        digest = await path.memory.digest(asked, by=PERSON)
+        digest = await path.memory.digest(asked)
         assert set(embedder.heard) >= (set() if down else set(matters))
         assert len(digest.insights) == len(matters)
         assert not any("forget" in one.summary for one in digest.insights)

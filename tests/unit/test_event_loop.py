@@ -11,7 +11,7 @@ from clearwell.flow.context.builder import ContextRequest
 from clearwell.records import Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 MIB: Final = 1024 * 1024
 LARGE: Final = {
@@ -46,34 +46,34 @@ async def seconds_of_the_loop(call: Coroutine[object, object, object]) -> float:
 
 @pytest.mark.parametrize("kind", LARGE)
 async def test_a_large_query_leaves_the_loop_free(path: Path, kind: str) -> None:
-    await path.memory.capture(said(), by=AGENT, wait=True)
-    assert await seconds_of_the_loop(path.memory.retrieve(LARGE[kind], "g", by=AGENT)) < MOST_SECONDS
+    await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    assert await seconds_of_the_loop(path.memory.acting_as(AGENT).retrieve(LARGE[kind], group="g")) < MOST_SECONDS
 
 
 async def test_large_entries_of_working_memory_leave_the_loop_free(path: Path) -> None:
-    await path.memory.capture(said(QUARTER), by=AGENT, wait=True)
+    await path.memory.acting_as(AGENT).capture(said(QUARTER), wait=True)
     clear_text_caches()
-    assert await seconds_of_the_loop(path.memory.retrieve("payment", "g", by=AGENT)) < MOST_SECONDS
+    assert await seconds_of_the_loop(path.memory.acting_as(AGENT).retrieve("payment", group="g")) < MOST_SECONDS
 
 
 async def test_a_large_proposal_leaves_the_loop_free(path: Path) -> None:
     request = ContextRequest(proposal=QUARTER)
-    assert await seconds_of_the_loop(path.memory.build_context("g", request, by=AGENT)) < MOST_SECONDS
+    assert await seconds_of_the_loop(path.memory.acting_as(AGENT).build_context(request, group="g")) < MOST_SECONDS
 
 
 async def test_a_small_capture_beside_large_memories_leaves_the_loop_free(path: Path) -> None:
     """The echo guard compares it with everything that was recalled."""
-    await path.memory.capture(said(QUARTER), by=AGENT, wait=True)
-    await path.memory.retrieve("payment", "g", by=AGENT)
+    await path.memory.acting_as(AGENT).capture(said(QUARTER), wait=True)
+    await path.memory.acting_as(AGENT).retrieve("payment", group="g")
     clear_text_caches()
-    assert await seconds_of_the_loop(path.memory.capture(said(), by=AGENT, wait=True)) < MOST_SECONDS
+    assert await seconds_of_the_loop(path.memory.acting_as(AGENT).capture(said(), wait=True)) < MOST_SECONDS
 
 
 async def test_a_large_dry_run_leaves_the_loop_free(path: Path) -> None:
-    assert await seconds_of_the_loop(path.memory.check(said(LARGE["English"]), by=AGENT)) < MOST_SECONDS
+    assert await seconds_of_the_loop(path.memory.acting_as(AGENT).check(said(LARGE["English"]))) < MOST_SECONDS
 
 
 async def test_a_large_tombstone_leaves_the_loop_free(path: Path) -> None:
-    await path.memory.capture(said(QUARTER), by=AGENT, wait=True)
-    call = path.memory.add_tombstone("g", QUARTER, reason="wrong", by=PERSON)
+    await path.memory.acting_as(AGENT).capture(said(QUARTER), wait=True)
+    call = path.memory.add_tombstone(QUARTER, reason="wrong", group="g")
     assert await seconds_of_the_loop(call) < MOST_SECONDS

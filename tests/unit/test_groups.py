@@ -14,10 +14,10 @@ BOUND = Principal(name="a1", rights=frozenset({Right.READ}), groups=frozenset({"
 async def test_an_administrator_describes_a_group_and_readers_read_it() -> None:
     path = Path()
     change = GroupChange(system_prompt="Decide by evidence.", digest_cron=" 0  6 * * 1 ", digest_zone="Asia/Shanghai")
-    described = await path.memory.change_group("g", change, by=ADMIN)
+    described = await path.memory.acting_as(ADMIN).change_group(change, group="g")
     assert (described.digest_cron, described.digest_zone) == ("0 6 * * 1", "Asia/Shanghai")
-    assert await path.memory.group("g", by=AGENT) == described
-    kept = await path.memory.change_group("g", GroupChange(digest_cron=None), by=ADMIN)
+    assert await path.memory.acting_as(AGENT).group("g") == described
+    kept = await path.memory.acting_as(ADMIN).change_group(GroupChange(digest_cron=None), group="g")
     assert (kept.system_prompt, kept.digest_cron) == ("Decide by evidence.", None)
     assert [(one.actor, one.action, one.subject, one.detail["changed"]) for one in path.groups.events] == [
         ("admin", "change group", "group g", ["system_prompt", "digest_cron", "digest_zone"]),
@@ -26,54 +26,54 @@ async def test_an_administrator_describes_a_group_and_readers_read_it() -> None:
 
 
 async def test_a_group_that_nobody_described_is_empty() -> None:
-    assert await Path().memory.group("g", by=AGENT) == Group(group_id="g")
+    assert await Path().memory.acting_as(AGENT).group("g") == Group(group_id="g")
 
 
 async def test_agents_and_readers_write_nothing() -> None:
     memory = Path().memory
     for by in (AGENT, BOUND, PERSON.lowered()):
         with pytest.raises(NotAllowed):
-            await memory.change_group("g", GroupChange(system_prompt="x"), by=by)
+            await memory.acting_as(by).change_group(GroupChange(system_prompt="x"), group="g")
         with pytest.raises(NotAllowed):
-            await memory.put_agent("g", "a1", "x", by=by)
+            await memory.acting_as(by).put_agent("a1", persona="x", group="g")
         with pytest.raises(NotAllowed):
-            await memory.remove_agent("g", "a1", by=by)
+            await memory.acting_as(by).remove_agent("a1", group="g")
 
 
 async def test_a_key_lists_and_reads_the_groups_it_covers() -> None:
     memory = Path().memory
     for group in ("g", "h"):
-        await memory.change_group(group, GroupChange(system_prompt=group), by=PERSON)
-    assert [one.group_id for one in await memory.groups(by=PERSON)] == ["g", "h"]
-    assert [one.group_id for one in await memory.groups(by=AGENT)] == ["g"]
+        await memory.acting_as(PERSON).change_group(GroupChange(system_prompt=group), group=group)
+    assert [one.group_id for one in await memory.acting_as(PERSON).groups()] == ["g", "h"]
+    assert [one.group_id for one in await memory.acting_as(AGENT).groups()] == ["g"]
     for by in (AGENT, ADMIN):
         with pytest.raises(NotAllowed):
-            await memory.group("h", by=by)
+            await memory.acting_as(by).group("h")
     with pytest.raises(NotAllowed):
-        await memory.change_group("h", GroupChange(system_prompt="x"), by=ADMIN)
+        await memory.acting_as(ADMIN).change_group(GroupChange(system_prompt="x"), group="h")
     with pytest.raises(InvalidInput):
-        await memory.change_group("unassigned", GroupChange(system_prompt="x"), by=PERSON)
+        await memory.acting_as(PERSON).change_group(GroupChange(system_prompt="x"), group="unassigned")
 
 
 async def test_a_key_of_an_agent_reads_its_own_persona_only() -> None:
     memory = Path().memory
     for agent in ("a1", "a2"):
-        await memory.put_agent("g", agent, f"You are {agent}.", by=ADMIN)
-    assert (await memory.agent("g", "a1", by=BOUND)).persona == "You are a1."
-    assert [one.agent_id for one in await memory.agents("g", by=BOUND)] == ["a1"]
-    assert [one.agent_id for one in await memory.agents("g", by=AGENT)] == ["a1", "a2"]
+        await memory.acting_as(ADMIN).put_agent(agent, persona=f"You are {agent}.", group="g")
+    assert (await memory.acting_as(BOUND).agent("a1", group="g")).persona == "You are a1."
+    assert [one.agent_id for one in await memory.acting_as(BOUND).agents(group="g")] == ["a1"]
+    assert [one.agent_id for one in await memory.acting_as(AGENT).agents(group="g")] == ["a1", "a2"]
     with pytest.raises(NotAllowed):
-        await memory.agent("g", "a2", by=BOUND)
+        await memory.acting_as(BOUND).agent("a2", group="g")
 
 
 async def test_a_persona_that_is_removed_is_gone() -> None:
     memory = Path().memory
-    await memory.put_agent("g", "a1", "x", by=ADMIN)
-    await memory.remove_agent("g", "a1", by=ADMIN)
+    await memory.acting_as(ADMIN).put_agent("a1", persona="x", group="g")
+    await memory.acting_as(ADMIN).remove_agent("a1", group="g")
     with pytest.raises(NotFound):
-        await memory.agent("g", "a1", by=ADMIN)
+        await memory.acting_as(ADMIN).agent("a1", group="g")
     with pytest.raises(NotFound):
-        await memory.remove_agent("g", "a1", by=ADMIN)
+        await memory.acting_as(ADMIN).remove_agent("a1", group="g")
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ async def test_a_persona_that_is_removed_is_gone() -> None:
 async def test_prompts_that_are_refused(text: str, code: str) -> None:
     memory = Path().memory
     with pytest.raises(InvalidInput) as caught:
-        await memory.change_group("g", GroupChange(system_prompt=text), by=PERSON)
+        await memory.acting_as(PERSON).change_group(GroupChange(system_prompt=text), group="g")
     assert (caught.value.code, caught.value.field) == (code, "system_prompt")
     with pytest.raises(InvalidInput) as caught:
-        await memory.put_agent("g", "a1", text, by=PERSON)
+        await memory.acting_as(PERSON).put_agent("a1", persona=text, group="g")
     assert (caught.value.code, caught.value.field) == (code, "persona")
-    assert await memory.group("g", by=PERSON) == Group(group_id="g")
+    assert await memory.acting_as(PERSON).group("g") == Group(group_id="g")
 
 
 @pytest.mark.parametrize("line", ["0 6 * * 1", "*/5 * * * *", "0 6 * * mon-fri", "30 7 1,15 * *", "0 0 29 2 *"])

@@ -8,7 +8,7 @@ import pytest
 
 from clearwell.errors import Conflict
 from clearwell.records import Action
-from tests.path import LONG, OTHER, PERSON, Path
+from tests.path import LONG, OTHER, Path
 from tests.unit.test_review import Weak, decide, insight, offered, verified
 
 
@@ -16,7 +16,7 @@ async def held_back(path: Path, model: Weak) -> UUID:
     """A promotion that waits, and a rejection of its value that came after it; the rejected insight."""
     one = await offered(path, LONG)
     model.down = True
-    assert (await path.memory.promote("g", LONG, by=PERSON)).waiting
+    assert (await path.memory.promote(LONG, group="g")).waiting
     await decide(path, Action.REJECT, one, reason="made up")
     model.down = False
     assert (await path.promotion_completer.complete_due(), verified(path)) == (0, [])
@@ -38,8 +38,8 @@ async def test_so_it_is_when_the_tombstone_itself_is_lifted() -> None:
     model = Weak()
     path = Path(embedder=model)
     await held_back(path, model)
-    (stone,) = await path.memory.tombstones("g", by=PERSON)
-    await path.memory.lift_tombstone("g", stone.id, by=PERSON)
+    (stone,) = await path.memory.tombstones(group="g")
+    await path.memory.lift_tombstone(stone.id, group="g")
     assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
     assert [event.action for event in path.decisions.events].count("lift tombstone") == 1
 
@@ -48,10 +48,10 @@ async def test_a_value_is_rejected_without_the_model() -> None:
     model = Weak()
     path = Path(embedder=model)
     model.down = True
-    await path.memory.add_tombstone("g", LONG, reason="made up", by=PERSON)
+    await path.memory.add_tombstone(LONG, reason="made up", group="g")
     model.down = False
     with pytest.raises(Conflict):
-        await path.memory.promote("g", LONG, by=PERSON)
+        await path.memory.promote(LONG, group="g")
 
 
 async def test_a_value_that_two_insights_were_rejected_for_stays_out_until_both_are_undone() -> None:
@@ -62,19 +62,19 @@ async def test_a_value_that_two_insights_were_rejected_for_stays_out_until_both_
     assert first.tombstone_id == second.tombstone_id
     await decide(path, Action.UNDO, one)
     with pytest.raises(Conflict):
-        await path.memory.promote("g", LONG, by=PERSON)
+        await path.memory.promote(LONG, group="g")
     await decide(path, Action.UNDO, two)
-    assert (await path.memory.promote("g", LONG, by=PERSON)).chunks == 1
+    assert (await path.memory.promote(LONG, group="g")).chunks == 1
 
 
 async def test_a_value_that_was_rejected_by_hand_stays_out_when_a_rejection_is_undone() -> None:
     path = Path()
     one = await offered(path, LONG)
-    await path.memory.add_tombstone("g", LONG, reason="no", by=PERSON)
+    await path.memory.add_tombstone(LONG, reason="no", group="g")
     await decide(path, Action.REJECT, one, reason="made up")
     await decide(path, Action.UNDO, one)
     with pytest.raises(Conflict):
-        await path.memory.promote("g", LONG, by=PERSON)
+        await path.memory.promote(LONG, group="g")
 
 
 async def test_what_is_like_a_rejected_value_says_so_only_while_that_stands() -> None:
@@ -90,12 +90,12 @@ async def test_what_is_like_a_rejected_value_says_so_only_while_that_stands() ->
                 embedding_model=path.embedder.model,
             )
         )
-    await path.memory.add_tombstone("g", OTHER, reason="no", by=PERSON)
+    await path.memory.add_tombstone(OTHER, reason="no", group="g")
     await decide(path, Action.REJECT, one, reason="made up")
-    shown = await path.review.insight("g", like, by=PERSON)
+    shown = await path.review.insight(like, group="g")
     assert (shown.rejected is not None, "near_rejected" in shown.flags) == (True, True)
     await decide(path, Action.UNDO, one)
-    shown = await path.review.insight("g", like, by=PERSON)
+    shown = await path.review.insight(like, group="g")
     assert (shown.rejected, "near_rejected" in shown.flags) == (None, False)
     assert [(await insight(path, each)).flags for each in (like, other)] == [
         ("contradiction",),

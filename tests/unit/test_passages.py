@@ -8,7 +8,7 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.retrieval.passages import find_sentence
 from clearwell.settings import Settings
 from clearwell.text.sentences import cut_around
-from tests.path import AGENT, PERSON, Path, said
+from tests.path import AGENT, Path, said
 
 BEFORE = " ".join(f"Item {number} of the agenda was closed without any remark." for number in range(12))
 NEEDLE = "The boiler in hall four is replaced in February."
@@ -61,14 +61,16 @@ def test_the_sentence_with_most_words_of_the_query_is_the_place() -> None:
 
 async def test_an_unverified_item_is_cut_around_its_match() -> None:
     path = Path(settings=Settings(min_width=0, filter_checks=("confidence",)))
-    await path.memory.capture(said(TEXT), by=AGENT, wait=True)
-    (item,) = (await path.memory.retrieve(QUERY, "g", by=AGENT)).items
+    await path.memory.acting_as(AGENT).capture(said(TEXT), wait=True)
+    (item,) = (await path.memory.acting_as(AGENT).retrieve(QUERY, group="g")).items
     assert item.match is not None
     assert item.content[slice(*item.match)] == NEEDLE
     assert (item.cut, item.cut_before, len(item.content) <= 500) == (True, True, True)
     line = format_item(1, item, "en")
     assert line.count("…") == 2
-    whole = (await path.memory.retrieve(QUERY, "g", by=AGENT, options=RetrieveOptions(max_chars=0))).items[0]
+    whole = (await path.memory.acting_as(AGENT).retrieve(QUERY, group="g", options=RetrieveOptions(max_chars=0))).items[
+        0
+    ]
     assert (whole.content, whole.cut, whole.cut_before) == (TEXT, False, False)
     assert whole.match is not None
     assert TEXT[slice(*whole.match)] == NEEDLE
@@ -76,15 +78,17 @@ async def test_an_unverified_item_is_cut_around_its_match() -> None:
 
 async def test_a_verified_item_is_cut_around_its_match() -> None:
     path = Path(settings=Settings(chunk_size=4000))
-    await path.memory.promote("g", TEXT, by=PERSON)
-    (item,) = (await path.memory.retrieve(QUERY, "g", by=AGENT, options=RetrieveOptions(max_chars=200))).items
+    await path.memory.promote(TEXT, group="g")
+    (item,) = (
+        await path.memory.acting_as(AGENT).retrieve(QUERY, group="g", options=RetrieveOptions(max_chars=200))
+    ).items
     assert NEEDLE in item.content
     assert (item.verified, item.cut_before, len(item.content) <= 200) == (True, True, True)
 
 
 async def test_an_echo_of_a_passage_is_recognised_as_the_memory() -> None:
     path = Path(settings=Settings(chunk_size=4000))
-    await path.memory.promote("g", TEXT, by=PERSON)
-    (item,) = (await path.memory.retrieve(QUERY, "g", by=AGENT)).items
-    captured = await path.memory.capture(said(format_item(1, item, "en")), by=AGENT, wait=True)
+    await path.memory.promote(TEXT, group="g")
+    (item,) = (await path.memory.acting_as(AGENT).retrieve(QUERY, group="g")).items
+    captured = await path.memory.acting_as(AGENT).capture(said(format_item(1, item, "en")), wait=True)
     assert captured.admission == "refused"

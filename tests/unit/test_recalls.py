@@ -8,7 +8,7 @@ from uuid import UUID
 from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.testing import ManualClock, MemoryRecalls
-from tests.path import AGENT, LONG, PERSON, Path, said
+from tests.path import AGENT, LONG, Path, said
 from tests.waiting import until
 
 ONE, TWO, THREE = (UUID(int=number) for number in (1, 2, 3))
@@ -72,7 +72,7 @@ async def test_what_cannot_be_written_keeps_nothing_else_from_it() -> None:
 
 async def test_an_echo_right_after_retrieval_is_known() -> None:
     path = Path()
-    await path.memory.promote("g", LONG, by=PERSON)
-    await path.memory.retrieve("payment service", "g", by=AGENT)
-    receipt = await path.memory.capture(said(f"As noted: {LONG}"), by=AGENT, wait=True)
+    await path.memory.promote(LONG, group="g")
+    await path.memory.acting_as(AGENT).retrieve("payment service", group="g")
+    receipt = await path.memory.acting_as(AGENT).capture(said(f"As noted: {LONG}"), wait=True)
     assert [one.check for one in receipt.verdicts if one.outcome == "fail"] == ["echo"]

@@ -5,7 +5,7 @@ import pytest
 from clearwell.errors import InvalidInput
 from clearwell.flow import limits
 from clearwell.records import Principal, Right
-from tests.path import AGENT, LONG, PERSON, Path, said
+from tests.path import AGENT, LONG, Path, said
 
 MUTE = Principal(name="mute", rights=frozenset({Right.CAPTURE}), groups=frozenset({"g"}))
 FIRST = "The budget of the harbour project is 40 million euros, as the council decided in spring."
@@ -14,10 +14,10 @@ OTHERWISE = "The budget of the harbour project is 55 million euros, as the counc
 
 async def test_the_reason_of_a_tombstone_is_for_readers() -> None:
     path = Path()
-    await path.memory.add_tombstone("g", LONG, reason="spread by Mallory", by=PERSON)
+    await path.memory.add_tombstone(LONG, reason="spread by Mallory", group="g")
     for by, words in ((AGENT, True), (MUTE, False)):
-        checked = await path.memory.check(said(), by=by)
-        kept = await path.memory.capture(said(), by=by, wait=True)
+        checked = await path.memory.acting_as(by).check(said())
+        kept = await path.memory.acting_as(by).capture(said(), wait=True)
         for verdicts in (checked.verdicts, kept.verdicts):
             shown = str([(one.explanation("en"), one.explanation("zh"), one.params) for one in verdicts])
             assert ("Mallory" in shown) is words
@@ -26,9 +26,9 @@ async def test_the_reason_of_a_tombstone_is_for_readers() -> None:
 
 async def test_the_words_of_a_conflicting_entry_are_for_readers() -> None:
     path = Path()
-    other = await path.memory.capture(said(FIRST), by=AGENT, wait=True)
+    other = await path.memory.acting_as(AGENT).capture(said(FIRST), wait=True)
     for by, words in ((AGENT, True), (MUTE, False)):
-        verdicts = (await path.memory.check(said(OTHERWISE), by=by)).verdicts
+        verdicts = (await path.memory.acting_as(by).check(said(OTHERWISE))).verdicts
         shown = str([(one.explanation("en"), one.explanation("zh"), dict(one.params)) for one in verdicts])
         assert str(other.id) in shown
         assert ("40" in shown.replace(str(other.id), "")) is words

@@ -11,7 +11,7 @@ from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions,
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import NodeEvent, NodeEventType, NodeRun, Retrieval
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 ANY = NodeOptions(relevance_threshold=0.0)
 TOPIC = {"topic": "payment service moved to the new cluster", "kept": [1, {"a": None}]}
@@ -36,7 +36,7 @@ def test_topic_else_content_else_document_is_the_query(state: Mapping[str, objec
 async def test_without_text_to_ask_the_history_is_empty_and_an_event_says_why(state: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
         extract_query(state)
-    run = await Path().memory.retrieval_node("g", by=AGENT, language="zh").run(state)
+    run = await Path().memory.acting_as(AGENT).retrieval_node(group="g", language="zh").run(state)
     assert run.output == {**state, "history_context": ""}
     (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
     assert error.data["code"] == "node_no_query"
@@ -45,7 +45,7 @@ async def test_without_text_to_ask_the_history_is_empty_and_an_event_says_why(st
 
 @pytest.mark.parametrize("state", [None, 5, [], "topic"])
 async def test_what_is_no_state_breaks_no_workflow(state: object) -> None:
-    node = Path().memory.retrieval_node("g", by=AGENT)
+    node = Path().memory.acting_as(AGENT).retrieval_node(group="g")
     assert await node(state) == {"history_context": ""}  # type: ignore[arg-type]
     run = await node.run(state)  # type: ignore[arg-type]
     (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
@@ -55,8 +55,8 @@ async def test_what_is_no_state_breaks_no_workflow(state: object) -> None:
 
 async def test_the_state_comes_back_with_its_history() -> None:
     path = Path()
-    promoted = await path.memory.promote("g", LONG, by=PERSON)
-    node = path.memory.retrieval_node("g", by=AGENT, options=ANY)
+    promoted = await path.memory.promote(LONG, group="g")
+    node = path.memory.acting_as(AGENT).retrieval_node(group="g", options=ANY)
     state = dict(TOPIC)
     output = await node(state)
     assert state == TOPIC, "what was given is not changed"
@@ -69,16 +69,16 @@ async def test_the_state_comes_back_with_its_history() -> None:
 
 async def test_events_come_in_order_to_plain_and_to_async_listeners() -> None:
     path = Path()
-    await path.memory.promote("g", LONG, by=PERSON)
+    await path.memory.promote(LONG, group="g")
     heard: list[NodeEvent] = []
 
     async def listen(event: NodeEvent) -> None:
         heard.append(event)
 
-    node = path.memory.retrieval_node("g", by=AGENT, options=ANY, on_event=listen)
+    node = path.memory.acting_as(AGENT).retrieval_node(group="g", options=ANY, on_event=listen)
     run = await node.run(TOPIC)
     assert tuple(heard) == run.events
-    await path.memory.retrieval_node("g", by=AGENT, options=ANY, on_event=heard.append)(TOPIC)
+    await path.memory.acting_as(AGENT).retrieval_node(group="g", options=ANY, on_event=heard.append)(TOPIC)
     assert [one.type for one in heard] == ["node_state_change", "memory_retrieved", "node_state_change"] * 2
     assert [one.data.get("status") for one in heard[:3]] == ["running", None, "completed"]
     assert (heard[1].data["count"], heard[1].data["query_from"]) == (1, "topic")
@@ -109,22 +109,22 @@ async def test_an_error_of_retrieval_never_breaks_the_workflow(error: Exception)
 async def test_what_may_not_be_asked_is_refused_before_the_workflow_runs() -> None:
     memory = Path().memory
     with pytest.raises(NotAllowed):
-        memory.retrieval_node("other", by=AGENT)
+        memory.acting_as(AGENT).retrieval_node(group="other")
     for options in (NodeOptions(max_results=0), NodeOptions(relevance_threshold=2), NodeOptions(time_range_days=-1)):
         with pytest.raises(InvalidInput):
-            memory.retrieval_node("g", by=AGENT, options=options)
+            memory.acting_as(AGENT).retrieval_node(group="g", options=options)
 
 
 async def history(path: Path, state: Mapping[str, object] = TOPIC, **options: object) -> NodeRun:
     wanted = replace(ANY, **options)  # type: ignore[arg-type]
-    return await path.memory.retrieval_node("g", by=AGENT, options=wanted).run(state)
+    return await path.memory.acting_as(AGENT).retrieval_node(group="g", options=wanted).run(state)
 
 
 async def test_max_results_and_time_range_hold() -> None:
     path = Path()
     old = path.clock.now() - timedelta(days=30)
-    await path.memory.promote("g", LONG, by=PERSON, occurred_at=old)
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.promote(LONG, group="g", occurred_at=old)
+    await path.memory.promote(OTHER, group="g")
     assert str((await history(path)).output["history_context"]).count("</memory>") == 2
     assert str((await history(path, max_results=1)).output["history_context"]).count("</memory>") == 1
     recent = str((await history(path, time_range_days=7)).output["history_context"])
@@ -134,9 +134,9 @@ async def test_max_results_and_time_range_hold() -> None:
 
 async def test_the_threshold_is_the_nodes_own_setting() -> None:
     path = Path()
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.promote(OTHER, group="g")
     assert OTHER in str((await history(path)).output["history_context"])
-    usual = await path.memory.retrieval_node("g", by=AGENT).run(TOPIC)
+    usual = await path.memory.acting_as(AGENT).retrieval_node(group="g").run(TOPIC)
     assert usual.output["history_context"] == ""
 
 
@@ -147,10 +147,10 @@ HOT_CONCLUSION = "The verdict was that nobody may deploy the payment service dur
 async def with_conclusions() -> Path:
     path = Path()
     for number in range(20):
-        await path.memory.promote("g", f"payment service moved to the new cluster, step {number}", by=PERSON)
-    await path.memory.promote("g", CONCLUSION, by=PERSON, session_id="s0", metadata={"node_type": "chair"})
+        await path.memory.promote(f"payment service moved to the new cluster, step {number}", group="g")
+    await path.memory.promote(CONCLUSION, group="g", session_id="s0", metadata={"node_type": "chair"})
     verdict = replace(said(HOT_CONCLUSION), node_type="verdict", session_id="s0")
-    await path.memory.capture(verdict, by=AGENT, wait=True)
+    await path.memory.acting_as(AGENT).capture(verdict, wait=True)
     return path
 
 
@@ -175,11 +175,11 @@ async def test_a_conclusion_of_the_meeting_that_runs_is_no_earlier_one() -> None
 
 async def test_what_the_node_gave_is_an_echo_when_it_is_repeated() -> None:
     path = Path()
-    await path.memory.promote("g", LONG, by=PERSON)
+    await path.memory.promote(LONG, group="g")
     run = await history(path)
     await path.recalls.flush()
     for text in (LONG, str(run.output["history_context"])):
-        receipt = await path.memory.capture(said(text), by=AGENT, wait=True)
+        receipt = await path.memory.acting_as(AGENT).capture(said(text), wait=True)
         assert [one.reason for one in receipt.verdicts if one.check == "echo"] == ["verdict_echo"]
 
 
@@ -190,13 +190,15 @@ def test_a_memory_tells_the_one_type_of_node_that_said_it() -> None:
 
 async def test_recent_needs_no_text_and_an_empty_history_says_why() -> None:
     path = Path()
-    await path.memory.capture(said(), by=AGENT, wait=True)
-    node = path.memory.retrieval_node("g", by=AGENT, options=NodeOptions(recent=5))
+    await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    node = path.memory.acting_as(AGENT).retrieval_node(group="g", options=NodeOptions(recent=5))
     for state in ({}, {"topic": "What is the capital of France?"}):
         assert LONG in str((await node.run(state)).output["history_context"])
-    strict = await path.memory.retrieval_node("g", by=AGENT).run({"topic": "What is the capital of France?"})
+    strict = (
+        await path.memory.acting_as(AGENT).retrieval_node(group="g").run({"topic": "What is the capital of France?"})
+    )
     assert strict.output["history_context"] == ""
     (retrieved,) = [event for event in strict.events if event.type is NodeEventType.RETRIEVED]
     assert (retrieved.data["count"], retrieved.data["note"]) == (0, "retrieval_left_out")
-    everything = path.memory.retrieval_node("g", by=AGENT, options=NodeOptions(hot_threshold=0))
+    everything = path.memory.acting_as(AGENT).retrieval_node(group="g", options=NodeOptions(hot_threshold=0))
     assert LONG in str((await everything.run({"topic": "What is the capital of France?"})).output["history_context"])

@@ -11,7 +11,7 @@ from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
 from clearwell.records import NewMemory, Operator, Origin, Source
 from clearwell.settings import Settings
 from clearwell.text.sentences import cut_at_sentence
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -134,23 +134,26 @@ def test_text_is_cut_at_a_sentence_else_at_a_word_else_at_a_character(text: str,
 async def test_long_items_are_cut_and_marked() -> None:
     path = Path()
     long = " ".join([LONG] * 10)
-    await path.memory.capture(said(long), by=AGENT, wait=True)
-    (item,) = (await path.memory.retrieve("payment", "g", by=AGENT)).items
+    await path.memory.acting_as(AGENT).capture(said(long), wait=True)
+    (item,) = (await path.memory.acting_as(AGENT).retrieve("payment", group="g")).items
     assert (len(item.content) <= 500, item.content.endswith("."), item.cut) == (True, True, True)
     whole = RetrieveOptions(max_chars=0)
-    (item,) = (await path.memory.retrieve("payment", "g", by=AGENT, options=whole)).items
+    (item,) = (await path.memory.acting_as(AGENT).retrieve("payment", group="g", options=whole)).items
     assert (item.content, item.cut) == (long, False)
 
 
 async def test_each_option_is_of_both_tiers() -> None:
     path = Path()
-    await path.memory.capture(replace(said(source="chat"), session_id="s1"), by=AGENT, wait=True)
+    await path.memory.acting_as(AGENT).capture(replace(said(source="chat"), session_id="s1"), wait=True)
     path.clock.forward(timedelta(hours=2))
-    await path.memory.promote("g", OTHER, by=PERSON, session_id="s2", metadata={"source": "minutes"})
+    await path.memory.promote(OTHER, group="g", session_id="s2", metadata={"source": "minutes"})
 
     async def found(options: RetrieveOptions) -> set[str]:
         options = replace(options, hot_threshold=0)
-        return {item.source.value for item in (await path.memory.retrieve("x", "g", by=AGENT, options=options)).items}
+        return {
+            item.source.value
+            for item in (await path.memory.acting_as(AGENT).retrieve("x", group="g", options=options)).items
+        }
 
     assert await found(RetrieveOptions()) == {"hot", "cold"}
     assert await found(RetrieveOptions(sources=["hot"])) == {"hot"}
@@ -165,24 +168,24 @@ async def test_each_option_is_of_both_tiers() -> None:
 
 async def test_as_of_another_time_says_that_working_memory_was_not_asked() -> None:
     path = Path()
-    await path.memory.capture(said(), by=AGENT, wait=True)
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    await path.memory.promote(OTHER, group="g")
     path.clock.forward(DAY / 2)
-    await path.memory.promote("g", "The backups are now kept for ninety days.", by=PERSON)
+    await path.memory.promote("The backups are now kept for ninety days.", group="g")
     then = RetrieveOptions(as_of=path.clock.now() - DAY / 4)
-    found = await path.memory.retrieve("backups", "g", by=AGENT, options=then)
+    found = await path.memory.acting_as(AGENT).retrieve("backups", group="g", options=then)
     assert ([item.content for item in found.items], found.sources) == ([OTHER], (Source.COLD,))
 
 
 async def test_explained_items_say_what_their_scores_are_made_of() -> None:
     path = Path()
-    await path.memory.capture(said(), by=AGENT, wait=True)
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    await path.memory.promote(OTHER, group="g")
     path.clock.forward(timedelta(minutes=1))
-    plain = await path.memory.retrieve("billing backups", "g", by=AGENT)
+    plain = await path.memory.acting_as(AGENT).retrieve("billing backups", group="g")
     assert all(item.explanation is None for item in plain.items)
     options = RetrieveOptions(explain=True, hot_threshold=0)
-    found = await path.memory.retrieve("billing backups", "g", by=AGENT, options=options)
+    found = await path.memory.acting_as(AGENT).retrieve("billing backups", group="g", options=options)
     cold, hot = (item.explanation for item in sorted(found.items, key=lambda one: one.source.value))
     assert cold is not None
     assert cold.parts is not None
@@ -198,9 +201,9 @@ async def test_a_weight_of_zero_switches_its_part_off() -> None:
     path = Path(
         settings=Settings(fusion_lexical=0, fusion_author=0, fusion_beside=0, fusion_answer=0, fusion_session=0)
     )
-    await path.memory.promote("g", OTHER, by=PERSON, author="Ann", session_id="s")
+    await path.memory.promote(OTHER, group="g", author="Ann", session_id="s")
     options = RetrieveOptions(explain=True)
-    (item,) = (await path.memory.retrieve("did Ann see billing", "g", by=AGENT, options=options)).items
+    (item,) = (await path.memory.acting_as(AGENT).retrieve("did Ann see billing", group="g", options=options)).items
     assert item.explanation is not None
     parts = item.explanation.parts
     assert parts is not None
@@ -210,9 +213,9 @@ async def test_a_weight_of_zero_switches_its_part_off() -> None:
 
 async def test_what_was_promoted_from_an_entry_or_says_the_same_comes_once() -> None:
     path = Path()
-    first = await path.memory.capture(said(), by=AGENT, wait=True)
-    await path.memory.capture(said(OTHER), by=AGENT, wait=True)
+    first = await path.memory.acting_as(AGENT).capture(said(), wait=True)
+    await path.memory.acting_as(AGENT).capture(said(OTHER), wait=True)
     reworded = NewMemory(content="Payments run on the new cluster.", origin=Origin.WORKING, origin_id=first.id)
-    await path.memory.promote_many("g", [reworded, NewMemory(content=f"  {OTHER.upper()}\n")], by=PERSON)
-    found = await path.memory.retrieve("payment service cluster billing backups", "g", by=AGENT)
+    await path.memory.promote_many([reworded, NewMemory(content=f"  {OTHER.upper()}\n")], group="g")
+    found = await path.memory.acting_as(AGENT).retrieve("payment service cluster billing backups", group="g")
     assert [item.source for item in found.items] == [Source.COLD, Source.COLD]

@@ -57,7 +57,7 @@ class LateEmbedder(WordEmbedder):
 async def test_the_search_is_begun_before_working_memory_is_read() -> None:
     told: list[str] = []
     path = Path(working=ToldWorking(told), search=ToldSearch(told))
-    await path.memory.retrieve(LONG, "g", by=AGENT)
+    await path.memory.acting_as(AGENT).retrieve(LONG, group="g")
     assert told == ["vector", "working memory"]
 
 
@@ -65,10 +65,10 @@ async def test_an_entry_is_scored_by_a_vector_that_came_late() -> None:
     told: list[str] = []
     search, embedder = ToldSearch(told), LateEmbedder()
     path = Path(settings=Settings(retrieve_timeout_seconds=0.4), search=search, embedder=embedder)
-    await path.memory.capture(said(), by=AGENT, wait=True)
+    await path.memory.acting_as(AGENT).capture(said(), wait=True)
     told.clear()
     embedder.waits_for = search.by_words
-    found = await path.memory.retrieve(LONG, "g", by=AGENT, options=EXPLAINED)
+    found = await path.memory.acting_as(AGENT).retrieve(LONG, group="g", options=EXPLAINED)
     assert (told, found.degraded) == (["words", "vector"], ())
     (item,) = found.items
     assert item.source is Source.HOT

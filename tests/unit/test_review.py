@@ -27,7 +27,7 @@ from clearwell.records import (
     stated_confidence,
 )
 from clearwell.testing import WordEmbedder
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 THIRD = "Customers in Japan are billed in yen since the second quarter, and no longer in dollars."
 
@@ -45,7 +45,7 @@ class Weak(WordEmbedder):
 
 async def offered(path: Path, summary: str, *outputs: NewCapture) -> UUID:
     """An insight on these outputs, as a digest would show it."""
-    ids = [(await path.memory.capture(one, by=PERSON, wait=True)).id for one in outputs]
+    ids = [(await path.memory.capture(one, wait=True)).id for one in outputs]
     now = path.clock.now()
     made = Insight(
         id=path.ids.new(),
@@ -86,7 +86,7 @@ async def _source(path: Path, log_id: UUID) -> InsightSource:
 
 
 async def decide(path: Path, action: Action, insight_id: UUID, **more: object) -> DecisionResult:
-    return await path.review.decide("g", DecisionRequest(action=action, id=insight_id, **more), by=PERSON)  # type: ignore[arg-type]
+    return await path.review.decide(DecisionRequest(action=action, id=insight_id, **more), group="g")  # type: ignore[arg-type]
 
 
 async def insight(path: Path, insight_id: UUID) -> Insight:
@@ -136,7 +136,7 @@ async def test_the_same_decision_again_is_the_same_answer_and_another_is_refused
 
 async def test_a_promoted_insight_may_still_replace_a_memory() -> None:
     path = Path()
-    one, old = await offered(path, LONG), await path.memory.promote("g", OTHER, by=PERSON)
+    one, old = await offered(path, LONG), await path.memory.promote(OTHER, group="g")
     first = await decide(path, Action.PROMOTE, one)
     with pytest.raises(NotFound):
         await decide(path, Action.PROMOTE, one, supersedes=UUID(int=1))
@@ -153,20 +153,20 @@ async def test_a_promoted_insight_may_still_replace_a_memory() -> None:
 
 async def test_an_output_that_was_promoted_otherwise_is_not_promoted_again_in_silence() -> None:
     path = Path()
-    row = (await path.memory.capture(said(LONG), by=PERSON, wait=True)).id
-    first = await path.review.promote_row("g", row, NewMemory(content=OTHER), by=PERSON)
+    row = (await path.memory.capture(said(LONG), wait=True)).id
+    first = await path.review.promote_row(row, NewMemory(content=OTHER), group="g")
     for asked in (NewMemory(content=THIRD), NewMemory(content=""), NewMemory(content=OTHER, agent_id="a1")):
         for promote in (path.review.promote_row, path.review.promote_entry):
             with pytest.raises(Conflict) as refused:
-                await promote("g", row, asked, by=PERSON)
+                await promote(row, asked, group="g")
             assert refused.value.code == "promoted_otherwise"
             assert refused.value.current["content"] == OTHER
             assert refused.value.current["decision_id"] == str(first.decision_id)
-    replaced = await path.review.promote_row("g", row, NewMemory(content=THIRD, supersedes=first.id), by=PERSON)
-    again = await path.review.promote_row("g", row, NewMemory(content=THIRD, supersedes=first.id), by=PERSON)
+    replaced = await path.review.promote_row(row, NewMemory(content=THIRD, supersedes=first.id), group="g")
+    again = await path.review.promote_row(row, NewMemory(content=THIRD, supersedes=first.id), group="g")
     assert (again.id, again.decision_id, verified(path)) == (replaced.id, replaced.decision_id, [THIRD])
     assert replaced.decision_id is not None
-    await path.review.undo("g", replaced.decision_id, by=PERSON)
+    await path.review.undo(replaced.decision_id, group="g")
     assert verified(path) == [OTHER]
 
 
@@ -200,36 +200,36 @@ async def test_what_only_quotes_a_source_is_not_promoted_but_may_be_said_again()
     one = await offered(path, LONG, said(f"{OTHER} {LONG}"))
     done = await decide(path, Action.REJECT, one, reason="not worth keeping")
     (source,) = (await insight(path, one)).sources
-    again = await path.memory.capture(replace(said(LONG), agent_id="a2"), by=PERSON, wait=True)
+    again = await path.memory.capture(replace(said(LONG), agent_id="a2"), wait=True)
     row = await path.quarantine.get("g", again.id)
     assert row is not None
     assert all(verdict.reason != "verdict_tombstone_rejected" for verdict in row.verdicts)
     for tried in (
-        path.memory.promote("g", LONG, by=PERSON),
-        path.memory.promote("g", f"> {LONG.upper()}\u200b", by=PERSON),
-        path.review.promote_row("g", again.id, NewMemory(content=""), by=PERSON),
-        path.review.promote_row("g", source.log_id, NewMemory(content=LONG), by=PERSON),
+        path.memory.promote(LONG, group="g"),
+        path.memory.promote(f"> {LONG.upper()}\u200b", group="g"),
+        path.review.promote_row(again.id, NewMemory(content=""), group="g"),
+        path.review.promote_row(source.log_id, NewMemory(content=LONG), group="g"),
     ):
         with pytest.raises(Conflict) as refused:
             await tried
         assert refused.value.code == "promotion_rejected"
         assert f"tombstones/{done.tombstone_id}/lift" in refused.value.text()
-    assert (await path.review.promote_row("g", source.log_id, NewMemory(content=""), by=PERSON)).chunks >= 1
+    assert (await path.review.promote_row(source.log_id, NewMemory(content=""), group="g")).chunks >= 1
     assert done.tombstone_id is not None
-    await path.memory.lift_tombstone("g", done.tombstone_id, by=PERSON)
-    assert (await path.memory.promote("g", LONG, by=PERSON)).chunks == 1
+    await path.memory.lift_tombstone(done.tombstone_id, group="g")
+    assert (await path.memory.promote(LONG, group="g")).chunks == 1
 
 
 async def test_what_nobody_can_read_is_neither_promoted_nor_a_reason() -> None:
     path = Path()
     one, two = await offered(path, LONG), await offered(path, OTHER)
-    row = (await path.memory.capture(said(THIRD), by=PERSON, wait=True)).id
+    row = (await path.memory.capture(said(THIRD), wait=True)).id
     hidden = "\x1b[31m \u202e\u200b"
     for tried in (
         decide(path, Action.PROMOTE, one, text=hidden),
         decide(path, Action.MERGE, one, others=(two,), text=hidden),
-        path.review.promote_row("g", row, NewMemory(content=hidden), by=PERSON),
-        path.memory.promote("g", hidden, by=PERSON),
+        path.review.promote_row(row, NewMemory(content=hidden), group="g"),
+        path.memory.promote(hidden, group="g"),
     ):
         with pytest.raises(InvalidInput) as refused:
             await tried
@@ -241,9 +241,9 @@ async def test_what_nobody_can_read_is_neither_promoted_nor_a_reason() -> None:
             decide(path, Action.UNDO, one, reason=reason),
             decide(path, Action.REJECT, one, reason=reason),
             decide(path, Action.SNOOZE, one, reason=reason),
-            path.review.undo("g", snoozed.decision_id, by=PERSON, reason=reason),
-            path.review.retract("g", SourceSelector(agent_id="a1"), token="x", reason=reason, by=PERSON),
-            path.memory.add_tombstone("g", LONG, reason=reason, by=PERSON),
+            path.review.undo(snoozed.decision_id, group="g", reason=reason),
+            path.review.retract(SourceSelector(agent_id="a1"), token="x", reason=reason, group="g"),
+            path.memory.add_tombstone(LONG, reason=reason, group="g"),
         ):
             with pytest.raises(InvalidInput) as refused:
                 await said_so
@@ -260,7 +260,7 @@ async def test_a_rejection_needs_a_reason() -> None:
 
 async def test_what_a_memory_superseded_comes_back_with_the_undo_and_in_order_only() -> None:
     path = Path()
-    first = await path.memory.promote("g", LONG, by=PERSON)
+    first = await path.memory.promote(LONG, group="g")
     one, two = await offered(path, OTHER), await offered(path, THIRD)
     second = await decide(path, Action.PROMOTE, one, supersedes=first.id)
     assert (second.superseded, verified(path)) == (first.id, [OTHER])
@@ -277,10 +277,10 @@ async def test_what_a_memory_superseded_comes_back_with_the_undo_and_in_order_on
 
 async def test_what_was_superseded_and_then_rejected_does_not_come_back() -> None:
     path = Path()
-    first = await path.memory.promote("g", LONG, by=PERSON)
+    first = await path.memory.promote(LONG, group="g")
     one = await offered(path, OTHER)
     await decide(path, Action.PROMOTE, one, supersedes=first.id)
-    await path.memory.add_tombstone("g", LONG, reason="wrong all along", by=PERSON)
+    await path.memory.add_tombstone(LONG, reason="wrong all along", group="g")
     with pytest.raises(Conflict) as refused:
         await decide(path, Action.UNDO, one)
     assert refused.value.code == "undo_tombstoned"
@@ -302,17 +302,17 @@ async def test_a_decision_is_undone_once_and_an_undo_never() -> None:
     one = await offered(path, LONG)
     done = await decide(path, Action.PROMOTE, one)
     assert done.decision_id is not None
-    undone = await path.review.undo("g", done.decision_id, by=PERSON, reason="too early")
+    undone = await path.review.undo(done.decision_id, group="g", reason="too early")
     assert undone.decision_id is not None
     for decision_id, code in ((done.decision_id, "undo_twice"), (undone.decision_id, "undo_of_undo")):
         with pytest.raises(Conflict) as refused:
-            await path.review.undo("g", decision_id, by=PERSON)
+            await path.review.undo(decision_id, group="g")
         assert refused.value.code == code
     with pytest.raises(Conflict) as nothing:
         await decide(path, Action.UNDO, one)
     assert nothing.value.code == "undo_nothing"
     with pytest.raises(NotFound):
-        await path.review.undo("g", UUID(int=1), by=PERSON)
+        await path.review.undo(UUID(int=1), group="g")
 
 
 async def test_a_later_decision_on_the_insight_is_undone_first() -> None:
@@ -322,7 +322,7 @@ async def test_a_later_decision_on_the_insight_is_undone_first() -> None:
     assert merged.decision_id is not None
     await decide(path, Action.PROMOTE, one)
     with pytest.raises(Conflict) as later:
-        await path.review.undo("g", merged.decision_id, by=PERSON)
+        await path.review.undo(merged.decision_id, group="g")
     assert later.value.code == "undo_later_first"
 
 
@@ -390,9 +390,9 @@ async def test_a_snoozed_insight_can_be_decided_on_and_wakes_by_itself() -> None
     path = Path()
     one = await offered(path, LONG)
     await decide(path, Action.SNOOZE, one, days=2)
-    assert await path.review.insights("g", by=PERSON, state=InsightState.PENDING) == []
+    assert await path.review.insights(group="g", state=InsightState.PENDING) == []
     path.clock.forward(timedelta(days=2))
-    (found,) = await path.review.insights("g", by=PERSON, state=InsightState.PENDING)
+    (found,) = await path.review.insights(group="g", state=InsightState.PENDING)
     assert (found.id, found.snoozed_until) == (one, None)
     for bad in ({"days": 0}, {"days": 4000}, {"until": path.clock.now()}):
         with pytest.raises(InvalidInput):
@@ -418,8 +418,8 @@ async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:
     one, two = await offered(path, LONG), await offered(path, OTHER)
     wanted = [DecisionRequest(action=Action.PROMOTE, id=one), DecisionRequest(action=Action.REJECT, id=two)]
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
-    first = await path.review.decide_many("g", wanted, by=PERSON, request=request)
-    again = await path.review.decide_many("g", wanted, by=PERSON, request=request)
+    first = await path.review.decide_many(wanted, group="g", request=request)
+    again = await path.review.decide_many(wanted, group="g", request=request)
     assert [type(each).__name__ for each in first] == ["DecisionResult", "InvalidInput"]
     assert [type(each).__name__ for each in again] == ["DecisionResult", "Conflict"]
     assert again[0] == first[0]
@@ -431,10 +431,10 @@ async def test_a_repeated_request_is_answered_from_what_was_kept() -> None:
     one = await offered(path, LONG)
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
     wanted = DecisionRequest(action=Action.SNOOZE, id=one, days=1)
-    first = await path.review.decide("g", wanted, by=PERSON, request=request)
-    again = await path.review.decide("g", wanted, by=PERSON, request=request)
+    first = await path.review.decide(wanted, group="g", request=request)
+    again = await path.review.decide(wanted, group="g", request=request)
     assert (again.replayed, again.decision_id, again.insight) == (True, first.decision_id, first.insight)
-    assert len(await path.review.decisions("g", by=PERSON)) == 1
+    assert len(await path.review.decisions(group="g")) == 1
 
 
 async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
@@ -442,10 +442,10 @@ async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
     one = await offered(path, LONG)
     for action in Action:
         with pytest.raises(NotAllowed):
-            await path.review.decide("g", DecisionRequest(action=action, id=one), by=AGENT)
+            await path.review.acting_as(AGENT).decide(DecisionRequest(action=action, id=one), group="g")
     with pytest.raises(NotAllowed):
-        await path.review.insights("g", by=AGENT)
+        await path.review.acting_as(AGENT).insights(group="g")
     with pytest.raises(NotAllowed):
-        await path.review.promote_row("g", one, NewMemory(content=""), by=AGENT)
+        await path.review.acting_as(AGENT).promote_row(one, NewMemory(content=""), group="g")
     assert [event.action for event in path.audit.events] == ["refused"] * 7
     assert path.ledger.decisions("g") == []

@@ -19,24 +19,24 @@ async def state(path: Path, insight_id: UUID) -> InsightState:
 async def test_one_insight_is_promoted_in_other_words_and_taken_back() -> None:
     path = Path()
     review, one = path.memory.review, await offered(path, LONG, said(LONG))
-    await review.promote("g", one, by=PERSON, text=OTHER, version=1)
+    await review.acting_as(PERSON).promote(one, group="g", text=OTHER, version=1)
     assert verified(path) == [OTHER]
-    undone = await review.undo_last("g", one, by=PERSON, reason="too early")
+    undone = await review.acting_as(PERSON).undo_last(one, group="g", reason="too early")
     assert (undone.undone, verified(path)) == (Action.PROMOTE, [])
     with pytest.raises(Conflict, match="version"):
-        await review.reject("g", one, by=PERSON, reason="no", version=1)
+        await review.acting_as(PERSON).reject(one, group="g", reason="no", version=1)
 
 
 async def test_insights_are_merged_snoozed_and_rejected() -> None:
     path = Path()
     review = path.memory.review
     first, second, third = [await offered(path, text) for text in (LONG, OTHER, "Something else that was said.")]
-    await review.merge("g", first, [second], by=PERSON, text="Both of them.")
+    await review.acting_as(PERSON).merge(first, [second], group="g", text="Both of them.")
     assert ((await insight(path, first)).summary, await state(path, second)) == ("Both of them.", InsightState.MERGED)
     later = path.clock.now() + timedelta(days=2)
-    await review.snooze("g", first, by=PERSON, until=later)
+    await review.acting_as(PERSON).snooze(first, group="g", until=later)
     assert (await insight(path, first)).snoozed_until == later
-    await review.reject("g", third, by=PERSON, reason="outdated")
+    await review.acting_as(PERSON).reject(third, group="g", reason="outdated")
     assert await state(path, third) is InsightState.REJECTED
 
 
@@ -44,9 +44,9 @@ async def test_what_is_asked_for_twice_or_at_length_is_refused_in_words_that_fit
     path = Path()
     review, one = path.memory.review, await offered(path, LONG)
     with pytest.raises(InvalidInput, match="until and days cannot be combined"):
-        await review.snooze("g", one, by=PERSON, days=3, until=path.clock.now() + timedelta(days=2))
+        await review.acting_as(PERSON).snooze(one, group="g", days=3, until=path.clock.now() + timedelta(days=2))
     with pytest.raises(InvalidInput, match="Shorten it"):
-        await review.reject("g", one, by=PERSON, reason="x" * 5000)
+        await review.acting_as(PERSON).reject(one, group="g", reason="x" * 5000)
 
 
 def test_an_action_that_is_none_is_told_those_that_there_are() -> None:

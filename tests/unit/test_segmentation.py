@@ -20,7 +20,7 @@ from clearwell.records import Admission, NewCapture, SegmentKind, Statement, Vec
 from clearwell.settings import NodePolicy, Settings
 from clearwell.testing import WordEmbedder
 from clearwell.text.segments import SEGMENTER_VERSION
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 REPORT = f"""## Findings
 
@@ -47,20 +47,20 @@ def texts(content: str, statements: Sequence[Statement], *, embedded: bool = Tru
 
 async def test_an_admitted_output_has_its_statements_with_vectors() -> None:
     path = Path()
-    receipt = await path.memory.capture(said(REPORT), by=AGENT, wait=True)
+    receipt = await path.memory.acting_as(AGENT).capture(said(REPORT), wait=True)
     assert receipt.admission is Admission.ADMITTED
     statements = await stored(path, receipt.id)
     assert texts(REPORT, statements) == [LONG, OTHER]
     assert [one.number for one in statements] == list(range(len(statements)))
     assert {one.segment.headings for one in statements if one.embedding is not None} == {("Findings",)}
-    (entry,) = await path.memory.working_memory("g", by=AGENT)
+    (entry,) = await path.memory.acting_as(AGENT).working_memory(group="g")
     assert [entry.content[one.start : one.end] for one in entry.statements] == [LONG, OTHER]
     assert await path.statement_updater.update_outdated() == 0
 
 
 async def test_a_refused_output_gets_vectors_from_the_worker() -> None:
     path = Path()
-    refused = (await path.memory.capture(said(REPORT, confidence=0.1), by=AGENT, wait=True)).id
+    refused = (await path.memory.acting_as(AGENT).capture(said(REPORT, confidence=0.1), wait=True)).id
     assert texts(REPORT, await stored(path, refused)) == []
     assert await path.statement_updater.update_outdated() == 1
     assert texts(REPORT, await stored(path, refused)) == [LONG, OTHER]
@@ -69,7 +69,7 @@ async def test_a_refused_output_gets_vectors_from_the_worker() -> None:
 
 async def test_statements_of_an_older_segmenter_and_another_model_are_made_anew() -> None:
     path = Path()
-    log_id = (await path.memory.capture(said(REPORT), by=AGENT, wait=True)).id
+    log_id = (await path.memory.acting_as(AGENT).capture(said(REPORT), wait=True)).id
     made = await stored(path, log_id)
     for version, model in ((SEGMENTER_VERSION - 1, "words"), (SEGMENTER_VERSION, "another model")):
         await path.statements.put("g", [SegmentedOutput(log_id=log_id, version=version, model=model, statements=())])
@@ -80,7 +80,7 @@ async def test_statements_of_an_older_segmenter_and_another_model_are_made_anew(
 async def test_an_output_that_nothing_considers_needs_no_vectors() -> None:
     path = Path(settings=Settings(node_policies={"tool": NodePolicy(admit=False, digest=False)}))
     new = NewCapture(content=REPORT, group_id="g", node_type="tool")
-    log_id = (await path.memory.capture(new, by=AGENT, wait=True)).id
+    log_id = (await path.memory.acting_as(AGENT).capture(new, wait=True)).id
     assert await path.statement_updater.update_outdated() == 1
     assert texts(REPORT, await stored(path, log_id)) == []
     assert await path.statement_updater.update_outdated() == 0
@@ -101,7 +101,7 @@ async def test_an_output_that_the_embedder_refuses_does_not_hold_up_others() -> 
     embedder = PickyEmbedder()
     path = Path(embedder=embedder)
     bad, good = [
-        (await path.memory.capture(said(text, confidence=0.1), by=AGENT, wait=True)).id for text in (LONG, OTHER)
+        (await path.memory.acting_as(AGENT).capture(said(text, confidence=0.1), wait=True)).id for text in (LONG, OTHER)
     ]
     embedder.refuses = ""
     with pytest.raises(EmbedderUnavailable):
@@ -115,12 +115,12 @@ async def test_an_output_that_the_embedder_refuses_does_not_hold_up_others() -> 
 
 async def test_a_rebuilt_entry_has_its_statements() -> None:
     path = Path()
-    memory = await path.memory.promote("g", OTHER, by=PERSON)
+    memory = await path.memory.promote(OTHER, group="g")
     quoting = f'{LONG}\n\n<memory id="{memory.id}">{OTHER}</memory>\n\nThe old cluster is switched off in December.'
-    await path.memory.capture(said(quoting), by=AGENT, wait=True)
-    (before,) = await path.memory.working_memory("g", by=AGENT)
-    await path.memory.rebuild_working_memory("g", by=PERSON)
-    (after,) = await path.memory.working_memory("g", by=AGENT)
+    await path.memory.acting_as(AGENT).capture(said(quoting), wait=True)
+    (before,) = await path.memory.acting_as(AGENT).working_memory(group="g")
+    await path.memory.rebuild_working_memory(group="g")
+    (after,) = await path.memory.acting_as(AGENT).working_memory(group="g")
     assert after.statements == before.statements
     assert [after.content[one.start : one.end] for one in after.statements] == [
         LONG,

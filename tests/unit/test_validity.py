@@ -9,14 +9,14 @@ import pytest
 from clearwell.errors import Conflict
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Action, NewMemory, Principal, PromotionResult
-from tests.path import LONG, OTHER, PERSON, Path, said
+from tests.path import LONG, OTHER, Path, said
 from tests.unit.test_review import THIRD, Weak, decide, offered, verified
 
 STEP = timedelta(minutes=10)
 
 
 async def verified_at(path: Path, at: datetime) -> set[str]:
-    found = await path.memory.retrieve("payment backups billed", "g", by=PERSON, options=RetrieveOptions(as_of=at))
+    found = await path.memory.retrieve("payment backups billed", group="g", options=RetrieveOptions(as_of=at))
     return {item.content for item in found.items}
 
 
@@ -31,9 +31,9 @@ def later(path: Path) -> datetime:
 async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there() -> None:
     model = Weak()
     path = Path(embedder=model)
-    old = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
     model.down = True
-    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    new = await path.memory.promote(OTHER, group="g", supersedes=old.id)
     assert (new.waiting, verified(path)) == (True, [LONG])
     between = later(path)
     model.down = False
@@ -41,14 +41,14 @@ async def test_what_is_replaced_without_the_model_holds_until_the_other_is_there
     after = later(path)
     assert (await verified_at(path, between), await verified_at(path, after)) == ({LONG}, {OTHER})
     assert new.decision_id is not None
-    await path.review.undo("g", new.decision_id, by=PERSON)
+    await path.review.undo(new.decision_id, group="g")
     assert verified(path) == [LONG]
 
 
 async def test_a_waiting_replacement_that_is_undone_changes_nothing() -> None:
     model = Weak()
     path = Path(embedder=model)
-    old = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
     one = await offered(path, OTHER)
     model.down = True
     assert (await decide(path, Action.PROMOTE, one, supersedes=old.id)).status == "promoting"
@@ -61,29 +61,29 @@ async def test_a_waiting_replacement_that_is_undone_changes_nothing() -> None:
 async def test_only_one_may_wait_to_replace_a_memory() -> None:
     model = Weak()
     path = Path(embedder=model)
-    old = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
     model.down = True
-    first = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
-    assert (await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)).already
+    first = await path.memory.promote(OTHER, group="g", supersedes=old.id)
+    assert (await path.memory.promote(OTHER, group="g", supersedes=old.id)).already
     with pytest.raises(Conflict) as refused:
-        await path.memory.promote("g", THIRD, by=PERSON, supersedes=old.id)
+        await path.memory.promote(THIRD, group="g", supersedes=old.id)
     assert refused.value.code == "supersedes_waiting"
     assert refused.value.current["memory_id"] == str(first.id)
 
 
 async def test_as_of_tells_what_was_verified_then_also_where_that_was_undone() -> None:
     path = Path()
-    old = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
     first = later(path)
-    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    new = await path.memory.promote(OTHER, group="g", supersedes=old.id)
     replaced = later(path)
     assert new.decision_id is not None
-    await path.review.undo("g", new.decision_id, by=PERSON)
+    await path.review.undo(new.decision_id, group="g")
     undone = later(path)
-    again = await path.memory.promote("g", THIRD, by=PERSON, supersedes=old.id)
+    again = await path.memory.promote(THIRD, group="g", supersedes=old.id)
     second = later(path)
     assert again.decision_id is not None
-    await path.review.undo("g", again.decision_id, by=PERSON)
+    await path.review.undo(again.decision_id, group="g")
     last = later(path)
     told = [await verified_at(path, moment) for moment in (first, replaced, undone, second, last)]
     assert told == [{LONG}, {OTHER}, {LONG}, {THIRD}, {LONG}]
@@ -93,30 +93,30 @@ async def test_what_waits_and_is_replaced_or_withdrawn_waits_again_after_the_und
     model = Weak()
     path = Path(embedder=model)
     model.down = True
-    old = await path.memory.promote("g", LONG, by=PERSON)
-    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
+    old = await path.memory.promote(LONG, group="g")
+    new = await path.memory.promote(OTHER, group="g", supersedes=old.id)
     path.ledger.delays[old.promotion_id] = replace(path.ledger.delays[old.promotion_id], until=path.clock.now() + STEP)
     model.down = False
     assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [OTHER])
     path.clock.forward(2 * STEP)
     assert (await path.promotion_completer.complete_due(), verified(path)) == (0, [OTHER])
-    undone = await path.review.undo("g", decision_of(new.decision_id), by=PERSON)
+    undone = await path.review.undo(decision_of(new.decision_id), group="g")
     assert (undone.memories, verified(path)) == ((old.id,), [])
     assert (await path.promotion_completer.complete_due(), verified(path)) == (1, [LONG])
 
 
 async def test_two_texts_at_once_do_not_both_replace_a_memory() -> None:
     path = Path()
-    old = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
     texts = [NewMemory(content=text, supersedes=old.id) for text in (OTHER, THIRD, OTHER)]
-    results = await path.memory.promote_many("g", [*texts, NewMemory(content=OTHER, supersedes=UUID(int=1))], by=PERSON)
+    results = await path.memory.promote_many([*texts, NewMemory(content=OTHER, supersedes=UUID(int=1))], group="g")
     assert [getattr(one, "code", None) for one in results] == [None, "supersedes_withdrawn", None, "memory_not_found"]
     assert (results[0], verified(path)) == (replace(results[2], already=False, recorded=True), [OTHER])  # type: ignore[type-var]
 
 
 async def promoted_row(path: Path, text: str = LONG) -> tuple[UUID, PromotionResult]:
-    row = (await path.memory.capture(said(text), by=PERSON, wait=True)).id
-    return row, await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
+    row = (await path.memory.capture(said(text), wait=True)).id
+    return row, await path.review.promote_row(row, NewMemory(content=""), group="g")
 
 
 def decision_of(given: UUID | None) -> UUID:
@@ -126,13 +126,13 @@ def decision_of(given: UUID | None) -> UUID:
 
 async def test_what_was_replaced_and_promoted_again_is_one_memory_after_the_undo() -> None:
     path = Path()
-    old = await path.memory.promote("g", LONG, by=PERSON)
-    new = await path.memory.promote("g", OTHER, by=PERSON, supersedes=old.id)
-    again = await path.memory.promote("g", LONG, by=PERSON)
+    old = await path.memory.promote(LONG, group="g")
+    new = await path.memory.promote(OTHER, group="g", supersedes=old.id)
+    again = await path.memory.promote(LONG, group="g")
     assert sorted(verified(path)) == sorted([LONG, OTHER])
-    await path.review.undo("g", decision_of(new.decision_id), by=PERSON)
+    await path.review.undo(decision_of(new.decision_id), group="g")
     assert verified(path) == [LONG]
-    back = await path.review.undo("g", decision_of(again.decision_id), by=PERSON)
+    back = await path.review.undo(decision_of(again.decision_id), group="g")
     assert (back.memories, verified(path)) == ((old.id,), [LONG])
 
 
@@ -140,8 +140,8 @@ async def test_each_persons_and_each_origins_promotion_holds_by_itself() -> None
     path = Path()
     bob = Principal.local("bob")
     row, first = await promoted_row(path)
-    typed = await path.memory.promote("g", LONG, by=PERSON)
-    bobs = await path.review.promote_row("g", row, NewMemory(content=""), by=bob)
+    typed = await path.memory.promote(LONG, group="g")
+    bobs = await path.review.acting_as(bob).promote_row(row, NewMemory(content=""), group="g")
     made = (first, typed, bobs)
     assert len({one.id for one in made}) == 1
     assert [one.already for one in made] == [False, True, True]
@@ -149,7 +149,7 @@ async def test_each_persons_and_each_origins_promotion_holds_by_itself() -> None
     for number, one in enumerate(made):
         mark = path.ledger.mark("g", row).judged_by
         assert (mark is not None, verified(path)) == (number < 3, [LONG])
-        undone = await path.review.undo("g", decision_of(one.decision_id), by=PERSON)
+        undone = await path.review.undo(decision_of(one.decision_id), group="g")
         assert undone.withdrawn == (one.id if number == 2 else None)
     assert (verified(path), path.ledger.mark("g", row).judged_by) == ([], None)
 
@@ -157,8 +157,8 @@ async def test_each_persons_and_each_origins_promotion_holds_by_itself() -> None
 async def test_who_says_the_same_again_has_decided_it_before() -> None:
     path = Path()
     row, first = await promoted_row(path)
-    again = await path.review.promote_row("g", row, NewMemory(content=""), by=PERSON)
-    typed = [await path.memory.promote("g", LONG, by=PERSON) for _ in range(2)]
+    again = await path.review.promote_row(row, NewMemory(content=""), group="g")
+    typed = [await path.memory.promote(LONG, group="g") for _ in range(2)]
     assert (again.decision_id, again.already) == (first.decision_id, True)
     assert typed[0].decision_id == typed[1].decision_id
     assert len(path.ledger.decisions("g")) == sum(path.counters.decisions.values()) == 2

@@ -9,7 +9,7 @@ from clearwell.errors import InvalidInput
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import NewCapture, NewMemory, Origin, Source
 from clearwell.settings import Settings
-from tests.path import AGENT, LONG, OTHER, PERSON, Path, said
+from tests.path import AGENT, LONG, OTHER, Path, said
 
 OFFICE = [
     "The office plants are watered every second Thursday by the facilities team.",
@@ -33,7 +33,7 @@ EVERYTHING = Settings(min_width=0, filter_checks=("confidence",))
 async def filled(*texts: str) -> Path:
     path = Path(settings=EVERYTHING)
     for text in texts:
-        await path.memory.capture(said(text), by=AGENT, wait=True)
+        await path.memory.acting_as(AGENT).capture(said(text), wait=True)
         path.clock.forward(timedelta(minutes=1))
     return path
 
@@ -41,18 +41,20 @@ async def filled(*texts: str) -> Path:
 async def test_a_question_that_nothing_answers_gets_nothing_and_says_so() -> None:
     path = await filled(*OFFICE)
     for query in ("What is the capital of France?", "法国的首都是哪里？", "x"):
-        found = await path.memory.retrieve(query, "g", by=AGENT)
+        found = await path.memory.acting_as(AGENT).retrieve(query, group="g")
         assert (found.items, found.left_out, found.note) == ((), len(OFFICE), "retrieval_left_out")
 
 
 async def test_an_empty_memory_says_so() -> None:
-    found = await Path().memory.retrieve("What is the capital of France?", "g", by=AGENT)
+    found = await Path().memory.acting_as(AGENT).retrieve("What is the capital of France?", group="g")
     assert (found.items, found.left_out, found.note) == ((), 0, "retrieval_empty")
 
 
 async def test_the_best_match_comes_first_however_old_it_is() -> None:
     path = await filled(LONG, *OFFICE)
-    found = await path.memory.retrieve("When was the payment service moved to the new cluster?", "g", by=AGENT)
+    found = await path.memory.acting_as(AGENT).retrieve(
+        "When was the payment service moved to the new cluster?", group="g"
+    )
     assert found.items[0].content == LONG
     relevances = [item.relevance or 0 for item in found.items]
     assert relevances == sorted(relevances, reverse=True)
@@ -62,7 +64,7 @@ async def test_the_best_match_comes_first_however_old_it_is() -> None:
 async def test_recency_decides_between_equals() -> None:
     same = "Backups of the billing database finished without errors."
     path = await filled(f"{same} Run one.", *OFFICE[:3], f"{same} Run two.")
-    found = await path.memory.retrieve("Did backups of the billing database finish?", "g", by=AGENT)
+    found = await path.memory.acting_as(AGENT).retrieve("Did backups of the billing database finish?", group="g")
     assert [item.content[-8:] for item in found.items[:2]] == ["Run two.", "Run one."]
 
 
@@ -71,41 +73,43 @@ async def test_the_threshold_is_a_setting_and_an_option() -> None:
     query = "payment service moved to the new cluster"
     for threshold in (0.0, 0.3, 0.6, 0.9):
         options = RetrieveOptions(hot_threshold=threshold, hot_limit=20, max_results=20)
-        found = await path.memory.retrieve(query, "g", by=AGENT, options=options)
+        found = await path.memory.acting_as(AGENT).retrieve(query, group="g", options=options)
         assert all((item.relevance or 0) >= threshold for item in found.items)
         assert len(found.items) + found.left_out == len(OFFICE) + 1
     all_of_them = Path(settings=Settings(hot_threshold=0), working=path.admitter._working)
-    assert len((await all_of_them.memory.retrieve("x", "g", by=AGENT)).items) == 10
+    assert len((await all_of_them.memory.acting_as(AGENT).retrieve("x", group="g")).items) == 10
 
 
 async def test_recent_gives_the_newest_whatever_they_say() -> None:
     path = await filled(LONG, *OFFICE)
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.promote(OTHER, group="g")
     options = RetrieveOptions(recent=12)
-    found = await path.memory.retrieve("payment service", "g", by=AGENT, options=options)
+    found = await path.memory.acting_as(AGENT).retrieve("payment service", group="g", options=options)
     assert [item.content for item in found.items] == [*OFFICE[::-1], OTHER]
     assert found.items[0].relevance is not None
 
 
 async def test_recent_needs_no_query_and_then_reads_working_memory_alone() -> None:
     path = await filled(LONG, *OFFICE)
-    await path.memory.promote("g", OTHER, by=PERSON)
+    await path.memory.promote(OTHER, group="g")
     for query in ("", "  \n"):
-        found = await path.memory.retrieve(query, "g", by=AGENT, options=RetrieveOptions(recent=3))
+        found = await path.memory.acting_as(AGENT).retrieve(query, group="g", options=RetrieveOptions(recent=3))
         assert [item.content for item in found.items] == OFFICE[:-4:-1]
         assert (found.sources, found.items[0].relevance) == ((Source.HOT,), None)
     for options in (None, RetrieveOptions(recent=3, sources=["cold"])):
         with pytest.raises(InvalidInput) as refused:
-            await path.memory.retrieve("", "g", by=AGENT, options=options)
+            await path.memory.acting_as(AGENT).retrieve("", group="g", options=options)
         assert (refused.value.code, refused.value.field) == ("text_blank", "query")
 
 
 async def test_recent_counts_what_meets_the_conditions() -> None:
     path = await filled(*OFFICE)
-    await path.memory.capture(replace(said(LONG), session_id="s9"), by=AGENT, wait=True)
-    await path.memory.capture(said(OTHER), by=AGENT, wait=True)
+    await path.memory.acting_as(AGENT).capture(replace(said(LONG), session_id="s9"), wait=True)
+    await path.memory.acting_as(AGENT).capture(said(OTHER), wait=True)
     options = RetrieveOptions(recent=2, session_id="s9")
-    assert [item.content for item in (await path.memory.retrieve("", "g", by=AGENT, options=options)).items] == [LONG]
+    assert [
+        item.content for item in (await path.memory.acting_as(AGENT).retrieve("", group="g", options=options)).items
+    ] == [LONG]
 
 
 async def test_a_name_that_memory_does_not_know_speaks_against_an_answer() -> None:
@@ -113,7 +117,7 @@ async def test_a_name_that_memory_does_not_know_speaks_against_an_answer() -> No
 
     async def relevance(query: str) -> float:
         options = RetrieveOptions(hot_threshold=0)
-        return (await path.memory.retrieve(query, "g", by=AGENT, options=options)).items[0].relevance or 0
+        return (await path.memory.acting_as(AGENT).retrieve(query, group="g", options=options)).items[0].relevance or 0
 
     assert await relevance("Where does Ann keep the keys?") > await relevance("Where does Bertram keep the keys?")
 
@@ -122,7 +126,7 @@ async def test_the_speaker_at_the_beginning_of_a_text_counts_as_its_author() -> 
     turns = ["[9:30] Ann: The demo went well.", "[9:31] Bob: The demo went well."]
     path = await filled(*turns)
     options = RetrieveOptions(explain=True, hot_threshold=0)
-    found = await path.memory.retrieve("How did the demo of Bob go?", "g", by=AGENT, options=options)
+    found = await path.memory.acting_as(AGENT).retrieve("How did the demo of Bob go?", group="g", options=options)
     parts = {item.content: item.explanation.parts for item in found.items if item.explanation}
     ann, bob = (parts[turn] for turn in turns)
     assert ann is not None
@@ -133,13 +137,12 @@ async def test_the_speaker_at_the_beginning_of_a_text_counts_as_its_author() -> 
 async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
     path = Path(settings=EVERYTHING)
     for session, text in (("s1", "Who repairs the bicycles?"), ("s1", "Somebody in the courtyard."), ("s2", OFFICE[0])):
-        await path.memory.capture(
+        await path.memory.acting_as(AGENT).capture(
             NewCapture(content=text, group_id="g", session_id=session, agent_id="a", metadata={"confidence": 0.9}),
-            by=AGENT,
             wait=True,
         )
     options = RetrieveOptions(explain=True, hot_threshold=0)
-    found = await path.memory.retrieve("Who repairs the bicycles?", "g", by=AGENT, options=options)
+    found = await path.memory.acting_as(AGENT).retrieve("Who repairs the bicycles?", group="g", options=options)
     parts = {item.content: item.explanation.parts for item in found.items if item.explanation}
     answer = parts["Somebody in the courtyard."]
     assert answer is not None
@@ -148,10 +151,10 @@ async def test_entries_are_lifted_by_their_session_as_memories_are() -> None:
 
 async def test_what_was_promoted_is_not_shown_as_unverified_even_if_its_memory_is_not_found() -> None:
     path = await filled(LONG, *OFFICE)
-    first = (await path.memory.retrieve("", "g", by=AGENT, options=RetrieveOptions(recent=20))).items[-1]
+    first = (await path.memory.acting_as(AGENT).retrieve("", group="g", options=RetrieveOptions(recent=20))).items[-1]
     assert first.content == LONG
     reworded = NewMemory(content="Payments run elsewhere now.", origin=Origin.WORKING, origin_id=first.id)
-    await path.memory.promote_many("g", [reworded], by=PERSON)
+    await path.memory.promote_many([reworded], group="g")
     for options in (
         RetrieveOptions(sources=["hot"]),
         RetrieveOptions(cold_limit=0),
@@ -159,26 +162,26 @@ async def test_what_was_promoted_is_not_shown_as_unverified_even_if_its_memory_i
         RetrieveOptions(recent=20),
     ):
         query = "When was the payment service moved to the new cluster?"
-        found = await path.memory.retrieve(query, "g", by=AGENT, options=options)
+        found = await path.memory.acting_as(AGENT).retrieve(query, group="g", options=options)
         assert LONG not in [item.content for item in found.items]
-    catch_up = await path.memory.retrieve("", "g", by=AGENT, options=RetrieveOptions(recent=20))
+    catch_up = await path.memory.acting_as(AGENT).retrieve("", group="g", options=RetrieveOptions(recent=20))
     assert len(catch_up.items) == len(OFFICE)
 
 
 async def test_a_long_entry_whose_answer_is_verified_is_not_shown_for_it() -> None:
     path = await filled(f"{OFFICE[0]} {LONG} {OFFICE[1]}")
     question = "When was the payment service moved to the new cluster?"
-    assert len((await path.memory.retrieve(question, "g", by=AGENT)).items) == 1
-    await path.memory.promote("g", LONG, by=PERSON)
-    found = await path.memory.retrieve(question, "g", by=AGENT)
+    assert len((await path.memory.acting_as(AGENT).retrieve(question, group="g")).items) == 1
+    await path.memory.promote(LONG, group="g")
+    found = await path.memory.acting_as(AGENT).retrieve(question, group="g")
     assert [item.source for item in found.items] == [Source.COLD]
-    other = await path.memory.retrieve("How are parking spaces in the basement assigned?", "g", by=AGENT)
+    other = await path.memory.acting_as(AGENT).retrieve("How are parking spaces in the basement assigned?", group="g")
     assert Source.HOT in [item.source for item in other.items]
 
 
 async def test_a_verified_memory_is_not_ranked_below_its_copies() -> None:
     path = await filled(f"{LONG.rstrip('.')} indeed.")
-    await path.memory.promote("g", LONG, by=PERSON)
-    found = await path.memory.retrieve(LONG, "g", by=AGENT)
+    await path.memory.promote(LONG, group="g")
+    found = await path.memory.acting_as(AGENT).retrieve(LONG, group="g")
     assert [item.source for item in found.items] == [Source.COLD, Source.HOT]
     assert (found.items[1].relevance or 0) >= 0.85

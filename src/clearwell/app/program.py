@@ -17,7 +17,7 @@ from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.logs import ensure_logs_configured
 from clearwell.ports import Embedder, ReembeddingStore
-from clearwell.records import ModelChoice
+from clearwell.records import ModelChoice, Principal
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -67,11 +67,14 @@ async def open_clearwell(
 
 
 @asynccontextmanager
-async def open_memory(settings: Settings | None = None) -> AsyncIterator[MemoryManager]:
-    """Open the memory manager by the settings of the environment; on bundled servers if no address is set."""
+async def open_memory(settings: Settings | None = None, *, by: Principal | None = None) -> AsyncIterator[MemoryManager]:
+    """Open the memory manager by the settings of the environment; on bundled servers if no address is set.
+
+    It is bound to the local person, or to ``by``.
+    """
     settings = settings or Settings()
     async with running_servers(settings) as servers, open_clearwell(settings, servers) as clearwell:
-        yield clearwell.memory
+        yield clearwell.memory.acting_as(by or Principal.local())
         await clearwell.queue.join()
 
 

@@ -47,7 +47,7 @@ from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog, UsageRecorder
 from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, Lease, StatementComparison, Stores
-from clearwell.records import ModelChoice
+from clearwell.records import NOBODY, ModelChoice
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
 
@@ -71,7 +71,10 @@ class Digests:
 
 @dataclass(frozen=True, slots=True)
 class Clearwell:
-    """The program: its parts in the order of the path, and the stores that it was built from."""
+    """The program: its parts in the order of the path, and the stores that it was built from.
+
+    ``memory`` and ``review`` have no rights until they are bound to a caller by ``acting_as``.
+    """
 
     settings: Settings
     stores: Stores
@@ -173,6 +176,7 @@ def build(
         EntryRemover(stores.working, stores.admissions, events),
     )
     memory = MemoryManager(
+        by=NOBODY,
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
@@ -259,6 +263,7 @@ def _build_review(
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
     retraction = Retraction(stores.provenance, clock, ids)
     return ReviewService(
+        by=NOBODY,
         gate=gate,
         dossiers=DossierBuilder(
             stores.review, stores.quarantine, longterm, stores.tombstones, comparison, embedder, clock, settings

@@ -1,6 +1,6 @@
 """The data types of the path. Records are frozen, times are aware and in UTC, and the group is always explicit."""
 
-from clearwell.records.callers import ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.callers import NOBODY, ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
 from clearwell.records.comparison import Comparison
 from clearwell.records.context import (
     BuiltContext,
@@ -105,6 +105,7 @@ from clearwell.vocabulary import (
 __all__ = [
     "EVERYTHING",
     "KEEP",
+    "NOBODY",
     "NOTHING",
     "OFFLINE_MODEL",
     "STATEMENT_KINDS",

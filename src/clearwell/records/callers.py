@@ -31,6 +31,10 @@ class Principal:
         return self.groups is None or group_id in self.groups
 
 
+NOBODY = Principal(name="nobody", rights=frozenset())
+"""A caller without any right, for parts that are bound to their caller later."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """A key without its secret."""

@@ -19,9 +19,8 @@ SAID = (
 
 async def keep(clearwell: Clearwell) -> list[str]:
     kept = [
-        await clearwell.memory.capture(
+        await clearwell.memory.acting_as(PERSON).capture(
             NewCapture(content=content, group_id="g", agent_id=agent, session_id=f"s-{agent}", node_id="n"),
-            by=PERSON,
             wait=True,
         )
         for agent, content in SAID

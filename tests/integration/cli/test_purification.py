@@ -37,11 +37,11 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     served: Program, clearwell: Clearwell, redis_url: str
 ) -> None:
     memory = clearwell.memory
-    first = str((await memory.capture(said(confidence=0.9), by=PERSON, wait=True)).id)
+    first = str((await memory.acting_as(PERSON).capture(said(confidence=0.9), wait=True)).id)
     again = replace(said(LONG.upper()), agent_id="a2", session_id="s2")
-    repeat = str((await memory.capture(again, by=PERSON, wait=True)).id)
-    refused = await memory.capture(said(HIDDEN, human=True), by=PERSON, wait=True)
-    flagged = str((await memory.admit_refused("g", refused.id, by=PERSON)).id)
+    repeat = str((await memory.acting_as(PERSON).capture(again, wait=True)).id)
+    refused = await memory.acting_as(PERSON).capture(said(HIDDEN, human=True), wait=True)
+    flagged = str((await memory.acting_as(PERSON).admit_refused(refused.id, group="g")).id)
 
     told = served.good("explain", first, "-g", "g").out
     assert told.startswith(f"Admitted: {first} in the group g\n")
@@ -87,7 +87,7 @@ async def test_a_rejected_value_is_refused_until_it_is_lifted(served: Program, c
     assert "试运行：未存储任何内容" in told
     assert "墓碑 ✗ 未通过" in " ".join(told.split())
     assert "未检查：之前的检查未通过（墓碑）。" in told
-    assert await clearwell.memory.quarantine_rows("g", by=PERSON) == []
+    assert await clearwell.memory.acting_as(PERSON).quarantine_rows(group="g") == []
     listed = served.chinese().good("tombstone", "list", "-g", "g").out
     assert f"{made}   已驳回   it was⟦U+200B⟧ a rumour   local:" in listed
     assert "this text can be captured and promoted again" in served.good("tombstone", "lift", made, "-g", "g").out
@@ -115,16 +115,16 @@ async def test_an_order_to_the_machine_would_be_refused(program: Program) -> Non
 async def test_a_refused_output_is_put_through_the_filter_again(program: Program, clearwell: Clearwell) -> None:
     strict = clearwell.settings.model_copy(update={"min_width": 500})
     async with opened(strict, clearwell.embedder) as other:
-        refused = str((await other.memory.capture(said(), by=PERSON, wait=True)).id)
+        refused = str((await other.memory.acting_as(PERSON).capture(said(), wait=True)).id)
     told = program.chinese().good("requeue", refused, "-g", "g").out
     assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused}")
 
 
 async def test_a_refused_output_is_admitted_by_a_person(program: Program, clearwell: Clearwell) -> None:
-    refused = str((await clearwell.memory.capture(said(confidence=0.1), by=PERSON, wait=True)).id)
+    refused = str((await clearwell.memory.acting_as(PERSON).capture(said(confidence=0.1), wait=True)).id)
     told = program.good("admit", refused, "-g", "g", "--reason", "the agent is too modest").out
     assert f"{refused} is now in the working memory of the group g" in told
-    assert [str(entry.id) for entry in await clearwell.memory.working_memory("g", by=PERSON)] == [refused]
+    assert [str(entry.id) for entry in await clearwell.memory.acting_as(PERSON).working_memory(group="g")] == [refused]
     explained = program.good("explain", refused, "-g", "g").out
     assert "admitted it: the agent is too modest" in " ".join(explained.split())
     assert "Statements: 1 (claims 1)" in explained
@@ -137,11 +137,11 @@ async def test_a_command_with_other_settings_than_the_server_leaves_the_decision
     judging.usually = reply(500, "oops")
     served = with_judge(clearwell.settings, judging, judge_attempts=1)
     async with opened(served, clearwell.embedder) as server:
-        refused = str((await server.memory.capture(said(), by=PERSON, wait=True)).id)
+        refused = str((await server.memory.acting_as(PERSON).capture(said(), wait=True)).id)
         alone = await to_thread(program.good, "requeue", refused, "-g", "g")
         assert "Pending" in alone.out
         assert "CLEARWELL_JUDGE_BASE_URL" in alone.err
-        assert await clearwell.memory.working_memory("g", by=PERSON) == []
+        assert await clearwell.memory.acting_as(PERSON).working_memory(group="g") == []
         judging.usually = says(TORN)
         async with worker(server):
             told = await to_thread(program.good, "requeue", refused, "-g", "g")
@@ -155,10 +155,10 @@ async def test_everything_that_a_check_refused_is_put_back_together(program: Pro
     strict = clearwell.settings.model_copy(update={"min_width": 500})
     async with opened(strict, clearwell.embedder) as other:
         for text in (LONG, OTHER):
-            await other.memory.capture(said(text), by=PERSON, wait=True)
-        await other.memory.capture(said(confidence=0.1), by=PERSON, wait=True)
+            await other.memory.acting_as(PERSON).capture(said(text), wait=True)
+        await other.memory.acting_as(PERSON).capture(said(confidence=0.1), wait=True)
     assert program.good("requeue", "-g", "g", "--refused-by", "length", "--json").json == {"requeued": 2}
-    assert len(await clearwell.memory.working_memory("g", by=PERSON)) == 2
+    assert len(await clearwell.memory.acting_as(PERSON).working_memory(group="g")) == 2
     with program.serving():
         assert "queued again: 0" in program.good("requeue", "-g", "g", "--refused-by", "length").out
         assert "judge_gave_up" in program.run("requeue", "-g", "g", "--refused-by", "nonsense").err
@@ -174,9 +174,9 @@ async def test_doctor_counts_what_a_silent_judge_has_done(
 ) -> None:
     judging.usually = reply(500, "oops")
     async with opened(with_judge(clearwell.settings, judging, judge_attempts=1), clearwell.embedder) as judged:
-        gone = await judged.memory.capture(said(group_id="a b"), by=PERSON, wait=True)
+        gone = await judged.memory.acting_as(PERSON).capture(said(group_id="a b"), wait=True)
     async with opened(with_judge(clearwell.settings, judging), clearwell.embedder) as judged:
-        waits = await judged.memory.capture(said(OTHER), by=PERSON, wait=True)
+        waits = await judged.memory.acting_as(PERSON).capture(said(OTHER), wait=True)
     assert (gone.admission, waits.admission) == (Admission.REFUSED, Admission.PENDING)
     asked = program.chinese().but(CLEARWELL_JUDGE_BASE_URL=judging.base_url, CLEARWELL_JUDGE_MODEL="m").run("doctor")
     assert asked.code == 1

@@ -31,13 +31,13 @@ SAID = (
 async def keep(clearwell: Clearwell, group_id: str = "g") -> None:
     for agent, content in SAID:
         new = NewCapture(content=content, group_id=group_id, agent_id=agent, session_id=f"s-{agent}", node_id="n")
-        await clearwell.memory.capture(new, by=PERSON, wait=True)
+        await clearwell.memory.acting_as(PERSON).capture(new, wait=True)
 
 
 async def until(clearwell: Clearwell, digest_id: UUID, *statuses: DigestStatus, note: str | None = None) -> Digest:
     async with asyncio.timeout(60):
         while True:
-            found = await clearwell.memory.digest(digest_id, by=PERSON)
+            found = await clearwell.memory.acting_as(PERSON).digest(digest_id)
             if found.status in statuses and note in (None, found.note):
                 return found
             await asyncio.sleep(0.05)
@@ -73,13 +73,13 @@ async def test_the_digest_of_a_killed_worker_is_taken_up_again(
     )
     async with opened(quick, offline_embedder) as clearwell:
         await keep(clearwell)
-        asked, _ = await clearwell.memory.request_digest("g", by=PERSON)
+        asked, _ = await clearwell.memory.acting_as(PERSON).request_digest(group="g")
         running = program.start("worker")
         try:
             await until(clearwell, asked, DigestStatus.RUNNING, note="digest_stage_writing")
         finally:
             running.kill()
-        assert (await clearwell.memory.digest(asked, by=PERSON)).status is DigestStatus.RUNNING
+        assert (await clearwell.memory.acting_as(PERSON).digest(asked)).status is DigestStatus.RUNNING
         async with worker(clearwell):
             done = await until(clearwell, asked, DigestStatus.DONE, DigestStatus.FAILED)
     assert (done.status, done.attempts) == (DigestStatus.DONE, 2)
@@ -93,7 +93,7 @@ async def test_a_worker_that_is_asked_to_stop_leaves_its_digest_to_the_next(
     slow = quick.model_copy(update={"digest_llm_base_url": hanging.base_url, "digest_llm_model": "m"})
     async with opened(slow, offline_embedder) as clearwell:
         await keep(clearwell)
-        asked, _ = await clearwell.memory.request_digest("g", by=PERSON)
+        asked, _ = await clearwell.memory.acting_as(PERSON).request_digest(group="g")
         async with worker(clearwell):
             await until(clearwell, asked, DigestStatus.RUNNING, note="digest_stage_writing")
     async with opened(quick, offline_embedder) as clearwell, worker(clearwell):
@@ -112,13 +112,13 @@ async def test_two_workers_make_one_digest_of_a_missed_week(quick: Settings, off
         assert sum(map(len, made)) == 2
         async with worker(first), worker(second):
             for group in ("g", "other"):
-                (only,) = await first.memory.digests(group, by=PERSON)
+                (only,) = await first.memory.acting_as(PERSON).digests(group=group)
                 done = await until(first, only.id, DigestStatus.DONE, DigestStatus.FAILED)
                 assert (done.status, done.attempts, done.requested_by) == (DigestStatus.DONE, 1, "schedule")
                 assert done.due_at is not None
                 assert datetime.now(UTC) - done.due_at < timedelta(days=7, minutes=5)
         assert await first.digests.scheduler.add_due_digests() == []
-        assert [len(await first.memory.digests(group, by=PERSON)) for group in ("g", "other")] == [1, 1]
+        assert [len(await first.memory.acting_as(PERSON).digests(group=group)) for group in ("g", "other")] == [1, 1]
 
 
 async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
@@ -128,14 +128,14 @@ async def test_a_group_with_a_schedule_of_its_own_is_due_by_that(
         await keep(clearwell, "own")
         await keep(clearwell, "weekly")
         change = GroupChange(digest_cron="* * * * *", digest_zone="Asia/Shanghai")
-        await clearwell.memory.change_group("own", change, by=PERSON)
+        await clearwell.memory.acting_as(PERSON).change_group(change, group="own")
         _run(quick, "UPDATE working_groups SET first_settled_at = first_settled_at - interval '2 minutes'")
         _run(quick, "UPDATE groups SET scheduled_at = scheduled_at - interval '2 minutes'")
         found = {one.group_id: (one.cron, one.zone) for one in await clearwell.stores.digest_runs.schedules()}
         assert found == {"own": ("* * * * *", "Asia/Shanghai"), "weekly": (None, None)}
         now = datetime.now(UTC)
         await clearwell.digests.scheduler.add_due_digests()
-        (made,) = await clearwell.memory.digests("own", by=PERSON)
+        (made,) = await clearwell.memory.acting_as(PERSON).digests(group="own")
     assert made.due_at is not None
     assert timedelta(0) <= now - made.due_at < timedelta(minutes=1, seconds=5)
 
@@ -144,7 +144,7 @@ async def test_a_digest_begins_within_a_second_in_another_process(
     quick: Settings, offline_embedder: OfflineEmbedder
 ) -> None:
     async with opened(quick, offline_embedder) as asker, opened(quick, offline_embedder) as maker, worker(maker):
-        asked, _ = await asker.memory.request_digest("g", by=PERSON)
+        asked, _ = await asker.memory.acting_as(PERSON).request_digest(group="g")
         done = await until(asker, asked, DigestStatus.DONE)
     assert done.started_at is not None
     assert done.started_at - done.created_at < timedelta(seconds=2)
@@ -154,7 +154,7 @@ async def test_a_digest_begins_within_a_second_in_another_process(
 async def test_a_worker_outlives_its_connections(quick: Settings, offline_embedder: OfflineEmbedder) -> None:
     async with opened(quick, offline_embedder) as clearwell, worker(clearwell):
         await keep(clearwell)
-        first, _ = await clearwell.memory.request_digest("g", by=PERSON)
+        first, _ = await clearwell.memory.acting_as(PERSON).request_digest(group="g")
         await until(clearwell, first, DigestStatus.DONE)
         _run(
             quick,
@@ -170,7 +170,7 @@ async def _asked(clearwell: Clearwell) -> UUID:
     async with asyncio.timeout(30):
         while True:
             try:
-                return (await clearwell.memory.request_digest("g", by=PERSON))[0]
+                return (await clearwell.memory.acting_as(PERSON).request_digest(group="g"))[0]
             except DatabaseUnavailable:
                 await asyncio.sleep(0.05)
 

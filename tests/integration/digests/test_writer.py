@@ -198,10 +198,10 @@ async def test_a_digest_is_written_by_the_model_or_quoted_with_the_reason(
     async with opened(with_model, offline_embedder) as clearwell:
         for agent, content in (("a1", CHINESE), ("a2", "支付网关并发超过五百就会超时，上线之前需要先扩容。")):
             new = NewCapture(content=content, group_id="g", agent_id=agent, session_id=f"s-{agent}")
-            await clearwell.memory.capture(new, by=PERSON, wait=True)
-        asked_for, _ = await clearwell.memory.request_digest("g", by=PERSON)
+            await clearwell.memory.acting_as(PERSON).capture(new, wait=True)
+        asked_for, _ = await clearwell.memory.acting_as(PERSON).request_digest(group="g")
         assert await clearwell.digests.runner.run("g", asked_for) is None
-        found = await clearwell.memory.digest(asked_for, by=PERSON)
+        found = await clearwell.memory.acting_as(PERSON).digest(asked_for)
     assert found.status is DigestStatus.DONE
     (insight,) = found.insights
     assert insight.written_by is written_by

@@ -43,20 +43,26 @@ class Try:
 Way = Callable[[Try], Awaitable[object]]
 
 SERVICE: dict[str, Way] = {
-    "promote": lambda t: t.clearwell.memory.promote("g", OTHER, by=t.by),
-    "promote many": lambda t: t.clearwell.memory.promote_many("g", [NewMemory(content=OTHER)], by=t.by),
-    "promote insight": lambda t: t.clearwell.review.decide(
-        "g", DecisionRequest(action=Action.PROMOTE, id=t.insight), by=t.by
+    "promote": lambda t: t.clearwell.memory.acting_as(t.by).promote(OTHER, group="g"),
+    "promote many": lambda t: t.clearwell.memory.acting_as(t.by).promote_many([NewMemory(content=OTHER)], group="g"),
+    "promote insight": lambda t: t.clearwell.review.acting_as(t.by).decide(
+        DecisionRequest(action=Action.PROMOTE, id=t.insight), group="g"
     ),
-    "undo": lambda t: t.clearwell.review.decide("g", DecisionRequest(action=Action.UNDO, id=t.insight), by=t.by),
-    "snooze": lambda t: t.clearwell.review.decide("g", DecisionRequest(action=Action.SNOOZE, id=t.insight), by=t.by),
-    "reject": lambda t: t.clearwell.review.decide(
-        "g", DecisionRequest(action=Action.REJECT, id=t.insight, reason="no"), by=t.by
+    "undo": lambda t: t.clearwell.review.acting_as(t.by).decide(
+        DecisionRequest(action=Action.UNDO, id=t.insight), group="g"
     ),
-    "many": lambda t: t.clearwell.review.decide_many("g", [DecisionRequest(action=Action.UNDO, id=t.insight)], by=t.by),
-    "row": lambda t: t.clearwell.review.promote_row("g", t.row, NewMemory(content=""), by=t.by),
-    "admit": lambda t: t.clearwell.memory.admit_refused("g", t.refused, by=t.by),
-    "entry": lambda t: t.clearwell.review.promote_entry("g", t.row, NewMemory(content=""), by=t.by),
+    "snooze": lambda t: t.clearwell.review.acting_as(t.by).decide(
+        DecisionRequest(action=Action.SNOOZE, id=t.insight), group="g"
+    ),
+    "reject": lambda t: t.clearwell.review.acting_as(t.by).decide(
+        DecisionRequest(action=Action.REJECT, id=t.insight, reason="no"), group="g"
+    ),
+    "many": lambda t: t.clearwell.review.acting_as(t.by).decide_many(
+        [DecisionRequest(action=Action.UNDO, id=t.insight)], group="g"
+    ),
+    "row": lambda t: t.clearwell.review.acting_as(t.by).promote_row(t.row, NewMemory(content=""), group="g"),
+    "admit": lambda t: t.clearwell.memory.acting_as(t.by).admit_refused(t.refused, group="g"),
+    "entry": lambda t: t.clearwell.review.acting_as(t.by).promote_entry(t.row, NewMemory(content=""), group="g"),
 }
 
 
@@ -65,8 +71,8 @@ async def refusals(clearwell: Clearwell) -> int:
 
 
 async def test_the_service_lets_only_people_decide(clearwell: Clearwell) -> None:
-    row = (await clearwell.memory.capture(said(LONG, confidence=0.9), by=Principal.local(), wait=True)).id
-    refused = (await clearwell.memory.capture(said(OTHER, confidence=0.1), by=Principal.local(), wait=True)).id
+    row = (await clearwell.memory.acting_as(Principal.local()).capture(said(LONG, confidence=0.9), wait=True)).id
+    refused = (await clearwell.memory.acting_as(Principal.local()).capture(said(OTHER, confidence=0.1), wait=True)).id
     insight = await put_insight(clearwell, "g", LONG, [row])
     for name, way in SERVICE.items():
         for agent in AGENTS.values():
@@ -78,14 +84,18 @@ async def test_the_service_lets_only_people_decide(clearwell: Clearwell) -> None
     assert await rows(clearwell, "SELECT id FROM decisions") == []
     for way in SERVICE.values():
         await way(Try(clearwell, insight, row, refused, REVIEWER))
-    listed = await clearwell.review.preview_retraction("g", SourceSelector(agent_id="a1"), by=REVIEWER)
+    listed = await clearwell.review.acting_as(REVIEWER).preview_retraction(SourceSelector(agent_id="a1"), group="g")
     with pytest.raises(NotAllowed):
-        await clearwell.review.retract("g", SourceSelector(agent_id="a1"), token=listed.token, by=AGENTS["lowered"])
-    done = await clearwell.review.retract("g", SourceSelector(agent_id="a1"), token=listed.token, by=REVIEWER)
+        await clearwell.review.acting_as(AGENTS["lowered"]).retract(
+            SourceSelector(agent_id="a1"), token=listed.token, group="g"
+        )
+    done = await clearwell.review.acting_as(REVIEWER).retract(
+        SourceSelector(agent_id="a1"), token=listed.token, group="g"
+    )
     assert done.decision_id is not None
     with pytest.raises(NotAllowed):
-        await clearwell.review.undo("g", done.decision_id, by=AGENTS["lowered"])
-    await clearwell.review.undo("g", done.decision_id, by=REVIEWER)
+        await clearwell.review.acting_as(AGENTS["lowered"]).undo(done.decision_id, group="g")
+    await clearwell.review.acting_as(REVIEWER).undo(done.decision_id, group="g")
 
 
 BODIES: dict[str, dict[str, object]] = {
@@ -125,12 +135,12 @@ async def tried(client: httpx.AsyncClient, route: str, named: dict[str, str]) ->
 
 async def test_every_route_refuses_agents_and_serves_a_reviewer(api: Api) -> None:
     clearwell = api.clearwell
-    row = (await clearwell.memory.capture(said(LONG, confidence=0.9), by=Principal.local(), wait=True)).id
+    row = (await clearwell.memory.acting_as(Principal.local()).capture(said(LONG, confidence=0.9), wait=True)).id
     insight, other = (
         await put_insight(clearwell, "g", LONG, [row]),
         await put_insight(clearwell, "g", OTHER, []),
     )
-    typed = await clearwell.memory.promote("g", "The office is closed on Friday afternoons.", by=REVIEWER)
+    typed = await clearwell.memory.acting_as(REVIEWER).promote("The office is closed on Friday afternoons.", group="g")
     named = dict.fromkeys(BODIES, str(insight)) | {"insight": str(insight), "{other}": str(other), "{token}": "x"}
     named["/api/v1/quarantine/{id}/promote"] = named["/api/v1/working/{group_id}/{id}/promote"] = str(row)
     named["/api/v1/decisions/{id}/undo"] = str(typed.decision_id)

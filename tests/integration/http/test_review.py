@@ -222,8 +222,8 @@ async def test_a_repeated_request_is_answered_and_not_done_again(module_api: Api
 async def test_outputs_are_promoted_straight_from_the_tiers_below(module_api: Api, http: httpx.AsyncClient) -> None:
     group = new_group()
     clearwell = module_api.clearwell
-    low = (await clearwell.memory.capture(said(group, MOVED, confidence=0.2), by=PERSON, wait=True)).id
-    live = (await clearwell.memory.capture(said(group, BACKUP), by=PERSON, wait=True)).id
+    low = (await clearwell.memory.acting_as(PERSON).capture(said(group, MOVED, confidence=0.2), wait=True)).id
+    live = (await clearwell.memory.acting_as(PERSON).capture(said(group, BACKUP), wait=True)).id
     refused = (await http.post(f"/api/v1/quarantine/{low}/promote", json={"group_id": group})).json()
     hot = (await http.post(f"/api/v1/working/{group}/{live}/promote", json={})).json()
     assert (refused["status"], hot["status"]) == ("promoted", "promoted")
@@ -243,8 +243,8 @@ async def test_outputs_are_promoted_straight_from_the_tiers_below(module_api: Ap
 async def test_provenance_leads_from_a_memory_to_the_outputs_and_back(module_api: Api, http: httpx.AsyncClient) -> None:
     group = new_group()
     clearwell = module_api.clearwell
-    first = (await clearwell.memory.capture(said(group, MOVED), by=PERSON, wait=True)).id
-    repeat = (await clearwell.memory.capture(said(group, MOVED.upper(), agent="a2"), by=PERSON, wait=True)).id
+    first = (await clearwell.memory.acting_as(PERSON).capture(said(group, MOVED), wait=True)).id
+    repeat = (await clearwell.memory.acting_as(PERSON).capture(said(group, MOVED.upper(), agent="a2"), wait=True)).id
     one = await put_insight(clearwell, group, MOVED, [first])
     two = await put_insight(clearwell, group, BACKUP, [said(group, BACKUP)])
     await http.post(f"/api/v1/insights/{one}/merge", json={"with": [str(two)]})

@@ -17,7 +17,7 @@ async def promoted(http: httpx.AsyncClient, group: str, row: UUID, **body: Any) 
 
 
 async def captured(api: Api, group: str, text: str, agent: str = "a1") -> UUID:
-    return (await api.clearwell.memory.capture(said(group, text, agent), by=PERSON, wait=True)).id
+    return (await api.clearwell.memory.acting_as(PERSON).capture(said(group, text, agent), wait=True)).id
 
 
 async def test_a_second_promotion_of_the_same_words_holds_them(module_api: Api, http: httpx.AsyncClient) -> None:

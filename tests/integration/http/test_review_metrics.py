@@ -18,7 +18,7 @@ async def reviewed(clearwell: Clearwell, http: httpx.AsyncClient) -> None:
     bad = await put_insight(clearwell, "h", BACKUP, [said("h", BACKUP)])
     await http.post(f"/api/v1/insights/{good}/promote", json={})
     await http.post(f"/api/v1/insights/{bad}/reject", json={"reason": "no"})
-    row = (await clearwell.memory.capture(said("g", RELEASE, agent="a2"), by=PERSON, wait=True)).id
+    row = (await clearwell.memory.acting_as(PERSON).capture(said("g", RELEASE, agent="a2"), wait=True)).id
     await http.post(f"/api/v1/quarantine/{row}/promote", json={"group_id": "g"})
     await http.post("/api/v1/memory/ingest", json={"group_id": "h", "content": TYPED})
     await http.post("/api/v1/memory/query", json={"group_id": "g", "query": "payment service", "cold_limit": 1})
@@ -64,7 +64,7 @@ async def test_metrics_tell_how_review_goes(settings: Settings, allowed: bool) -
 async def test_an_undone_promotion_is_no_longer_accepted(settings: Settings) -> None:
     async with served(settings) as app, client_of(app) as http:
         clearwell: Clearwell = app.state.clearwell
-        row = (await clearwell.memory.capture(said("g", RELEASE), by=PERSON, wait=True)).id
+        row = (await clearwell.memory.acting_as(PERSON).capture(said("g", RELEASE), wait=True)).id
         made = (await http.post(f"/api/v1/quarantine/{row}/promote", json={"group_id": "g"})).json()
         await http.post(f"/api/v1/decisions/{made['decision_id']}/undo", json={})
         told = (await http.get("/api/v1/review/numbers", params={"group_id": "g"})).json()

@@ -72,7 +72,7 @@ async def test_a_rejected_quote_leaves_its_source_alone(module_api: Api, http: h
 
 async def test_many_outputs_are_promoted_with_a_result_each(module_api: Api, http: httpx.AsyncClient) -> None:
     group, memory = new_group(), module_api.clearwell.memory
-    rows = [str((await memory.capture(said(group, text), by=PERSON, wait=True)).id) for text in (MOVED, BACKUP)]
+    rows = [str((await memory.acting_as(PERSON).capture(said(group, text), wait=True)).id) for text in (MOVED, BACKUP)]
     body = {"group_id": group, "ids": [rows[0], "no id", str(uuid4()), rows[1]]}
     results = (await http.post("/api/v1/quarantine/promote", json=body)).json()["results"]
     assert [one["status"] for one in results] == ["promoted", 404, 404, "promoted"]

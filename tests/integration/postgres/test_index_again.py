@@ -84,8 +84,8 @@ async def test_what_was_superseded_is_no_neighbour_and_is_not_counted(database_u
 async def test_the_worker_makes_words_of_an_older_tokenizer_anew(clearwell: Clearwell) -> None:
     """As after an upgrade: every group gets its words in the background, and is then left alone."""
     for group in ("g", "h"):
-        await clearwell.memory.promote(group, OTHER, by=PERSON, session_id="s", author="Ann")
-        await clearwell.memory.promote(group, "Only for the auditor.", by=PERSON, agent_id="auditor")
+        await clearwell.memory.acting_as(PERSON).promote(OTHER, group=group, session_id="s", author="Ann")
+        await clearwell.memory.acting_as(PERSON).promote("Only for the auditor.", group=group, agent_id="auditor")
     assert await rebuild_lexical_index(clearwell) == 0
     assert clearwell.settings.database_url is not None
     with psycopg.connect(clearwell.settings.database_url.get_secret_value(), autocommit=True) as owner:

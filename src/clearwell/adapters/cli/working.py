@@ -76,7 +76,7 @@ async def _rebuild(settings: Settings, terminal: Terminal, group: str | None) ->
     from clearwell.adapters.cli.connection import open_program, person
 
     async with open_program(settings, terminal) as clearwell:
-        return await clearwell.memory.rebuild_working_memory(group, by=person(settings))
+        return await clearwell.memory.acting_as(person(settings)).rebuild_working_memory(group=group)
 
 
 def _show(entries: Sequence[WorkingEntryView], terminal: Terminal) -> None:

@@ -56,13 +56,15 @@ class ApiRequest(Request):
     def clearwell(self) -> Clearwell:
         return get_program(self)
 
-    @property
+    @cached_property
     def memory(self) -> MemoryManager:
-        return self.clearwell.memory
+        """The memory manager of the caller."""
+        return self.clearwell.memory.acting_as(self.caller)
 
-    @property
+    @cached_property
     def review(self) -> ReviewService:
-        return self.clearwell.review
+        """The review service of the caller."""
+        return self.memory.review
 
     @cached_property
     def language(self) -> Language:
@@ -126,7 +128,7 @@ class ApiRequest(Request):
         """The group of something that is named by its id; looked up if it was omitted."""
         if named.named_group is not None:
             return named.named_group
-        return await self.review.group_of(kind, row_id, by=self.caller)
+        return await self.review.group_of(kind, row_id)
 
     async def key_names(self) -> Mapping[str, str]:
         """What keys are called, by how their holders are recorded."""

@@ -1,10 +1,11 @@
 """The review service: the facade of review.
 
-Every method takes the caller as ``by``. Reading needs the right to review; a decision also goes through the gate, which
-allows it to people alone and records what it refuses.
+It is bound to its caller, as the memory manager is. Reading needs the right to review; a decision also goes through
+the gate, which allows it to people alone and records what it refuses.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from uuid import UUID
 
@@ -35,14 +36,17 @@ from clearwell.records import (
     Right,
     SourceSelector,
 )
+from clearwell.signatures import explain_wrong_calls
 
 
+@explain_wrong_calls
 class ReviewService:
     """Insights and their dossiers, decisions, provenance and statistics, for callers with the right to review."""
 
     def __init__(
         self,
         *,
+        by: Principal,
         gate: DecisionGate,
         dossiers: DossierBuilder,
         executor: DecisionExecutor,
@@ -53,6 +57,7 @@ class ReviewService:
         statistics: StatisticsStore,
         clock: Clock,
     ) -> None:
+        self._by = by
         self._gate = gate
         self._dossiers = dossiers
         self._executor = executor
@@ -63,53 +68,50 @@ class ReviewService:
         self._statistics = statistics
         self._clock = clock
 
+    def acting_as(self, by: Principal) -> "ReviewService":
+        """Return the review service of another caller."""
+        bound = copy(self)
+        bound._by = by
+        return bound
+
     # reading
 
-    async def group_of(self, kind: str, one: UUID, *, by: Principal) -> str:
+    async def group_of(self, kind: str, one: UUID) -> str:
         """The group of something that is named by its id alone. A group that the caller does not cover is not found."""
-        if by.groups is not None and len(by.groups) == 1:
-            (only,) = by.groups
+        if self._by.groups is not None and len(self._by.groups) == 1:
+            (only,) = self._by.groups
             return only
         group_id = await self._review.group_of(kind, one)
-        if group_id is None or not by.covers(group_id):
+        if group_id is None or not self._by.covers(group_id):
             raise NotFound(f"{kind}_not_found", id=one, group="–")
         return group_id
 
     async def insights(
-        self,
-        group_id: str,
-        *,
-        by: Principal,
-        state: InsightState | None = None,
-        before: UUID | None = None,
-        limit: int = 50,
+        self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Insight]:
         """Return insights, newest digest first and the best of each digest first."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
         now = self._clock.now()
-        found = await self._review.insights(group_id, now=now, state=state, before=before, limit=limit)
+        found = await self._review.insights(group, now=now, state=state, before=before, limit=limit)
         return [wake(one, now) for one in found]
 
-    async def insight(self, group_id: str, insight_id: UUID, *, by: Principal) -> Dossier:
+    async def insight(self, insight_id: UUID, *, group: str) -> Dossier:
         """One insight with everything that a reviewer needs to decide on it."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._dossiers.build(group_id, insight_id)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        return await self._dossiers.build(group, insight_id)
 
-    async def decisions(
-        self, group_id: str, *, by: Principal, before: UUID | None = None, limit: int = 50
-    ) -> Sequence[Decision]:
+    async def decisions(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Decision]:
         """Return decisions, newest first."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._review.decisions(group_id, before=before, limit=limit)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        return await self._review.decisions(group, before=before, limit=limit)
 
     # decisions on one insight
 
     async def promote(
         self,
-        group_id: str,
         insight_id: UUID,
         *,
-        by: Principal,
+        group: str,
         text: str | None = None,
         agent_id: str | None = None,
         supersedes: UUID | None = None,
@@ -134,43 +136,40 @@ class ReviewService:
             side=side,
             despite=tuple(despite),
         )
-        return await self.decide(group_id, decision, by=by, request=request)
+        return await self.decide(decision, group=group, request=request)
 
     async def reject(
         self,
-        group_id: str,
         insight_id: UUID,
         *,
+        group: str,
         reason: str,
-        by: Principal,
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Reject an insight. Its text cannot be promoted until that is undone."""
         decision = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
-        return await self.decide(group_id, decision, by=by, request=request)
+        return await self.decide(decision, group=group, request=request)
 
     async def merge(
         self,
-        group_id: str,
         insight_id: UUID,
         others: Sequence[UUID],
         *,
-        by: Principal,
+        group: str,
         text: str | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Merge other insights into this one."""
         decision = DecisionRequest(action=Action.MERGE, id=insight_id, version=version, others=tuple(others), text=text)
-        return await self.decide(group_id, decision, by=by, request=request)
+        return await self.decide(decision, group=group, request=request)
 
     async def snooze(
         self,
-        group_id: str,
         insight_id: UUID,
         *,
-        by: Principal,
+        group: str,
         until: datetime | None = None,
         days: float | None = None,
         version: int | None = None,
@@ -178,126 +177,117 @@ class ReviewService:
     ) -> DecisionResult:
         """Snooze an insight, for a week by default."""
         decision = DecisionRequest(action=Action.SNOOZE, id=insight_id, version=version, until=until, days=days)
-        return await self.decide(group_id, decision, by=by, request=request)
+        return await self.decide(decision, group=group, request=request)
 
     async def undo_last(
         self,
-        group_id: str,
         insight_id: UUID,
         *,
-        by: Principal,
+        group: str,
         reason: str | None = None,
         version: int | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Undo the last decision on an insight. ``undo`` undoes any decision by its own id."""
         decision = DecisionRequest(action=Action.UNDO, id=insight_id, version=version, reason=reason)
-        return await self.decide(group_id, decision, by=by, request=request)
+        return await self.decide(decision, group=group, request=request)
 
     async def decide(
-        self, group_id: str, decision: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
+        self, decision: DecisionRequest, *, group: str, request: IdempotencyKey | None = None
     ) -> DecisionResult:
         """Decide on one insight. A promoted memory can be retrieved when this returns, unless it is ``promoting``."""
-        await self._gate.require_person(by, group_id, f"{decision.action} insight {decision.id}")
-        return await self._executor.decide(group_id, decision, by=by, request=request)
+        await self._gate.require_person(self._by, group, f"{decision.action} insight {decision.id}")
+        return await self._executor.decide(group, decision, by=self._by, request=request)
 
     async def decide_many(
-        self,
-        group_id: str,
-        decisions: Sequence[DecisionRequest],
-        *,
-        by: Principal,
-        request: IdempotencyKey | None = None,
+        self, decisions: Sequence[DecisionRequest], *, group: str, request: IdempotencyKey | None = None
     ) -> list[DecisionResult | ClearwellError]:
         """Decide on many insights, independently and in order. Returns a result or an error for each."""
-        await self._gate.require_person(by, group_id, f"decide on {len(decisions)} insights")
-        return await self._executor.decide_many(group_id, decisions, by=by, request=request)
+        await self._gate.require_person(self._by, group, f"decide on {len(decisions)} insights")
+        return await self._executor.decide_many(group, decisions, by=self._by, request=request)
 
     async def undo(
         self,
-        group_id: str,
         decision_id: UUID,
         *,
-        by: Principal,
+        group: str,
         reason: str | None = None,
         only: Action | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Undo any decision by its id. With ``only`` a decision of another kind is refused."""
-        await self._gate.require_person(by, group_id, f"undo decision {decision_id}")
-        return await self._executor.undo(group_id, decision_id, by=by, reason=reason, only=only, request=request)
+        await self._gate.require_person(self._by, group, f"undo decision {decision_id}")
+        return await self._executor.undo(group, decision_id, by=self._by, reason=reason, only=only, request=request)
 
     # outputs of agents, without an insight between
 
     async def promote_row(
-        self, group_id: str, log_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
+        self, log_id: UUID, text: NewMemory, *, group: str, request: IdempotencyKey | None = None
     ) -> PromotionResult:
         """Promote an output from quarantine. ``text`` has the changes: content, agent, or the memory to supersede."""
-        return await self._outputs.promote_row(group_id, log_id, text, by=by, request=request)
+        return await self._outputs.promote_row(group, log_id, text, by=self._by, request=request)
 
     async def promote_entry(
-        self, group_id: str, entry_id: UUID, text: NewMemory, *, by: Principal, request: IdempotencyKey | None = None
+        self, entry_id: UUID, text: NewMemory, *, group: str, request: IdempotencyKey | None = None
     ) -> PromotionResult:
         """Promote an entry of working memory that has not expired."""
-        return await self._outputs.promote_entry(group_id, entry_id, text, by=by, request=request)
+        return await self._outputs.promote_entry(group, entry_id, text, by=self._by, request=request)
 
     async def promote_outputs(
         self,
-        group_id: str,
         ids: Sequence[str],
         *,
+        group: str,
         origin: Origin = Origin.QUARANTINE,
-        by: Principal,
         request: IdempotencyKey | None = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are. Returns a result or an error for each, in order."""
-        return await self._outputs.promote_many(group_id, ids, origin=origin, by=by, request=request)
+        return await self._outputs.promote_many(group, ids, origin=origin, by=self._by, request=request)
 
     # provenance and retraction
 
-    async def origin(self, group_id: str, memory_id: UUID, *, by: Principal) -> Provenance:
+    async def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        found = await self._provenance.origin(group_id, memory_id)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        found = await self._provenance.origin(group, memory_id)
         if found is None:
-            raise NotFound("memory_not_found", id=memory_id, group=group_id)
+            raise NotFound("memory_not_found", id=memory_id, group=group)
         return found
 
-    async def influence(self, group_id: str, log_id: UUID, *, by: Principal) -> Provenance:
+    async def influence(self, log_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of an output, up to the memories that are based on it."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        found = await self._provenance.influence(group_id, log_id)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        found = await self._provenance.influence(group, log_id)
         if found is None:
-            raise NotFound("row_not_found", id=log_id, group=group_id)
+            raise NotFound("row_not_found", id=log_id, group=group)
         return found
 
-    async def preview_retraction(self, group_id: str, selector: SourceSelector, *, by: Principal) -> RetractionPreview:
+    async def preview_retraction(self, selector: SourceSelector, *, group: str) -> RetractionPreview:
         """Return what ``retract`` would withdraw, with the token to do so."""
-        await self._gate.require_reviewer(by, group_id, "list what to retract")
-        return await self._retraction.preview(group_id, selector)
+        await self._gate.require_reviewer(self._by, group, "list what to retract")
+        return await self._retraction.preview(group, selector)
 
     async def retract(
         self,
-        group_id: str,
         selector: SourceSelector,
         *,
+        group: str,
         token: str,
-        by: Principal,
         reason: str | None = None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
         """Withdraw what was previewed, or nothing if that has changed since."""
-        await self._gate.require_person(by, group_id, "retract by origin")
-        return await self._executor.retract(group_id, selector, token=token, by=by, reason=reason, request=request)
+        await self._gate.require_person(self._by, group, "retract by origin")
+        return await self._executor.retract(group, selector, token=token, by=self._by, reason=reason, request=request)
 
     # statistics
 
-    async def calibration(self, group_id: str, *, by: Principal) -> Sequence[CalibrationRow]:
+    async def calibration(self, *, group: str) -> Sequence[CalibrationRow]:
         """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._statistics.calibration(group_id)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        return await self._statistics.calibration(group)
 
-    async def statistics(self, group_id: str, *, by: Principal) -> ReviewStatistics:
+    async def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""
-        require_in_group(by, group_id, Right.REVIEW, Right.ADMIN)
-        return await self._statistics.statistics(group_id)
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        return await self._statistics.statistics(group)

@@ -133,11 +133,11 @@ async def capture(
     memory, key = request.memory, request.idempotency_key
     if isinstance(body, CaptureBatch):
         news = [new.to_record() for new in body.captures]
-        results = await memory.capture_many(news, by=request.caller, wait=parameters.wait, request=key)
+        results = await memory.capture_many(news, wait=parameters.wait, request=key)
         response.status_code = 200
         mark_replay(response, results)
         return CaptureBatchView.from_records(results, request.language)
-    receipt = await memory.capture(body.to_record(), by=request.caller, wait=parameters.wait, request=key)
+    receipt = await memory.capture(body.to_record(), wait=parameters.wait, request=key)
     if parameters.wait and receipt.admission is Admission.PENDING:
         response.status_code = 202
     mark_replay(response, [receipt])
@@ -154,7 +154,7 @@ async def capture(
     responses=openapi.problems(*openapi.QUERIES),
 )
 async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_examples=CHECK_EXAMPLES)]) -> DryRunView:
-    dry_run = await request.memory.check(new.to_record(), by=request.caller)
+    dry_run = await request.memory.check(new.to_record())
     return DryRunView.from_record(dry_run, request.language)
 
 
@@ -167,5 +167,5 @@ async def check(request: ApiRequest, new: Annotated[CheckInput, Body(openapi_exa
     responses=openapi.problems(*openapi.READS),
 )
 async def counts(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> IngressCountsView:
-    found = await request.memory.ingress_counts(request.group(parameters), by=request.caller)
+    found = await request.memory.ingress_counts(group=request.group(parameters))
     return IngressCountsView.from_records(found)

@@ -129,7 +129,7 @@ async def build(
     request: ApiRequest, wanted: Annotated[ContextInput, Body(openapi_examples=CONTEXT_EXAMPLES)]
 ) -> ContextView:
     asked = wanted.to_request(request.language)
-    built = await request.memory.build_context(request.group(wanted), asked, by=request.caller)
+    built = await request.memory.build_context(asked, group=request.group(wanted))
     text, messages = wanted.format is not Format.MESSAGES, wanted.format is not Format.TEXT
     return ContextView.from_record(built, asked.language, text=text, messages=messages)
 
@@ -148,6 +148,6 @@ async def retrieval_node(
 ) -> NodeRunView:
     language = request.language if wanted.language is None else wanted.language.value
     node = request.memory.retrieval_node(
-        request.group(wanted), by=request.caller, options=wanted.options.to_options(), language=language
+        group=request.group(wanted), options=wanted.options.to_options(), language=language
     )
     return NodeRunView.from_record(await node.run(wanted.input))

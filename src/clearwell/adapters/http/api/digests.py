@@ -33,9 +33,7 @@ async def request_digest(
     wanted: Annotated[DigestInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> DigestRequestView:
     group_id = request.group(wanted)
-    digest_id, status = await request.memory.request_digest(
-        group_id, by=request.caller, request=request.idempotency_key
-    )
+    digest_id, status = await request.memory.request_digest(group=group_id, request=request.idempotency_key)
     response.headers["Location"] = f"/api/v1/digests/{digest_id}"
     return DigestRequestView(id=digest_id, group_id=group_id, status=status)
 
@@ -49,7 +47,7 @@ async def request_digest(
 )
 async def digests(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DigestPageView:
     found = await request.memory.digests(
-        request.group(parameters), by=request.caller, before=parameters.before, limit=parameters.limit + 1
+        group=request.group(parameters), before=parameters.before, limit=parameters.limit + 1
     )
     return DigestPageView.from_records(found, parameters.limit, request.language)
 
@@ -67,5 +65,5 @@ async def digest(
     digest_id: Annotated[UUID, Path(alias="id")],
     parameters: Annotated[GroupParameters, Query()],
 ) -> DigestView:
-    found = await request.memory.digest(digest_id, by=request.caller, group_id=parameters.named_group)
+    found = await request.memory.digest(digest_id, group=parameters.named_group)
     return DigestView.from_record(found, request.language)

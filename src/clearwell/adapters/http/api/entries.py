@@ -70,8 +70,7 @@ REQUEUE_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "refused_by": "j
 )
 async def rows(request: ApiRequest, parameters: Annotated[QuarantineParameters, Query()]) -> QuarantinePageView:
     found = await request.memory.quarantine_rows(
-        request.group(parameters),
-        by=request.caller,
+        group=request.group(parameters),
         where=parameters.to_filter(),
         before=parameters.before,
         limit=parameters.limit + 1,
@@ -91,9 +90,7 @@ async def row(
     request: ApiRequest, row_id: EntryId, parameters: Annotated[GroupParameters, Query()]
 ) -> QuarantineRowView:
     group_id = await request.group_of("row", row_id, parameters)
-    return QuarantineRowView.from_record(
-        await request.memory.quarantine_row(group_id, row_id, by=request.caller), request.language
-    )
+    return QuarantineRowView.from_record(await request.memory.quarantine_row(row_id, group=group_id), request.language)
 
 
 @router.post(
@@ -115,7 +112,7 @@ async def requeue(
     named: Annotated[RowInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> RequeuedRowView:
     group_id = await request.group_of("row", row_id, named)
-    was = await request.memory.requeue(group_id, row_id, by=request.caller, request=request.idempotency_key)
+    was = await request.memory.requeue(row_id, group=group_id, request=request.idempotency_key)
     response.status_code = 202 if was is Admission.REFUSED else 200
     return RequeuedRowView(id=row_id, was=was)
 
@@ -136,7 +133,7 @@ async def admit(
 ) -> CaptureView:
     group_id = await request.group_of("row", row_id, named)
     receipt = await request.memory.admit_refused(
-        group_id, row_id, by=request.caller, reason=named.reason, request=request.idempotency_key
+        row_id, group=group_id, reason=named.reason, request=request.idempotency_key
     )
     return CaptureView.from_record(receipt, request.language)
 
@@ -156,7 +153,7 @@ async def requeue_refused(
     request: ApiRequest, wanted: Annotated[RequeueInput, Body(openapi_examples=REQUEUE_EXAMPLES)]
 ) -> RequeuedView:
     requeued = await request.memory.requeue_refused(
-        request.group(wanted), wanted.refused_by, by=request.caller, request=request.idempotency_key
+        wanted.refused_by, group=request.group(wanted), request=request.idempotency_key
     )
     return RequeuedView.from_record(requeued)
 
@@ -170,7 +167,7 @@ async def requeue_refused(
     responses=openapi.problems(*openapi.READS),
 )
 async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
-    found = await request.memory.working_memory(group_id, by=request.caller)
+    found = await request.memory.working_memory(group=group_id)
     return WorkingMemoryView.from_records(found, datetime.now(UTC), request.language)
 
 
@@ -184,5 +181,5 @@ async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove(request: ApiRequest, group_id: str, entry_id: EntryId) -> IdView:
-    await request.memory.remove_working_entry(group_id, entry_id, by=request.caller, request=request.idempotency_key)
+    await request.memory.remove_working_entry(entry_id, group=group_id, request=request.idempotency_key)
     return IdView(id=entry_id)

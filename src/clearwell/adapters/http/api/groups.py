@@ -76,7 +76,7 @@ TOMBSTONE_EXAMPLES = openapi.examples(
     responses=openapi.problems(*openapi.READS),
 )
 async def groups(request: ApiRequest) -> GroupsView:
-    return GroupsView.from_records(await request.memory.groups(by=request.caller))
+    return GroupsView.from_records(await request.memory.groups())
 
 
 @router.get(
@@ -88,7 +88,7 @@ async def groups(request: ApiRequest) -> GroupsView:
     responses=openapi.problems(*openapi.READS),
 )
 async def agents(request: ApiRequest, group_id: str) -> AgentsView:
-    return AgentsView.from_records(await request.memory.agents(group_id, by=request.caller))
+    return AgentsView.from_records(await request.memory.agents(group=group_id))
 
 
 @router.get(
@@ -100,7 +100,7 @@ async def agents(request: ApiRequest, group_id: str) -> AgentsView:
     responses=openapi.problems(*openapi.READS, 404),
 )
 async def agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentView:
-    return AgentView.from_record(await request.memory.agent(group_id, agent_id, by=request.caller))
+    return AgentView.from_record(await request.memory.agent(agent_id, group=group_id))
 
 
 @router.put(
@@ -118,7 +118,7 @@ async def put_agent(
     wanted: Annotated[AgentInput, Body(openapi_examples=AGENT_EXAMPLES)],
 ) -> AgentView:
     put = await request.memory.put_agent(
-        group_id, agent_id, wanted.persona, by=request.caller, request=request.idempotency_key
+        agent_id, persona=wanted.persona, group=group_id, request=request.idempotency_key
     )
     return AgentView.from_record(put)
 
@@ -132,7 +132,7 @@ async def put_agent(
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentNameView:
-    await request.memory.remove_agent(group_id, agent_id, by=request.caller, request=request.idempotency_key)
+    await request.memory.remove_agent(agent_id, group=group_id, request=request.idempotency_key)
     return AgentNameView(group_id=group_id, agent_id=agent_id)
 
 
@@ -145,7 +145,7 @@ async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> Age
     responses=openapi.problems(*openapi.READS),
 )
 async def group(request: ApiRequest, group_id: str) -> GroupView:
-    return GroupView.from_record(await request.memory.group(group_id, by=request.caller))
+    return GroupView.from_record(await request.memory.group(group_id))
 
 
 @router.put(
@@ -159,9 +159,7 @@ async def group(request: ApiRequest, group_id: str) -> GroupView:
 async def change(
     request: ApiRequest, group_id: str, wanted: Annotated[GroupInput, Body(openapi_examples=GROUP_EXAMPLES)]
 ) -> GroupView:
-    changed = await request.memory.change_group(
-        group_id, wanted.to_change(), by=request.caller, request=request.idempotency_key
-    )
+    changed = await request.memory.change_group(wanted.to_change(), group=group_id, request=request.idempotency_key)
     return GroupView.from_record(changed)
 
 
@@ -175,7 +173,7 @@ async def change(
     responses=openapi.problems(*openapi.READS),
 )
 async def tombstones(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> TombstonesView:
-    found = await request.memory.tombstones(request.group(parameters), by=request.caller)
+    found = await request.memory.tombstones(group=request.group(parameters))
     return TombstonesView.from_records(found, await request.key_names())
 
 
@@ -193,10 +191,9 @@ async def add_tombstone(
     request: ApiRequest, wanted: Annotated[TombstoneInput, Body(openapi_examples=TOMBSTONE_EXAMPLES)]
 ) -> IdView:
     tombstone_id = await request.memory.add_tombstone(
-        request.group(wanted),
         wanted.value,
         reason=wanted.reason,
-        by=request.caller,
+        group=request.group(wanted),
         request=request.idempotency_key,
     )
     return IdView(id=tombstone_id)
@@ -215,7 +212,5 @@ async def lift_tombstone(
     tombstone_id: Annotated[UUID, Path(alias="id")],
     named: Annotated[RowInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> IdView:
-    await request.memory.lift_tombstone(
-        request.group(named), tombstone_id, by=request.caller, request=request.idempotency_key
-    )
+    await request.memory.lift_tombstone(tombstone_id, group=request.group(named), request=request.idempotency_key)
     return IdView(id=tombstone_id)

@@ -238,8 +238,7 @@ DECIDE_EXAMPLES = openapi.examples(
 )
 async def insights(request: ApiRequest, parameters: Annotated[InsightParameters, Query()]) -> InsightPageView:
     found = await request.review.insights(
-        request.group(parameters),
-        by=request.caller,
+        group=request.group(parameters),
         state=parameters.state,
         before=parameters.before,
         limit=parameters.limit + 1,
@@ -260,7 +259,7 @@ async def insight(
     request: ApiRequest, insight_id: InsightId, parameters: Annotated[GroupParameters, Query()]
 ) -> DossierView:
     group_id = await request.group_of("insight", insight_id, parameters)
-    dossier = await request.review.insight(group_id, insight_id, by=request.caller)
+    dossier = await request.review.insight(insight_id, group=group_id)
     return DossierView.from_dossier(dossier, request.language, await request.key_names())
 
 
@@ -277,9 +276,7 @@ async def decide_many(
 ) -> DecisionBatchView:
     requests = [decision for decision in wanted.decisions if isinstance(decision, DecisionRequest)]
     results = iter(
-        await request.review.decide_many(
-            request.group(wanted), requests, by=request.caller, request=request.idempotency_key
-        )
+        await request.review.decide_many(requests, group=request.group(wanted), request=request.idempotency_key)
     )
     in_order = [next(results) if isinstance(decision, DecisionRequest) else decision for decision in wanted.decisions]
     return DecisionBatchView.from_records(in_order, request.language)
@@ -369,8 +366,6 @@ async def undo(
 
 async def _decide(request: ApiRequest, response: Response, insight_id: UUID, choice: ChoiceInput) -> DecisionResultView:
     group_id = await request.group_of("insight", insight_id, choice)
-    result = await request.review.decide(
-        group_id, choice.to_request(insight_id), by=request.caller, request=request.idempotency_key
-    )
+    result = await request.review.decide(choice.to_request(insight_id), group=group_id, request=request.idempotency_key)
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)

@@ -170,7 +170,7 @@ async def ingest(request: ApiRequest, response: Response, wanted: IngestBody) ->
     group_id, key = request.group(wanted), request.idempotency_key
     items = wanted.items if isinstance(wanted, IngestBatch) else [wanted]
     texts = [item.to_record() for item in items]
-    results = await request.memory.promote_many(group_id, texts, by=request.caller, request=key)
+    results = await request.memory.promote_many(texts, group=group_id, request=key)
     mark_replay(response, results)
     if isinstance(wanted, IngestBatch):
         return IngestedBatchView.from_records(results, request.language)
@@ -193,7 +193,5 @@ async def ingest(request: ApiRequest, response: Response, wanted: IngestBody) ->
 async def query(
     request: ApiRequest, question: Annotated[QueryInput, Body(openapi_examples=QUERY_EXAMPLES)]
 ) -> RetrievalView:
-    found = await request.memory.retrieve(
-        question.query, request.group(question), by=request.caller, options=question.to_options()
-    )
+    found = await request.memory.retrieve(question.query, group=request.group(question), options=question.to_options())
     return RetrievalView.from_record(found, request.language)

@@ -87,7 +87,7 @@ async def promote_row(
 ) -> PromotionResultView:
     group_id = await request.group_of("row", row_id, wanted)
     result = await request.review.promote_row(
-        group_id, row_id, wanted.to_record(), by=request.caller, request=request.idempotency_key
+        row_id, wanted.to_record(), group=group_id, request=request.idempotency_key
     )
     mark_replay(response, [result])
     return PromotionResultView.from_record(result)
@@ -105,10 +105,9 @@ async def promote_outputs(
     request: ApiRequest, wanted: Annotated[PromoteManyInput, Body(openapi_examples=PROMOTE_MANY_EXAMPLES)]
 ) -> PromotionBatchView:
     results = await request.review.promote_outputs(
-        request.group(wanted),
         wanted.ids,
         origin=wanted.origin,
-        by=request.caller,
+        group=request.group(wanted),
         request=request.idempotency_key,
     )
     return PromotionBatchView.from_records(results, request.language)
@@ -125,7 +124,7 @@ async def promote_entry(
     request: ApiRequest, response: Response, group_id: str, entry_id: RowId, wanted: PromoteOutputBody
 ) -> PromotionResultView:
     result = await request.review.promote_entry(
-        group_id, entry_id, wanted.to_record(), by=request.caller, request=request.idempotency_key
+        entry_id, wanted.to_record(), group=group_id, request=request.idempotency_key
     )
     mark_replay(response, [result])
     return PromotionResultView.from_record(result)
@@ -142,7 +141,7 @@ async def origin(
     request: ApiRequest, memory_id: RowId, parameters: Annotated[GroupParameters, Query()]
 ) -> ProvenanceView:
     group_id = await request.group_of("memory", memory_id, parameters)
-    found = await request.review.origin(group_id, memory_id, by=request.caller)
+    found = await request.review.origin(memory_id, group=group_id)
     return ProvenanceView.from_record(memory_id, found, request.language, await request.key_names())
 
 
@@ -157,7 +156,7 @@ async def influence(
     request: ApiRequest, row_id: RowId, parameters: Annotated[GroupParameters, Query()]
 ) -> ProvenanceView:
     group_id = await request.group_of("row", row_id, parameters)
-    found = await request.review.influence(group_id, row_id, by=request.caller)
+    found = await request.review.influence(row_id, group=group_id)
     return ProvenanceView.from_record(row_id, found, request.language, await request.key_names())
 
 
@@ -175,14 +174,13 @@ async def retract(
 ) -> RetractionPreviewView | DecisionResultView:
     group_id, selector = request.group(wanted), wanted.to_selector()
     if wanted.token is None:
-        preview = await request.review.preview_retraction(group_id, selector, by=request.caller)
+        preview = await request.review.preview_retraction(selector, group=group_id)
         return RetractionPreviewView.from_record(preview, request.language, await request.key_names())
     result = await request.review.retract(
-        group_id,
         selector,
         token=wanted.token,
         reason=wanted.reason,
-        by=request.caller,
+        group=group_id,
         request=request.idempotency_key,
     )
     mark_replay(response, [result])
@@ -198,7 +196,7 @@ async def retract(
 )
 async def decisions(request: ApiRequest, parameters: Annotated[PageParameters, Query()]) -> DecisionPageView:
     found = await request.review.decisions(
-        request.group(parameters), by=request.caller, before=parameters.before, limit=parameters.limit + 1
+        group=request.group(parameters), before=parameters.before, limit=parameters.limit + 1
     )
     return DecisionPageView.from_records(found, parameters.limit, await request.key_names())
 
@@ -218,9 +216,8 @@ async def undo(
 ) -> DecisionResultView:
     group_id = await request.group_of("decision", decision_id, wanted)
     result = await request.review.undo(
-        group_id,
         decision_id,
-        by=request.caller,
+        group=group_id,
         reason=wanted.reason,
         only=wanted.only,
         request=request.idempotency_key,
@@ -237,7 +234,7 @@ async def undo(
     responses=openapi.problems(*openapi.READS),
 )
 async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> CalibrationView:
-    return CalibrationView.from_records(await request.review.calibration(request.group(parameters), by=request.caller))
+    return CalibrationView.from_records(await request.review.calibration(group=request.group(parameters)))
 
 
 @router.get(
@@ -249,6 +246,4 @@ async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters
     responses=openapi.problems(*openapi.READS),
 )
 async def statistics(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewStatisticsView:
-    return ReviewStatisticsView.from_record(
-        await request.review.statistics(request.group(parameters), by=request.caller)
-    )
+    return ReviewStatisticsView.from_record(await request.review.statistics(group=request.group(parameters)))
