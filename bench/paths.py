@@ -33,7 +33,9 @@ async def measure() -> list[str]:
 
 
 def recorder(clearwell: Clearwell) -> CaptureRecorder:
-    return CaptureRecorder(clearwell.stores.captures, SystemClock(), TimeOrderedIds(), clearwell.settings)
+    return CaptureRecorder(
+        clearwell.stores.captures, clearwell.events, SystemClock(), TimeOrderedIds(), clearwell.settings
+    )
 
 
 def bare_insert() -> str:

@@ -57,6 +57,8 @@ async def open_clearwell(
         )
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.recalls.flush)
+        stack.push_async_callback(clearwell.events.flush)
+        stack.callback(clearwell.feed.close)
         stack.push_async_callback(clearwell.models.close)
         await require_model(stores.reembeddings, embedder, configured)
         await _load(embedder)

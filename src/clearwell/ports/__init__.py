@@ -18,6 +18,7 @@ from clearwell.ports.digest import (
     Run,
     Schedule,
 )
+from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
@@ -54,6 +55,7 @@ from clearwell.ports.stores import Stores
 from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 
 __all__ = [
+    "BEGINNING",
     "TOMBSTONED",
     "AdmissionBatch",
     "AdmissionResult",
@@ -74,6 +76,8 @@ __all__ = [
     "DigestStore",
     "Due",
     "Embedder",
+    "EventPage",
+    "EventStore",
     "Fusion",
     "GroupStore",
     "Heartbeats",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
 from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
+from clearwell.ports.events import EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
 from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
@@ -27,6 +28,7 @@ class Stores:
     statements: StatementStore
     working: WorkingStore
     recalls: RecallStore
+    events: EventStore
     tombstones: TombstoneStore
     longterm: LongTermSearch
     longterm_for_worker: LongTermSearch

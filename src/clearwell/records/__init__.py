@@ -38,6 +38,7 @@ from clearwell.records.evaluation import (
     TokenPrices,
     TokenUsage,
 )
+from clearwell.records.events import Event
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
@@ -82,13 +83,13 @@ from clearwell.vocabulary import (
     Admission,
     DigestStatus,
     EvaluationStatus,
+    EventType,
     Fate,
     InsightState,
     Label,
     Layer,
     Measure,
     ModelRole,
-    NodeEventType,
     Operator,
     Origin,
     Outcome,
@@ -139,6 +140,8 @@ __all__ = [
     "Dossier",
     "EntryStatement",
     "EvaluationStatus",
+    "Event",
+    "EventType",
     "Explanation",
     "Fate",
     "Found",
@@ -177,7 +180,6 @@ __all__ = [
     "NewMemory",
     "NewReembedding",
     "NodeEvent",
-    "NodeEventType",
     "NodeRun",
     "Note",
     "Operator",

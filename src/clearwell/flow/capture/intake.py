@@ -10,6 +10,7 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress.admission import Admitter, DryRun
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.redaction import redact_verdicts
@@ -19,6 +20,7 @@ from clearwell.records import (
     Admission,
     Capture,
     CaptureReceipt,
+    EventType,
     IdempotencyKey,
     NewCapture,
     Outcome,
@@ -35,8 +37,11 @@ POLL_SECONDS: Final = 0.1
 class CaptureRecorder:
     """Checks and commits outputs. It does nothing else, because the caller waits for it."""
 
-    def __init__(self, captures: CaptureStore, clock: Clock, ids: Ids, settings: Settings) -> None:
+    def __init__(
+        self, captures: CaptureStore, events: EventPublisher, clock: Clock, ids: Ids, settings: Settings
+    ) -> None:
         self._captures = captures
+        self._events = events
         self._clock = clock
         self._ids = ids
         self._settings = settings
@@ -65,7 +70,16 @@ class CaptureRecorder:
     async def store(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[StoredCapture]:
         """Commit rows of one group. Rows without a group are stored as refused."""
         refusals = [self._make_refusal()] if captures[0].group_id == UNASSIGNED else []
-        return await self._captures.add(captures, request=request, settled=refusals)
+        stored = await self._captures.add(captures, request=request, settled=refusals)
+        for capture, row in zip(captures, stored, strict=True):
+            if not row.replayed:
+                self._announce(capture, refusals)
+        return stored
+
+    def _announce(self, capture: Capture, refusals: Sequence[Verdict]) -> None:
+        self._events.publish_output(EventType.CAPTURED, capture, partial=capture.partial or None)
+        for refusal in refusals:
+            self._events.publish_output(EventType.REFUSED, capture, check=refusal.check, reason=refusal.reason)
 
     def _make_refusal(self) -> Verdict:
         return Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())
