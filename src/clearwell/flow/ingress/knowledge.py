@@ -187,10 +187,11 @@ class Knowledge:
     def _relate_memories(
         self, place: int, text: str, found: Sequence[Found], whole: Mapping[UUID, str]
     ) -> Iterator[Neighbour]:
+        normal = normalise(text)
         for one in found:
             content = whole.get(one.memory.id, one.memory.content)
             similarity = self._embedder.similarity(one.similarity or 0.0)
-            if normalise(text) in normal_sentences[content]:
+            if normal in normal_sentences[content]:
                 content, similarity = text, 1.0
             if similarity >= LOWEST_SIMILARITY:
                 sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
