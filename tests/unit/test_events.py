@@ -18,6 +18,7 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryEvents
+from clearwell.worker import run_due_digests
 from tests.events import WeakEvents, published
 from tests.path import LONG, OTHER, Path, said
 
@@ -126,7 +127,7 @@ async def test_a_digest_and_the_decisions_on_it_are_announced() -> None:
             output = replace(said(text), session_id=session, agent_id=agent)
             await path.memory.capture(output, wait=True)
     digest_id, _ = await path.memory.request_digest(group="g")
-    await path.runner.run_due()
+    await run_due_digests(path.program)
     made = [event for event in await published(path) if event.type.startswith("digest")]
     assert [event.type for event in made] == [EventType.DIGEST_REQUESTED, EventType.DIGEST_MADE]
     assert made[1].data["digest_id"] == str(digest_id)

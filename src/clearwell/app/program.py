@@ -16,7 +16,7 @@ from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.logs import ensure_logs_configured
-from clearwell.ports import Embedder, ReembeddingStore
+from clearwell.ports import Clock, Embedder, ReembeddingStore
 from clearwell.records import ModelChoice, Principal
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
@@ -32,11 +32,14 @@ LOADING_SECONDS = 5.0
 
 @asynccontextmanager
 async def open_clearwell(
-    settings: Settings, servers: Servers, *, embedder: Embedder | None = None
+    settings: Settings, servers: Servers, *, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> AsyncIterator[Clearwell]:
-    """Open the whole program on these servers. A bundled PostgreSQL is migrated; others must be up to date."""
+    """Open the whole program on these servers. A bundled PostgreSQL is migrated; others must be up to date.
+
+    With another ``clock`` than that of the system, have workers leave its groups alone (``stores.pauses``).
+    """
     ensure_logs_configured()
-    clock, ids = SystemClock(), TimeOrderedIds()
+    clock, ids = clock or SystemClock(), TimeOrderedIds()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_postgres(settings, servers.database_url))
         configured = configured_model(settings) if embedder is None else None

@@ -36,7 +36,14 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyEvents, ValkeyHeartbeats, ValkeyRecalls, ValkeyWorkingStore, open_client
+from clearwell.stores.valkey import (
+    ValkeyEvents,
+    ValkeyHeartbeats,
+    ValkeyPauses,
+    ValkeyRecalls,
+    ValkeyWorkingStore,
+    open_client,
+)
 
 
 @asynccontextmanager
@@ -97,6 +104,7 @@ def make_stores(
         lexical_index=PostgresLexicalIndex(database, Bm25()),
         vector_indexes=GroupIndexBuilder(database, indexed, clock, rows=settings.exact_scan_rows),
         heartbeats=ValkeyHeartbeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
+        pauses=ValkeyPauses(client),
     )
 
 

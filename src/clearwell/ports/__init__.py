@@ -21,7 +21,7 @@ from clearwell.ports.digest import (
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
-from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter, TokenMeter
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
@@ -79,6 +79,7 @@ __all__ = [
     "EventPage",
     "EventStore",
     "Fusion",
+    "GroupPauses",
     "GroupStore",
     "Heartbeats",
     "IdempotencyStore",

@@ -7,7 +7,7 @@ from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
 from clearwell.ports.events import EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
-from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
 from clearwell.ports.reembedding import ReembeddingStore
 from clearwell.ports.review import DecisionStore, ProvenanceStore, ReviewStore, StatisticsStore
@@ -48,3 +48,4 @@ class Stores:
     lexical_index: LexicalIndex
     vector_indexes: VectorIndexes
     heartbeats: Heartbeats
+    pauses: GroupPauses

@@ -11,7 +11,7 @@ from clearwell.testing.events import MemoryEvents
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
-from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
+from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes, MemoryPauses
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.reembeddings import MemoryReembeddings
 from clearwell.testing.review import MemoryReview, PostgresOnly
@@ -33,6 +33,7 @@ class MemoryStores:
         self.working = MemoryWorkingStore(clock, size=settings.working_size)
         self.recalls = MemoryRecalls(clock)
         self.events = MemoryEvents(length=settings.event_stream_length)
+        self.pauses = MemoryPauses(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
@@ -68,4 +69,5 @@ class MemoryStores:
             lexical_index=indexes,
             vector_indexes=indexes,
             heartbeats=MemoryHeartbeats(),
+            pauses=self.pauses,
         )

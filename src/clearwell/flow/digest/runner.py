@@ -15,7 +15,17 @@ from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.progress import Progress, TakenOver
 from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_params
 from clearwell.flow.events.publisher import EventPublisher
-from clearwell.ports import Clock, DigestMaterial, DigestRuns, Embedder, Ids, KnownVector, Run, StatementComparison
+from clearwell.ports import (
+    Clock,
+    DigestMaterial,
+    DigestRuns,
+    Embedder,
+    Ids,
+    KnownVector,
+    OpenDigest,
+    Run,
+    StatementComparison,
+)
 from clearwell.records import AuditEvent, Digest, DigestCandidate, EventType, Json
 from clearwell.settings import Settings
 
@@ -53,12 +63,9 @@ class DigestRunner:
         self._settings = settings
         self._endings = DigestOutcomes(settings)
 
-    async def run_due(self) -> int:
-        """Make one attempt at each digest that is due and that no other worker has. Returns how many were due."""
-        due = await self._runs.find_due(at=self._clock.now())
-        for digest in due:
-            await self.run(digest.group_id, digest.digest_id)
-        return len(due)
+    async def find_due(self) -> Sequence[OpenDigest]:
+        """The digests that are due and that no other worker has, oldest first."""
+        return await self._runs.find_due(at=self._clock.now())
 
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
         """Make one attempt. Returns when to try again, if it failed and attempts are left."""

@@ -3,7 +3,16 @@
 from clearwell.stores.valkey.client import open_client, working_address
 from clearwell.stores.valkey.events import ValkeyEvents
 from clearwell.stores.valkey.heartbeats import ValkeyHeartbeats
+from clearwell.stores.valkey.pauses import ValkeyPauses
 from clearwell.stores.valkey.recalls import ValkeyRecalls
 from clearwell.stores.valkey.working import ValkeyWorkingStore
 
-__all__ = ["ValkeyEvents", "ValkeyHeartbeats", "ValkeyRecalls", "ValkeyWorkingStore", "open_client", "working_address"]
+__all__ = [
+    "ValkeyEvents",
+    "ValkeyHeartbeats",
+    "ValkeyPauses",
+    "ValkeyRecalls",
+    "ValkeyWorkingStore",
+    "open_client",
+    "working_address",
+]
