@@ -222,7 +222,10 @@ class Knowledge:
     async def _read_texts(
         self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
     ) -> dict[UUID, str]:
-        """What these memories say: entries, verified memories, and rows of quarantine, whatever became of them."""
+        """What these memories say: entries, memories and rows of quarantine, whatever became of them.
+
+        A memory that was withdrawn after an agent had read it is still not what the agent found out itself.
+        """
         texts = {entry.id: entry.content for entry in live if entry.id in ids}
         if missing := [one for one in ids if one not in texts]:
             texts |= await _join_chunks(await self._longterm.get(group_id, missing, agent_id=agent_id))
