@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from clearwell import comparison
-from clearwell.app.clock import SystemClock, TimeOrderedIds
 from clearwell.app.models import configured_model, make_embedder, make_model, open_judge, open_writer
 from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
+from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.models import list_startable
