@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.candidates import Candidate, Known, Neighbour
+from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, remove_fences
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.messages import catalogue
@@ -159,6 +159,19 @@ def test_the_same_but_for_a_fact_is_a_conflict_with_a_link() -> None:
     verdict = checks.check_non_duplicate(candidate(SAID), known, RULES, SETTINGS)
     assert (verdict.outcome, verdict.reason) == (Outcome.FLAG, "verdict_conflict_longterm")
     assert verdict.params["other"] == str(UUID(int=7))
+
+
+def test_a_statement_that_verified_memory_contradicts_is_a_conflict_though_an_entry_says_the_same() -> None:
+    """An agent that repeats what it said before the review, beside something new."""
+    new = "The restore of the archive takes three hours on the old disks of the second data centre."
+    mixed = replace(candidate(f"{SAID} {new}"), compared=[ComparedText(SAID), ComparedText(new)])
+    said_before = neighbour(SAID, 1.0)
+    verified = neighbour(SAID.replace("eleven", "forty"), 0.97, Layer.LONGTERM)
+    for known in ([said_before, verified], [verified, said_before]):
+        verdict = checks.check_non_duplicate(mixed, Known(neighbours=known), RULES, SETTINGS)
+        assert (verdict.outcome, verdict.reason) == (Outcome.FLAG, "verdict_conflict_longterm")
+    agreed = [said_before, neighbour(SAID.replace("eleven", "forty"), 0.97), neighbour(SAID, 1.0, Layer.LONGTERM)]
+    assert checks.check_non_duplicate(mixed, Known(neighbours=agreed), RULES, SETTINGS).outcome is Outcome.PASS
 
 
 def test_something_else_is_new() -> None:

@@ -204,7 +204,7 @@ def check_non_duplicate(
     repeated = [one.known[0] for one in related if one.known]
     if len(repeated) == len(related) and _is_compared_whole(candidate):
         return _make_same_verdict(repeated, settings)
-    conflict = next((each.conflicts[0] for each in related if each.conflicts and not each.known), None)
+    conflict = next((each.conflicts[0] for each in related if each.conflicts), None)
     if conflict is not None:
         return _make_relation_verdict(conflict, settings)
     return _make_new_verdict(known, len(repeated), len(related), settings)
@@ -224,15 +224,27 @@ def _relate(candidate: Candidate, neighbours: Sequence[Neighbour], comparison: S
 
 
 def _relate_text(text: str, neighbours: Sequence[Neighbour], comparison: StatementComparison) -> Relations:
-    """Compare a text with its neighbours until one says the same."""
+    """Compare a text with its neighbours.
+
+    If a neighbour says the same, only verified memories still count as conflicts: what an unverified entry says may
+    be refuted already. If a verified memory says the same, nothing is a conflict.
+    """
+    same: Related | None = None
     conflicts: list[Related] = []
     for one in neighbours:
+        is_verified = one.sighting.layer is Layer.LONGTERM
+        if same is not None and not is_verified:
+            continue
         outcome = Related(text, one, comparison.compare(text, one.content, one.similarity))
         if outcome.comparison.relation is Relation.SAME:
-            return Relations([outcome], conflicts)
-        if outcome.comparison.relation is Relation.CONFLICT:
+            if is_verified:
+                return Relations([outcome], [])
+            same = outcome
+        elif outcome.comparison.relation is Relation.CONFLICT:
             conflicts.append(outcome)
-    return Relations([], conflicts)
+    if same is None:
+        return Relations([], conflicts)
+    return Relations([same], [one for one in conflicts if one.neighbour.sighting.layer is Layer.LONGTERM])
 
 
 def _make_new_verdict(known: Known, repeated: int, compared: int, settings: Settings) -> Verdict:
