@@ -7,9 +7,9 @@ from httpx import ASGITransport
 from clearwell.adapters.http.app import create_app
 from clearwell.app import build
 from clearwell.client.api import ApiConnection
-from clearwell.client.client import Client
+from clearwell.client.routes import ApiClient
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.ports import Embedder, EventStore, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
+from clearwell.ports import Embedder, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
 from clearwell.settings import Settings
 from clearwell.testing import CountedIds, ManualClock, MemoryStores, WordEmbedder
@@ -35,7 +35,6 @@ class Path:
     judge: Judge | None = None
     prompts: GroupStore | None = None
     writer: InsightWriter | None = None
-    event_store: EventStore | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -58,8 +57,6 @@ class Path:
                 longterm_for_worker=self.search,
                 longterm_for_reviewer=self.search,
             )
-        if self.event_store is not None:
-            stores = replace(stores, events=self.event_store)
         if self.prompts is not None:
             stores = replace(stores, groups=self.prompts)
         self.program = build(
@@ -72,7 +69,6 @@ class Path:
             judge=self.judge,
             writer=self.writer,
         )
-        self.events = stores.events
         self.memory = self.program.memory.acting_as(PERSON)
         self.review, self.queue = self.memory.review, self.program.queue
         self.admitter, self.retriever = self.program.admitter, self.program.retriever
@@ -95,9 +91,9 @@ def said(content: str = LONG, group_id: str | None = "g", **metadata: object) ->
     )
 
 
-def client_of(path: Path) -> Client:
+def client_of(path: Path) -> ApiClient:
     """A client of the API on this program. It is the person at the machine."""
     app = create_app(path.settings)
     app.state.clearwell = path.program
     path.program.keys.trust("token", PERSON)
-    return Client(ApiConnection("http://127.0.0.1", secret="token", transport=ASGITransport(app)))
+    return ApiClient(ApiConnection("http://127.0.0.1", secret="token", transport=ASGITransport(app)))

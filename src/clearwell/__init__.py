@@ -14,6 +14,7 @@ from clearwell.version import __version__
 
 if TYPE_CHECKING:
     from clearwell.app import open_memory
+    from clearwell.client.client import AsyncClient
     from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound, Unavailable
     from clearwell.flow.context.builder import ContextBuilder, ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
         CaptureReceipt,
         ContextItem,
         DecisionRequest,
-        Event,
-        EventType,
         GroupChange,
         InsightState,
         MemoryEntry,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "Admission",
+    "AsyncClient",
     "BuiltContext",
     "CaptureReceipt",
     "ClearwellError",
@@ -51,8 +51,6 @@ __all__ = [
     "ContextItem",
     "ContextRequest",
     "DecisionRequest",
-    "Event",
-    "EventType",
     "FunctionTokenCounter",
     "GroupChange",
     "InsightState",
@@ -78,6 +76,7 @@ __all__ = [
 
 _NAMES_BY_MODULE = {
     "clearwell.app": ("open_memory",),
+    "clearwell.client.client": ("AsyncClient",),
     "clearwell.errors": (
         "ClearwellError",
         "InvalidInput",
@@ -102,8 +101,6 @@ _NAMES_BY_MODULE = {
         "CaptureReceipt",
         "ContextItem",
         "DecisionRequest",
-        "Event",
-        "EventType",
         "GroupChange",
         "InsightState",
         "MemoryEntry",

@@ -5,8 +5,7 @@ permissions. ``acting_as`` returns the memory manager of another caller. The gro
 Methods raise ClearwellError: NotAllowed, InvalidInput, NotFound and Unavailable are the usual ones.
 """
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
 from uuid import UUID
@@ -25,11 +24,8 @@ from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
 from clearwell.flow.digest import DigestRequests
-from clearwell.flow.events.delivery import EventCallback, deliver_events
-from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.groups import GroupProfiles
-from clearwell.flow.idempotency import run_once
-from clearwell.flow.ingress.admission import DryRun
+from clearwell.flow.idempotency import CallKey, identify_call, run_once
 from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.promotion.texts import TextPromoter
@@ -48,7 +44,7 @@ from clearwell.records import (
     CaptureReceipt,
     Digest,
     DigestStatus,
-    Event,
+    DryRun,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -94,7 +90,6 @@ class MemoryManager:
         profiles: GroupProfiles,
         contexts: ContextBuilder,
         history: HistoryRetriever,
-        feed: EventFeed,
         settings: Settings,
     ) -> None:
         self._by = by
@@ -114,7 +109,6 @@ class MemoryManager:
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
-        self._feed = feed
         self._settings = settings
 
     def acting_as(self, by: Principal) -> "MemoryManager":
@@ -123,22 +117,27 @@ class MemoryManager:
         bound._by = by
         return bound
 
+    def _identify(self, method: str, key: CallKey, *arguments: object) -> IdempotencyKey | None:
+        return identify_call(key, by=self._by, method=method, arguments=arguments)
+
     # tier 1
 
-    async def capture(
-        self, new: NewCapture, *, wait: bool = False, request: IdempotencyKey | None = None
-    ) -> CaptureReceipt:
+    async def capture(self, new: NewCapture, *, wait: bool = False, idempotency_key: CallKey = None) -> CaptureReceipt:
         """Store one output in quarantine and start its admission. The output is committed when this returns.
 
         With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
         """
-        return await self._intake.capture(new, by=self._by, wait=wait, request=request)
+        return await self._intake.capture(
+            new, by=self._by, wait=wait, request=self._identify("capture", idempotency_key, new)
+        )
 
     async def capture_many(
-        self, news: Sequence[NewCapture], *, wait: bool = False, request: IdempotencyKey | None = None
+        self, news: Sequence[NewCapture], *, wait: bool = False, idempotency_key: CallKey = None
     ) -> list[CaptureReceipt | ClearwellError]:
         """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
-        return await self._intake.capture_many(news, by=self._by, wait=wait, request=request)
+        return await self._intake.capture_many(
+            news, by=self._by, wait=wait, request=self._identify("capture_many", idempotency_key, news)
+        )
 
     async def log_quarantine(
         self,
@@ -184,39 +183,66 @@ class MemoryManager:
         return await self._intake.check(new, by=self._by)
 
     async def requeue(
-        self, log_id: UUID, *, group: str, request: IdempotencyKey | None = None, settle: bool = True
+        self, log_id: UUID, *, group: str, idempotency_key: CallKey = None, settle: bool = True
     ) -> Admission:
         """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state.
 
         Without ``settle`` the row is left to the process that sweeps.
         """
-        return await self._requeuer.requeue(group, log_id, by=self._by, request=request, settle=settle)
+        return await self._requeuer.requeue(
+            group,
+            log_id,
+            by=self._by,
+            request=self._identify("requeue", idempotency_key, group, log_id),
+            settle=settle,
+        )
 
     async def requeue_refused(
-        self, refused_by: str, *, group: str, request: IdempotencyKey | None = None, settle: bool = True
+        self, refused_by: str, *, group: str, idempotency_key: CallKey = None, settle: bool = True
     ) -> Requeued:
         """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
-        return await self._requeuer.requeue_refused(group, refused_by, by=self._by, request=request, settle=settle)
+        return await self._requeuer.requeue_refused(
+            group,
+            refused_by,
+            by=self._by,
+            request=self._identify("requeue_refused", idempotency_key, group, refused_by),
+            settle=settle,
+        )
 
     async def admit_refused(
-        self, log_id: UUID, *, group: str, reason: str | None = None, request: IdempotencyKey | None = None
+        self, log_id: UUID, *, group: str, reason: str | None = None, idempotency_key: CallKey = None
     ) -> CaptureReceipt:
         """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
-        return await self._override.admit(group, log_id, by=self._by, reason=reason, request=request)
+        return await self._override.admit(
+            group,
+            log_id,
+            by=self._by,
+            reason=reason,
+            request=self._identify("admit_refused", idempotency_key, group, log_id, reason),
+        )
 
     async def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
         return await self._quarantine.counts(group, by=self._by)
 
-    async def add_tombstone(
-        self, value: str, *, group: str, reason: str, request: IdempotencyKey | None = None
-    ) -> UUID:
+    async def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: CallKey = None) -> UUID:
         """Reject a value, so that it cannot come back; returns the id of its tombstone."""
-        return await self._tombstone_registry.add(group, value, reason=reason, by=self._by, request=request)
+        return await self._tombstone_registry.add(
+            group,
+            value,
+            reason=reason,
+            by=self._by,
+            request=self._identify("add_tombstone", idempotency_key, group, value, reason),
+        )
 
-    async def lift_tombstone(self, tombstone_id: UUID, *, group: str, request: IdempotencyKey | None = None) -> None:
+    async def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: CallKey = None) -> None:
         """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""
-        await self._tombstone_registry.lift(group, tombstone_id, by=self._by, request=request)
+        await self._tombstone_registry.lift(
+            group,
+            tombstone_id,
+            by=self._by,
+            request=self._identify("lift_tombstone", idempotency_key, group, tombstone_id),
+        )
 
     async def tombstones(self, *, group: str) -> Sequence[Tombstone]:
         """The tombstones of a group, newest first."""
@@ -229,7 +255,7 @@ class MemoryManager:
         require_in_group(self._by, group, Right.READ)
         return await self._working.entries(group)
 
-    async def remove_working_entry(self, entry_id: UUID, *, group: str, request: IdempotencyKey | None = None) -> None:
+    async def remove_working_entry(self, entry_id: UUID, *, group: str, idempotency_key: CallKey = None) -> None:
         """Remove one entry from working memory. Its row stays in quarantine."""
         require_reviewer(self._by, group)
 
@@ -237,7 +263,7 @@ class MemoryManager:
             await self._remover.remove_entry(group, entry_id, by=self._by)
             return True
 
-        await run_once(self._idempotency, request, act)
+        await run_once(self._idempotency, self._identify("remove_working_entry", idempotency_key, group, entry_id), act)
 
     async def rebuild_working_memory(self, *, group: str | None = None) -> dict[str, int]:
         """Rebuild working memory from quarantine; returns the number of entries by group."""
@@ -271,7 +297,7 @@ class MemoryManager:
         agent_id: str | None = None,
         metadata: Metadata = NOTHING,
         supersedes: UUID | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> PromotionResult:
         """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
@@ -286,16 +312,19 @@ class MemoryManager:
             metadata=metadata,
             supersedes=supersedes,
         )
-        (result,) = await self.promote_many([text], group=group, request=request)
+        request = self._identify("promote", idempotency_key, group, text)
+        (result,) = await self.promote_many([text], group=group, idempotency_key=request)
         if isinstance(result, ClearwellError):
             raise result
         return result
 
     async def promote_many(
-        self, texts: Sequence[NewMemory], *, group: str, request: IdempotencyKey | None = None
+        self, texts: Sequence[NewMemory], *, group: str, idempotency_key: CallKey = None
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many texts in one transaction; a result or an error in the place of each."""
-        return await self._texts.promote(group, texts, by=self._by, request=request)
+        return await self._texts.promote(
+            group, texts, by=self._by, request=self._identify("promote_many", idempotency_key, group, texts)
+        )
 
     async def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
         """Search working and long-term memory together; each item has its source, score and label.
@@ -333,27 +362,6 @@ class MemoryManager:
         options = options or NodeOptions()
         return self._history.make_node(group, options, by=self._by, language=language, on_event=on_event)
 
-    # events
-
-    def events(self, *, group: str, after: str | None = None) -> AsyncGenerator[Event]:
-        """Follow the events of a group: ``async for event in memory.events(group="grp-123")``.
-
-        The first event is ``subscribed``; those after it happen from then on, in this or another process. ``after``
-        is the id of the last event that was seen: the events since then come first. If they are no longer kept, the
-        first event is ``reset``, and what was read before should be read again. While Redis or Valkey does not
-        respond, there is one event ``degraded``, and ``recovered`` when it is back.
-        """
-        return self._feed.follow(group, by=self._by, after=after)
-
-    def on_event(
-        self, callback: EventCallback, *, group: str, after: str | None = None
-    ) -> AbstractAsyncContextManager[None]:
-        """Call a function with each event of a group: ``async with memory.on_event(show, group="grp-123"): …``.
-
-        It is called from the beginning of the block to its end, with the same events as ``events`` has.
-        """
-        return deliver_events(self.events(group=group, after=after), callback)
-
     # groups and agents
 
     async def group(self, group_id: str) -> Group:
@@ -364,9 +372,11 @@ class MemoryManager:
         """The groups with a profile that the caller covers."""
         return await self._profiles.list_groups(by=self._by)
 
-    async def change_group(self, change: GroupChange, *, group: str, request: IdempotencyKey | None = None) -> Group:
+    async def change_group(self, change: GroupChange, *, group: str, idempotency_key: CallKey = None) -> Group:
         """Change a group's profile. Fields that the change does not name stay."""
-        return await self._profiles.change_group(group, change, by=self._by, request=request)
+        return await self._profiles.change_group(
+            group, change, by=self._by, request=self._identify("change_group", idempotency_key, group, change)
+        )
 
     async def agent(self, agent_id: str, *, group: str) -> Agent:
         """An agent with its persona."""
@@ -376,15 +386,21 @@ class MemoryManager:
         """The agents of a group that the caller may read."""
         return await self._profiles.list_agents(group, by=self._by)
 
-    async def put_agent(
-        self, agent_id: str, *, group: str, persona: str, request: IdempotencyKey | None = None
-    ) -> Agent:
+    async def put_agent(self, agent_id: str, *, group: str, persona: str, idempotency_key: CallKey = None) -> Agent:
         """Write an agent's persona."""
-        return await self._profiles.put_agent(group, agent_id, persona, by=self._by, request=request)
+        return await self._profiles.put_agent(
+            group,
+            agent_id,
+            persona,
+            by=self._by,
+            request=self._identify("put_agent", idempotency_key, group, agent_id, persona),
+        )
 
-    async def remove_agent(self, agent_id: str, *, group: str, request: IdempotencyKey | None = None) -> None:
+    async def remove_agent(self, agent_id: str, *, group: str, idempotency_key: CallKey = None) -> None:
         """Remove an agent's persona. Its outputs and memories stay."""
-        await self._profiles.remove_agent(group, agent_id, by=self._by, request=request)
+        await self._profiles.remove_agent(
+            group, agent_id, by=self._by, request=self._identify("remove_agent", idempotency_key, group, agent_id)
+        )
 
     # review
 
@@ -403,9 +419,11 @@ class MemoryManager:
         """A page of a group's quarantine, newest first."""
         return await self._quarantine.page(group, by=self._by, where=where, before=before, limit=limit)
 
-    async def request_digest(self, *, group: str, request: IdempotencyKey | None = None) -> tuple[UUID, DigestStatus]:
+    async def request_digest(self, *, group: str, idempotency_key: CallKey = None) -> tuple[UUID, DigestStatus]:
         """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
-        return await self._digests.request(group, by=self._by, request=request)
+        return await self._digests.request(
+            group, by=self._by, request=self._identify("request_digest", idempotency_key, group)
+        )
 
     async def digest(self, digest_id: UUID, *, group: str | None = None) -> Digest:
         """One digest, with its insights when it is done."""

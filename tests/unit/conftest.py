@@ -1,6 +1,7 @@
 """What unit tests share."""
 
 import logging
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -16,3 +17,11 @@ def own_logs() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     structlog.configure(**config)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

@@ -9,7 +9,7 @@ from httpx import ASGITransport
 
 from clearwell.adapters.http.app import create_app
 from clearwell.client.api import ApiConnection
-from clearwell.client.client import Client
+from clearwell.client.routes import ApiClient
 from clearwell.errors import Conflict, InvalidInput, NotAllowed, NotFound, TooLarge, Unauthenticated, Unavailable
 from clearwell.messages import Language
 from clearwell.settings import Settings
@@ -19,7 +19,7 @@ from tests.path import LONG, OTHER, PERSON, Path, client_of
 NOWHERE = UUID(int=99)
 
 
-def client_for(path: Path, *, secret: str | None, language: Language = "en", acts_for_agent: bool = False) -> Client:
+def client_for(path: Path, *, secret: str | None, language: Language = "en", acts_for_agent: bool = False) -> ApiClient:
     app = create_app(path.settings)
     app.state.clearwell = path.program
     path.program.keys.trust("token", PERSON)
@@ -30,7 +30,7 @@ def client_for(path: Path, *, secret: str | None, language: Language = "en", act
         acts_for_agent=acts_for_agent,
         transport=ASGITransport(app),
     )
-    return Client(api)
+    return ApiClient(api)
 
 
 async def test_what_is_captured_is_admitted_found_and_removed() -> None:
@@ -108,7 +108,7 @@ async def test_no_answer_and_a_strange_answer_are_told_with_their_address() -> N
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    async with Client(ApiConnection(url)) as client:
+    async with ApiClient(ApiConnection(url)) as client:
         assert not await client.is_alive()
         with pytest.raises(Unavailable, match=url):
             await client.groups()
@@ -117,7 +117,7 @@ async def test_no_answer_and_a_strange_answer_are_told_with_their_address() -> N
         await send({"type": "http.response.start", "status": 502, "headers": []})
         await send({"type": "http.response.body", "body": b"<html>"})
 
-    async with Client(ApiConnection("http://proxy", transport=ASGITransport(app))) as client:
+    async with ApiClient(ApiConnection("http://proxy", transport=ASGITransport(app))) as client:
         assert not await client.is_alive()
         with pytest.raises(Unavailable, match="502"):
             await client.groups()

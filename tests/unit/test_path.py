@@ -400,8 +400,8 @@ async def test_a_repeated_promotion_gives_the_first_answer() -> None:
     path = Path()
     request = IdempotencyKey(principal="local", route="r", key="k", request_hash=b"h")
     texts = [NewMemory(content=LONG), NewMemory(content=" "), NewMemory(content=OTHER)]
-    first = await path.memory.promote_many(texts, group="g", request=request)
-    again = await path.memory.promote_many(texts, group="g", request=request)
+    first = await path.memory.promote_many(texts, group="g", idempotency_key=request)
+    again = await path.memory.promote_many(texts, group="g", idempotency_key=request)
     assert [one.id for one in first if isinstance(one, PromotionResult)] == [
         one.id for one in again if isinstance(one, PromotionResult) and one.replayed
     ]
@@ -413,7 +413,7 @@ async def test_a_decision_is_kept_while_the_model_is_down_and_carried_out_when_i
     embedder = DownEmbedder()
     path = Path(embedder=embedder)
     request = IdempotencyKey(principal="local", route="r", key="k", request_hash=b"h")
-    decided = await path.memory.promote(LONG, group="g", request=request)
+    decided = await path.memory.promote(LONG, group="g", idempotency_key=request)
     assert (decided.waiting, decided.chunks) == (True, 0)
     again = await path.memory.promote(LONG, group="g")
     assert (again.id, again.already, again.waiting) == (decided.id, True, True)
@@ -424,7 +424,7 @@ async def test_a_decision_is_kept_while_the_model_is_down_and_carried_out_when_i
     assert await path.promotion_completer.complete_due() == 1
     (item,) = (await path.memory.acting_as(AGENT).retrieve("payment service", group="g")).items
     assert item.id == decided.id
-    assert (await path.memory.promote(LONG, group="g", request=request)).waiting, "as it was answered"
+    assert (await path.memory.promote(LONG, group="g", idempotency_key=request)).waiting, "as it was answered"
     assert len(path.longterm.promotions) == 1
 
 
@@ -478,17 +478,6 @@ async def test_a_fenced_quotation_of_a_refused_output_is_an_echo_of_it() -> None
     assert receipt.admission is Admission.REFUSED
     (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
     assert (failed.check, failed.params["memories"]) == ("echo", [str(refused.id)])
-
-
-async def test_a_fenced_quotation_of_a_withdrawn_memory_is_an_echo_of_it() -> None:
-    path = Path()
-    withdrawn = await path.memory.promote(LONG, group="g")
-    await path.memory.promote(OTHER, group="g", supersedes=withdrawn.id)
-    quoted = said(f'<memory id="{withdrawn.id}">{LONG}</memory>')
-    receipt = await path.memory.acting_as(AGENT).capture(quoted, wait=True)
-    assert receipt.admission is Admission.REFUSED
-    (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
-    assert (failed.check, failed.params["memories"]) == ("echo", [str(withdrawn.id)])
 
 
 async def test_a_person_admits_what_was_refused() -> None:

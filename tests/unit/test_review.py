@@ -418,8 +418,8 @@ async def test_many_decisions_have_a_result_each_and_are_made_once() -> None:
     one, two = await offered(path, LONG), await offered(path, OTHER)
     wanted = [DecisionRequest(action=Action.PROMOTE, id=one), DecisionRequest(action=Action.REJECT, id=two)]
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
-    first = await path.review.decide_many(wanted, group="g", request=request)
-    again = await path.review.decide_many(wanted, group="g", request=request)
+    first = await path.review.decide_many(wanted, group="g", idempotency_key=request)
+    again = await path.review.decide_many(wanted, group="g", idempotency_key=request)
     assert [type(each).__name__ for each in first] == ["DecisionResult", "InvalidInput"]
     assert [type(each).__name__ for each in again] == ["DecisionResult", "Conflict"]
     assert again[0] == first[0]
@@ -431,8 +431,8 @@ async def test_a_repeated_request_is_answered_from_what_was_kept() -> None:
     one = await offered(path, LONG)
     request = IdempotencyKey(principal="ann", route="decide", key="k", request_hash=b"h")
     wanted = DecisionRequest(action=Action.SNOOZE, id=one, days=1)
-    first = await path.review.decide(wanted, group="g", request=request)
-    again = await path.review.decide(wanted, group="g", request=request)
+    first = await path.review.decide(wanted, group="g", idempotency_key=request)
+    again = await path.review.decide(wanted, group="g", idempotency_key=request)
     assert (again.replayed, again.decision_id, again.insight) == (True, first.decision_id, first.insight)
     assert len(await path.review.decisions(group="g")) == 1
 

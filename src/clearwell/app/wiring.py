@@ -17,9 +17,6 @@ from clearwell.flow.context.retrieval_node import HistoryRetriever
 from clearwell.flow.context.tokens import TokenEstimator
 from clearwell.flow.counters import Counters
 from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
-from clearwell.flow.events.decisions import DecisionAnnouncer
-from clearwell.flow.events.feed import EventFeed
-from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
@@ -86,8 +83,6 @@ class Clearwell:
     queue: AdmissionQueue
     rebuilder: WorkingMemoryRebuilder
     recalls: RecallLog
-    events: EventPublisher
-    feed: EventFeed
     digests: Digests
     review: ReviewService
     statement_updater: StatementUpdater
@@ -149,33 +144,20 @@ def build(
 ) -> Clearwell:
     """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding."""
     models = EmbeddingModels(embedder, stores.reembeddings, make_model)
-    counters, audit_events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
-    events = EventPublisher(stores.events, clock, counters)
-    announcer = DecisionAnnouncer(events)
-    feed = EventFeed(stores.events, clock, max_readers=settings.event_readers_max)
+    counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     comparison = make_comparison(settings)
     lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
     admitter = Admitter(
-        stores.admissions,
-        stores.working,
-        knowledge,
-        comparison,
-        embedder,
-        judge,
-        counters,
-        events,
-        clock,
-        settings,
-        lease,
+        stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings, lease
     )
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
-    retriever = Retriever(stores.working, longterm, recalls, events, embedder, clock, settings)
-    history = HistoryRetriever(retriever, events, clock, settings)
+    retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
+    history = HistoryRetriever(retriever, clock, settings)
     conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
     planner = PromotionPlanner(chunker, knowledge, conflicts)
     texts = TextPromoter(
@@ -185,21 +167,18 @@ def build(
         decisions=stores.decisions,
         idempotency=stores.idempotency,
         counters=counters,
-        announcer=announcer,
         settings=settings,
     )
-    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, events, clock, ids)
-    review = _build_review(
-        settings, stores, gate, models, knowledge, comparison, planner, texts, counters, announcer, clock, ids
-    )
+    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
+    review = _build_review(settings, stores, gate, models, knowledge, comparison, planner, texts, counters, clock, ids)
     recorder, remover = (
-        CaptureRecorder(stores.captures, events, clock, ids, settings),
-        EntryRemover(stores.working, stores.admissions, audit_events, events),
+        CaptureRecorder(stores.captures, clock, ids, settings),
+        EntryRemover(stores.working, stores.admissions, events),
     )
     memory = MemoryManager(
         by=NOBODY,
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
-        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
+        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
         override=RefusalOverride(
             gate=gate,
@@ -207,7 +186,7 @@ def build(
             admissions=stores.admissions,
             admitter=admitter,
             idempotency=stores.idempotency,
-            audit_events=audit_events,
+            audit_events=events,
         ),
         working=stores.working,
         remover=remover,
@@ -221,7 +200,6 @@ def build(
             remover=remover,
             idempotency=stores.idempotency,
             embedder=embedder,
-            events=events,
             clock=clock,
             ids=ids,
             settings=settings,
@@ -234,7 +212,6 @@ def build(
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
         contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
         history=history,
-        feed=feed,
         settings=settings,
     )
     return Clearwell(
@@ -245,8 +222,6 @@ def build(
         queue=queue,
         rebuilder=rebuilder,
         recalls=recalls,
-        events=events,
-        feed=feed,
         digests=digests,
         review=review,
         statement_updater=StatementUpdater(stores.statements, knowledge, embedder, settings),
@@ -256,7 +231,6 @@ def build(
             knowledge,
             chunker,
             ConflictFinder(known, comparison, embedder),
-            announcer,
             clock,
             ids,
         ),
@@ -281,7 +255,6 @@ def _build_review(
     planner: PromotionPlanner,
     texts: TextPromoter,
     counters: Counters,
-    announcer: DecisionAnnouncer,
     clock: Clock,
     ids: Ids,
 ) -> ReviewService:
@@ -305,7 +278,6 @@ def _build_review(
             decisions=stores.decisions,
             idempotency=stores.idempotency,
             counters=counters,
-            announcer=announcer,
         ),
         retraction=retraction,
         outputs=OutputPromoter(
@@ -329,7 +301,6 @@ def _build_digests(
     comparison: StatementComparison,
     embedder: Embedder,
     writer: InsightWriter | None,
-    events: EventPublisher,
     clock: Clock,
     ids: Ids,
 ) -> Digests:
@@ -337,7 +308,7 @@ def _build_digests(
     reader = MaterialReader(material, knowledge, embedder, settings)
     composer = InsightComposer(writer, reader, embedder, ids)
     return Digests(
-        requests=DigestRequests(stores.digests, stores.idempotency, events, clock, ids),
-        scheduler=DigestScheduler(runs, events, clock, ids, settings),
-        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, events, clock, ids, settings),
+        requests=DigestRequests(stores.digests, stores.idempotency, clock, ids),
+        scheduler=DigestScheduler(runs, clock, ids, settings),
+        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, clock, ids, settings),
     )

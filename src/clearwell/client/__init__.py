@@ -1,6 +1,7 @@
 """Clearwell over HTTP, typed like the library.
 
-``client`` and ``review`` have one method for each route and return the view that the route answers with. ``api`` sends
-the requests, ``problems`` turns the problems that a server answers with into the errors of the library, and
-``discovery`` finds the server that runs on a data folder.
+``client`` is the client: the methods of the memory manager, with the same parameters and records. ``routes`` and
+``review_routes`` have one method for each route and return the view that the route answers with. ``api`` sends the
+requests, ``retries`` sends failed ones again, ``problems`` turns the problems that a server answers with into the
+errors of the library, and ``discovery`` finds the server that runs on a data folder.
 """

@@ -1,92 +1,91 @@
-"""The client: a method for each route of memory, quarantine, groups and the ingress pipeline."""
+"""The client: the memory manager of a server, with the methods, parameters and records of the library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-from clearwell.client.api import ApiConnection, rename, segment
-from clearwell.views.captures import (
-    CaptureView,
-    DryRunView,
-    IngressCountsView,
-    QuarantineRowView,
-    RequeuedRowView,
-    RequeuedView,
-)
-from clearwell.views.context import ContextView
-from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
-from clearwell.views.memories import IngestedView, RetrievalView, WorkingMemoryView
+from clearwell.client.api import ApiConnection
+from clearwell.client.discovery import locate_server
+from clearwell.client.problems import error_from
+from clearwell.client.retries import RetryPolicy
+from clearwell.client.routes import ApiClient
+from clearwell.records import NOTHING, NewMemory
+from clearwell.settings import Settings
+from clearwell.signatures import explain_wrong_calls
+from clearwell.views.problems import ProblemView
 
 if TYPE_CHECKING:
-    from clearwell.client.review import ReviewClient
+    from datetime import datetime
 
-RETRIEVAL_NAMES = {"since": "from", "until": "to"}
-"""Names of the API that are words of Python."""
+    import httpx
 
+    from clearwell.errors import ClearwellError
+    from clearwell.flow.context.builder import ContextRequest
+    from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions, OnEvent
+    from clearwell.flow.retrieval.options import RetrieveOptions
+    from clearwell.messages import Language
+    from clearwell.records import (
+        BuiltContext,
+        CaptureReceipt,
+        DryRun,
+        Metadata,
+        NewCapture,
+        PromotionResult,
+        Retrieval,
+        WorkingEntry,
+    )
 
-class CaptureFields(TypedDict, total=False):
-    """The fields of an output, except its text."""
-
-    session_id: str | None
-    node_id: str | None
-    node_type: str | None
-    agent_id: str | None
-    occurred_at: str | None
-    metadata: Mapping[str, Any] | None
-    partial: bool | None
-
-
-class MemoryFields(TypedDict, total=False):
-    """The fields of a text to promote."""
-
-    session_id: str | None
-    author: str | None
-    occurred_at: str | None
-    agent_id: str | None
-    metadata: Mapping[str, Any] | None
-    supersedes: UUID | None
+TIMEOUT_SECONDS = 30.0
+RETRIES = 4
 
 
-class RetrievalFields(TypedDict, total=False):
-    """The options of retrieval. Times are ISO 8601 with a zone."""
+@explain_wrong_calls
+class AsyncClient:
+    """The memory manager of a server. Methods, parameters and records are those of ``MemoryManager``.
 
-    max_results: int | None
-    hot_limit: int | None
-    cold_limit: int | None
-    relevance_threshold: float | None
-    hot_threshold: float | None
-    recent: int | None
-    agent_id: str | None
-    session_id: str | None
-    sources: list[str] | None
-    time_range_days: float | None
-    since: str | None
-    until: str | None
-    as_of: str | None
-    filters: object
-    max_chars: int | None
-    explain: bool | None
+    Without ``url`` the server that runs on the data folder of the settings is used, else the address in the settings;
+    without ``api_key``, the key of the settings. With ``agent``, which is the default, the client has no more rights
+    than an agent, whatever its key is allowed: it captures and reads. A tool that a person uses passes ``agent=False``.
+    ``language`` is that of error messages.
 
+    A request that fails is sent again up to ``retries`` times, with growing pauses; ``timeout`` bounds the seconds of a
+    call with all its attempts. Every write has an Idempotency-Key, so that no attempt is carried out twice. Methods
+    raise the errors of the library, and Unavailable if the server does not answer.
 
-class ContextFields(RetrievalFields, total=False):
-    """The options of a context."""
-
-    query: str | None
-    max_tokens: int | None
-
-
-class Client:
-    """Sends requests to one server. Use it as an asynchronous context manager, which closes the connection.
-
-    Every method raises the errors of the library, and Unavailable if the server does not respond.
+    Use it as an asynchronous context manager, or call ``close``. ``transport`` replaces the network, for tests.
     """
 
-    def __init__(self, api: ApiConnection) -> None:
-        self._api = api
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        agent: bool = True,
+        language: Language = "en",
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+        settings: Settings | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        if api_key is None and settings.api_key is not None:
+            api_key = settings.api_key.get_secret_value()
+        self._routes = ApiClient(
+            ApiConnection(
+                url or locate_server(settings).url,
+                secret=api_key,
+                language=language,
+                acts_for_agent=agent,
+                policy=RetryPolicy(total_seconds=timeout, retries=retries),
+                locate=partial(locate_server, settings) if url is None else None,
+                transport=transport,
+            )
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,112 +93,120 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._api.close()
+        await self.close()
 
-    @cached_property
-    def review(self) -> ReviewClient:
-        """Digests and review. They are imported when they are first used."""
-        from clearwell.client.review import ReviewClient
-
-        return ReviewClient(self._api)
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._routes.close()
 
     async def is_alive(self) -> bool:
         """Whether a Clearwell server responds there within a short time."""
-        return await self._api.is_alive()
+        return await self._routes.is_alive()
 
-    # captures and the ingress pipeline
+    # tier 1
 
     async def capture(
-        self, group_id: str, content: str, *, wait: bool = False, **fields: Unpack[CaptureFields]
-    ) -> CaptureView:
-        """Capture an output. With ``wait`` this returns when its admission has ended, or after some seconds."""
-        body = {"group_id": group_id, "content": content, **fields}
-        return await self._api.post(CaptureView, "/captures", body, wait=wait or None)
+        self, new: NewCapture, *, wait: bool = False, idempotency_key: str | None = None
+    ) -> CaptureReceipt:
+        """Store one output in quarantine and start its admission. The output is committed when this returns.
 
-    async def check(self, group_id: str, content: str, **fields: Unpack[CaptureFields]) -> DryRunView:
-        """Check a text with the ingress pipeline without storing it."""
-        return await self._api.post(DryRunView, "/ingress/check", {"group_id": group_id, "content": content, **fields})
+        With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
+        """
+        body: dict[str, Any] = _read_fields(new)
+        group, content = body.pop("group_id", None), body.pop("content")
+        return (await self._routes.capture(group, content, wait=wait, key=idempotency_key, **body)).to_record()
 
-    async def ingress_counts(self, group_id: str) -> IngressCountsView:
-        return await self._api.get(IngressCountsView, "/ingress/counts", group_id=group_id)
+    async def capture_many(
+        self, news: Sequence[NewCapture], *, wait: bool = False, idempotency_key: str | None = None
+    ) -> list[CaptureReceipt | ClearwellError]:
+        """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
+        bodies = [_read_fields(new) for new in news]
+        batch = await self._routes.capture_many(bodies, wait=wait, key=idempotency_key)
+        return [error_from(one) if isinstance(one, ProblemView) else one.to_record() for one in batch.results]
 
-    async def quarantine_row(self, group_id: str, row_id: UUID) -> QuarantineRowView:
-        return await self._api.get(QuarantineRowView, f"/quarantine/{row_id}", group_id=group_id)
+    # between tier 1 and tier 2
 
-    async def requeue(self, group_id: str, row_id: UUID) -> RequeuedRowView:
-        """Queue a refused output for the ingress pipeline again."""
-        return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id})
+    async def check(self, new: NewCapture) -> DryRun:
+        """Run the ingress pipeline on an output without storing anything."""
+        body: dict[str, Any] = _read_fields(new)
+        group, content = body.pop("group_id", None), body.pop("content")
+        return (await self._routes.check(group, content, **body)).to_record()
 
-    async def admit_refused(self, group_id: str, row_id: UUID, *, reason: str | None = None) -> CaptureView:
-        """Admit a refused output to working memory, as a person."""
-        return await self._api.post(
-            CaptureView, f"/quarantine/{row_id}/admit", {"group_id": group_id, "reason": reason}
+    # tier 2
+
+    async def working_memory(self, *, group: str) -> list[WorkingEntry]:
+        """The entries that have not expired, newest first."""
+        return [entry.to_record() for entry in (await self._routes.working_memory(group)).entries]
+
+    # tier 3
+
+    async def promote(
+        self,
+        content: str,
+        *,
+        group: str,
+        session_id: str | None = None,
+        author: str | None = None,
+        occurred_at: datetime | None = None,
+        agent_id: str | None = None,
+        metadata: Metadata = NOTHING,
+        supersedes: UUID | None = None,
+        idempotency_key: str | None = None,
+    ) -> PromotionResult:
+        """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
+
+        ``supersedes`` is the memory that it replaces, whose history is kept.
+        """
+        view = await self._routes.ingest(
+            group,
+            content,
+            key=idempotency_key,
+            session_id=session_id,
+            author=author,
+            occurred_at=occurred_at,
+            agent_id=agent_id,
+            metadata=metadata or None,
+            supersedes=supersedes,
         )
+        return view.to_record()
 
-    async def requeue_refused(self, group_id: str, refused_by: str) -> RequeuedView:
-        """Queue the outputs that one check refused again, a limited number at a time."""
-        return await self._api.post(
-            RequeuedView, "/quarantine/requeue", {"group_id": group_id, "refused_by": refused_by}
-        )
+    async def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
+        """Search working and long-term memory together; each item has its source, score and label.
 
-    # working memory
+        With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
+        """
+        wanted: dict[str, Any] = {} if options is None else _read_fields(options)
+        return (await self._routes.query(group, query, **wanted)).to_record()
 
-    async def working_memory(self, group_id: str) -> WorkingMemoryView:
-        return await self._api.get(WorkingMemoryView, f"/working/{segment(group_id)}")
+    async def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
+        """Build the prompt for the agent of ``request.options``: five sections within a token budget.
 
-    async def remove_working_entry(self, group_id: str, entry_id: UUID) -> IdView:
-        return await self._api.request(IdView, "DELETE", f"/working/{segment(group_id)}/{entry_id}")
+        Tokens are counted by the server.
+        """
+        wanted: dict[str, Any] = {**_read_fields(request), **_read_fields(request.options)}
+        proposal, _ = wanted.pop("proposal"), wanted.pop("options")
+        return (await self._routes.context(group, proposal, **wanted)).to_record()
 
-    # knowledge
+    def retrieval_node(
+        self,
+        *,
+        group: str,
+        options: NodeOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> MemoryRetrievalNode:
+        """Make the memory-retrieval node of a workflow: ``state = await node(state)`` adds ``history_context``.
 
-    async def ingest(self, group_id: str, content: str, **fields: Unpack[MemoryFields]) -> IngestedView:
-        """Promote a text to long-term memory, as a person."""
-        return await self._api.post(
-            IngestedView, "/memory/ingest", {"group_id": group_id, "content": content, **fields}
-        )
+        Errors of retrieval, and invalid options, become events and never break the workflow.
+        """
+        from clearwell.client.nodes import RemoteNodeRunner
+        from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
 
-    async def query(self, group_id: str, query: str = "", **fields: Unpack[RetrievalFields]) -> RetrievalView:
-        """Search working memory and long-term memory. With ``recent`` the query may be empty."""
-        body = rename({"group_id": group_id, "query": query, **fields}, RETRIEVAL_NAMES)
-        return await self._api.post(RetrievalView, "/memory/query", body)
+        runner = RemoteNodeRunner(self._routes)
+        return MemoryRetrievalNode(runner, group, options or NodeOptions(), language=language, on_event=on_event)
 
-    async def context(self, group_id: str, proposal: str, **fields: Unpack[ContextFields]) -> ContextView:
-        """Build the context of an agent."""
-        body = rename({"group_id": group_id, "proposal": proposal, **fields}, RETRIEVAL_NAMES)
-        return await self._api.post(ContextView, "/context", body)
 
-    # groups, agents and tombstones
-
-    async def groups(self) -> GroupsView:
-        return await self._api.get(GroupsView, "/groups")
-
-    async def group(self, group_id: str) -> GroupView:
-        return await self._api.get(GroupView, f"/groups/{segment(group_id)}")
-
-    async def change_group(self, group_id: str, change: Mapping[str, str | None]) -> GroupView:
-        """Change the named fields; None removes a value."""
-        return await self._api.request(GroupView, "PUT", f"/groups/{segment(group_id)}", change)
-
-    async def agents(self, group_id: str) -> AgentsView:
-        return await self._api.get(AgentsView, f"/groups/{segment(group_id)}/agents")
-
-    async def agent(self, group_id: str, agent_id: str) -> AgentView:
-        return await self._api.get(AgentView, f"/groups/{segment(group_id)}/agents/{segment(agent_id)}")
-
-    async def put_agent(self, group_id: str, agent_id: str, persona: str) -> AgentView:
-        path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
-        return await self._api.request(AgentView, "PUT", path, {"persona": persona})
-
-    async def remove_agent(self, group_id: str, agent_id: str) -> AgentNameView:
-        path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
-        return await self._api.request(AgentNameView, "DELETE", path)
-
-    async def tombstones(self, group_id: str) -> TombstonesView:
-        return await self._api.get(TombstonesView, "/tombstones", group_id=group_id)
-
-    async def add_tombstone(self, group_id: str, value: str, *, reason: str) -> IdView:
-        """Reject a value."""
-        return await self._api.post(IdView, "/tombstones", {"group_id": group_id, "value": value, "reason": reason})
-
-    async def lift_tombstone(self, group_id: str, tombstone_id: UUID) -> IdView:
-        return await self._api.post(IdView, f"/tombstones/{tombstone_id}/lift", {"group_id": group_id})
+def _read_fields(record: NewCapture | NewMemory | RetrieveOptions | ContextRequest) -> dict[str, object]:
+    """The fields of a record that are set, by their names."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""How commands find the server that runs on their data folder.
+"""How commands and clients find the server that runs on their data folder.
 
 While ``clearwell serve`` answers, a file in the data folder holds its address, a random token and which stores it uses.
 Only the user who started the server can read the file, and whoever presents the token is the person at the machine. The
@@ -39,6 +39,23 @@ class ServerInfo:
     def describe(cls, settings: Settings, url: str) -> "ServerInfo":
         """The server of this process at ``url``, with a new token."""
         return cls(url=url, pid=os.getpid(), token=secrets.token_urlsafe(32), stores=fingerprint_stores(settings))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a server answers, and the key or token to show there."""
+
+    url: str
+    secret: str | None
+
+
+def locate_server(settings: Settings) -> ServerAddress:
+    """The server that runs on this data folder, else the address and key of the settings."""
+    key = None if settings.api_key is None else settings.api_key.get_secret_value()
+    for server in find_servers(settings):
+        return ServerAddress(server.url, key or server.token)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return ServerAddress(f"http://{host}:{settings.port}", key)
 
 
 def fingerprint_stores(settings: Settings) -> str:

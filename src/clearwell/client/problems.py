@@ -7,9 +7,11 @@ the language that the client asked for.
 from clearwell.errors import (
     ClearwellError,
     Conflict,
+    IdempotencyMismatch,
     InvalidInput,
     NotAllowed,
     NotFound,
+    RequestInProgress,
     TooLarge,
     Unauthenticated,
     Unavailable,
@@ -19,23 +21,24 @@ from clearwell.views.problems import TYPE_PREFIX, ProblemView
 
 
 class ProblemAnswer(ClearwellError):
-    """A problem that a server answered with. ``problem`` is all that it said."""
+    """A problem that a server answered with. ``problem`` is all that it said, ``advice`` what the client adds to it."""
 
-    def __init__(self, problem: ProblemView) -> None:
-        Exception.__init__(self, problem.detail)
+    def __init__(self, problem: ProblemView, *, advice: str | None = None) -> None:
+        self._text = problem.detail if advice is None else f"{problem.detail} {advice}"
+        Exception.__init__(self, self._text)
         self.code = problem.type.removeprefix(TYPE_PREFIX)
         self.params = {}
         self.problem = problem
 
     def text(self, language: Language = "en") -> str:  # noqa: ARG002 - the server has chosen its words
-        return self.problem.detail
+        return self._text
 
 
 class InvalidInputAnswer(ProblemAnswer, InvalidInput):
     """422: a value is outside its limits."""
 
-    def __init__(self, problem: ProblemView) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: ProblemView, *, advice: str | None = None) -> None:
+        super().__init__(problem, advice=advice)
         self.field = problem.field or ""
         self.limit = problem.limit
 
@@ -59,9 +62,17 @@ class NotFoundAnswer(ProblemAnswer, NotFound):
 class ConflictAnswer(ProblemAnswer, Conflict):
     """409: what was asked does not fit what is there now."""
 
-    def __init__(self, problem: ProblemView) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: ProblemView, *, advice: str | None = None) -> None:
+        super().__init__(problem, advice=advice)
         self.current = dict(problem.current or {})
+
+
+class RequestInProgressAnswer(ProblemAnswer, RequestInProgress):
+    """409: the first request with this Idempotency-Key is still running."""
+
+
+class IdempotencyMismatchAnswer(InvalidInputAnswer, IdempotencyMismatch):
+    """422: the Idempotency-Key was used with another request."""
 
 
 class UnavailableAnswer(ProblemAnswer, Unavailable):
@@ -78,7 +89,15 @@ KINDS: dict[int, type[ProblemAnswer]] = {
     503: UnavailableAnswer,
 }
 
+KINDS_BY_CODE: dict[str, type[ProblemAnswer]] = {
+    "idempotency_running": RequestInProgressAnswer,
+    "idempotency_mismatch": IdempotencyMismatchAnswer,
+}
+"""Errors that share their status with others."""
 
-def error_from(problem: ProblemView) -> ProblemAnswer:
+
+def error_from(problem: ProblemView, *, advice: str | None = None) -> ProblemAnswer:
     """The error that a problem stands for."""
-    return KINDS.get(problem.status, ProblemAnswer)(problem)
+    code = problem.type.removeprefix(TYPE_PREFIX)
+    kind = KINDS_BY_CODE.get(code) or KINDS.get(problem.status, ProblemAnswer)
+    return kind(problem, advice=advice)

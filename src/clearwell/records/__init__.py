@@ -38,11 +38,11 @@ from clearwell.records.evaluation import (
     TokenPrices,
     TokenUsage,
 )
-from clearwell.records.events import Event
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
     CaptureReceipt,
+    DryRun,
     IngressCount,
     Judgement,
     QuarantineRow,
@@ -72,6 +72,7 @@ from clearwell.records.review import (
     PromotionState,
     Provenance,
     Rejection,
+    RetractionPreview,
     ReviewStatistics,
     SourceSelector,
 )
@@ -83,13 +84,13 @@ from clearwell.vocabulary import (
     Admission,
     DigestStatus,
     EvaluationStatus,
-    EventType,
     Fate,
     InsightState,
     Label,
     Layer,
     Measure,
     ModelRole,
+    NodeEventType,
     Operator,
     Origin,
     Outcome,
@@ -138,10 +139,9 @@ __all__ = [
     "DigestRow",
     "DigestStatus",
     "Dossier",
+    "DryRun",
     "EntryStatement",
     "EvaluationStatus",
-    "Event",
-    "EventType",
     "Explanation",
     "Fate",
     "Found",
@@ -180,6 +180,7 @@ __all__ = [
     "NewMemory",
     "NewReembedding",
     "NodeEvent",
+    "NodeEventType",
     "NodeRun",
     "Note",
     "Operator",
@@ -199,6 +200,7 @@ __all__ = [
     "Relation",
     "Requeued",
     "Requirement",
+    "RetractionPreview",
     "Retrieval",
     "ReviewStatistics",
     "Right",

@@ -1,6 +1,7 @@
 """Results of the ingress pipeline, and the history of a row."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -118,6 +119,15 @@ class CaptureReceipt:
     admission: Admission
     verdicts: tuple[Verdict, ...] = ()
     replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """The result of the ingress pipeline for a text that is not stored."""
+
+    admission: Admission
+    verdicts: Sequence[Verdict]
+    flags: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -286,6 +286,14 @@ class DependentMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetractionPreview:
+    """What would be withdrawn. The token stands for exactly these memories."""
+
+    memories: tuple[DependentMemory, ...]
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """The outputs that a memory is based on, or the memories that are based on an output."""
 

@@ -17,10 +17,10 @@ from clearwell.views.view import View
 from clearwell.vocabulary import Admission, Outcome, SegmentKind
 
 if TYPE_CHECKING:
-    from clearwell.flow.ingress.admission import DryRun
     from clearwell.records import (
         Capture,
         CaptureReceipt,
+        DryRun,
         IngressCount,
         QuarantineRow,
         Requeued,
@@ -38,11 +38,18 @@ class VerdictView(View):
     value: Any = Field(description="the measured value")
     threshold: float | None
     reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
+    reason_code: str = Field("", examples=["confidence_low"])
     params: dict[str, Any] = Field(description="what the reason refers to, such as the id of a contradicting entry")
+    at: datetime | None = Field(None, description="when it was recorded")
 
     @classmethod
     def from_record(cls, verdict: Verdict, language: Language) -> Self:
-        return cls.read(verdict, reason=verdict.explanation(language))
+        return cls.read(verdict, reason=verdict.explanation(language), reason_code=verdict.reason)
+
+    def to_record(self) -> Verdict:
+        from clearwell.records import Verdict
+
+        return self.make(Verdict, reason=self.reason_code)
 
     @classmethod
     def from_records(cls, verdicts: Sequence[Verdict], language: Language) -> tuple[Self, ...]:
@@ -71,6 +78,11 @@ class CaptureView(View):
     @classmethod
     def from_record(cls, receipt: CaptureReceipt, language: Language) -> Self:
         return cls.read(receipt, verdicts=VerdictView.from_records(receipt.verdicts, language))
+
+    def to_record(self) -> CaptureReceipt:
+        from clearwell.records import CaptureReceipt
+
+        return self.make(CaptureReceipt, verdicts=tuple(verdict.to_record() for verdict in self.verdicts))
 
 
 class CaptureBatchView(View):
@@ -103,6 +115,15 @@ class DryRunView(View):
             admission=dry_run.admission,
             flags=FlagView.from_records(dry_run.flags, language),
             verdicts=VerdictView.from_records(dry_run.verdicts, language),
+        )
+
+    def to_record(self) -> DryRun:
+        from clearwell.records import DryRun
+
+        return DryRun(
+            admission=self.admission,
+            verdicts=tuple(verdict.to_record() for verdict in self.verdicts),
+            flags=tuple(flag.flag for flag in self.flags),
         )
 
 
@@ -145,6 +166,9 @@ class SpanView(View):
 
     start: int
     end: int
+
+    def to_record(self) -> tuple[int, int]:
+        return self.start, self.end
 
 
 class StatementView(View):

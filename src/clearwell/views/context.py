@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clearwell.messages import Language, say
 from clearwell.views.view import View, is_absent
-from clearwell.vocabulary import EventType, Fate, Section
+from clearwell.vocabulary import Fate, NodeEventType, Section
 
 if TYPE_CHECKING:
     from clearwell.records import BuiltContext, ContextReport, ItemReport, NodeRun, SectionReport
@@ -36,6 +36,11 @@ class ContextItemView(View):
     def from_record(cls, item: ItemReport, language: Language) -> Self:
         return cls.read(item, reason_text=_say_reason(item.reason, language))
 
+    def to_record(self) -> ItemReport:
+        from clearwell.records import ItemReport
+
+        return self.make(ItemReport)
+
 
 class ContextSectionView(View):
     """Whether a section and each memory in it was included, shortened or omitted."""
@@ -52,6 +57,11 @@ class ContextSectionView(View):
         items = tuple(ContextItemView.from_record(item, language) for item in section.items)
         return cls.read(section, reason_text=_say_reason(section.reason, language), items=items)
 
+    def to_record(self) -> SectionReport:
+        from clearwell.records import SectionReport
+
+        return self.make(SectionReport, items=tuple(item.to_record() for item in self.items))
+
 
 class ContextReportView(View):
     """What was included, shortened and omitted."""
@@ -64,6 +74,11 @@ class ContextReportView(View):
     def from_record(cls, report: ContextReport, language: Language) -> Self:
         sections = tuple(ContextSectionView.from_record(section, language) for section in report.sections)
         return cls.read(report, sections=sections)
+
+    def to_record(self) -> ContextReport:
+        from clearwell.records import ContextReport
+
+        return self.make(ContextReport, sections=tuple(section.to_record() for section in self.sections))
 
 
 class ContextView(View):
@@ -86,11 +101,22 @@ class ContextView(View):
             degraded=built.degraded,
         )
 
+    def to_record(self) -> BuiltContext:
+        """The context in both forms. A form that was not asked for is empty."""
+        from clearwell.records import BuiltContext, PromptMessage
+
+        return self.make(
+            BuiltContext,
+            text=self.text or "",
+            messages=tuple(message.make(PromptMessage) for message in self.messages or ()),
+            report=self.report.to_record(),
+        )
+
 
 class NodeEventView(View):
     """An event of a run of the node."""
 
-    type: EventType
+    type: NodeEventType
     at: datetime
     data: dict[str, Any]
 
@@ -104,6 +130,11 @@ class NodeRunView(View):
     @classmethod
     def from_record(cls, run: NodeRun) -> Self:
         return cls.read(run, events=tuple(NodeEventView.read(event) for event in run.events))
+
+    def to_record(self) -> NodeRun:
+        from clearwell.records import NodeEvent, NodeRun
+
+        return self.make(NodeRun, events=tuple(event.make(NodeEvent) for event in self.events))
 
 
 def _say_reason(reason: str | None, language: Language) -> str | None:

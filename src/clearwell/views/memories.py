@@ -42,6 +42,11 @@ class PromotionResultView(View):
     def from_record(cls, result: PromotionResult) -> Self:
         return cls.read(result, status="promoting" if result.waiting else "promoted")
 
+    def to_record(self) -> PromotionResult:
+        from clearwell.records import PromotionResult
+
+        return self.make(PromotionResult, waiting=self.status == "promoting")
+
 
 class PromotionBatchView(View):
     """One result for each output, in order."""
@@ -79,6 +84,11 @@ class IngestedView(View):
     @classmethod
     def from_record(cls, result: PromotionResult) -> Self:
         return cls.read(result, status="promoting" if result.waiting else "ingested")
+
+    def to_record(self) -> PromotionResult:
+        from clearwell.records import PromotionResult
+
+        return self.make(PromotionResult, waiting=self.status == "promoting")
 
 
 class IngestedBatchView(View):
@@ -133,6 +143,11 @@ class ExplanationView(View):
         parts = explanation.parts
         return cls.read(explanation, parts=None if parts is None else RankPartsView.read(parts))
 
+    def to_record(self) -> Explanation:
+        from clearwell.records import Explanation, Parts
+
+        return self.make(Explanation, parts=None if self.parts is None else self.parts.make(Parts))
+
 
 class RetrievedMemoryView(View):
     """One retrieved memory with its label."""
@@ -157,6 +172,7 @@ class RetrievedMemoryView(View):
     promoted_at: datetime | None = Field(description="set for items of long-term memory")
     chunk_no: int | None
     metadata: dict[str, Any]
+    node_type: str | None = Field(None, description="the type of the node that said it")
     flags: tuple[str, ...]
     cut: bool = Field(description="the text goes on: it is longer than max_chars or than working memory stores")
     cut_before: bool = Field(False, description="the text begins before this: it was cut around the match")
@@ -169,6 +185,15 @@ class RetrievedMemoryView(View):
         explanation = None if item.explanation is None else ExplanationView.from_record(item.explanation)
         match = None if item.match is None else SpanView(start=item.match[0], end=item.match[1])
         return cls.read(item, label_text=say_label(item.label, language), explanation=explanation, match=match)
+
+    def to_record(self) -> ContextItem:
+        from clearwell.records import ContextItem
+
+        return self.make(
+            ContextItem,
+            explanation=None if self.explanation is None else self.explanation.to_record(),
+            match=None if self.match is None else self.match.to_record(),
+        )
 
 
 class RetrievalView(View):
@@ -195,6 +220,11 @@ class RetrievalView(View):
             note=None if code is None else say(code, language, left_out=retrieval.left_out),
             note_code=code,
         )
+
+    def to_record(self) -> Retrieval:
+        from clearwell.records import Retrieval
+
+        return self.make(Retrieval, items=tuple(item.to_record() for item in self.results))
 
 
 class WorkingEntryView(View):
@@ -231,6 +261,12 @@ class WorkingEntryView(View):
             expires_in_seconds=None if entry.expires_at is None else (entry.expires_at - now).total_seconds(),
             content_shown=escaped(entry.content),
         )
+
+    def to_record(self) -> WorkingEntry:
+        """The entry without its vectors, which do not leave the server."""
+        from clearwell.records import WorkingEntry
+
+        return self.make(WorkingEntry)
 
 
 class WorkingMemoryView(View):

@@ -18,13 +18,13 @@ from clearwell.views.view import View
 from clearwell.vocabulary import Layer, Origin
 
 if TYPE_CHECKING:
-    from clearwell.flow.review import RetractionPreview
     from clearwell.records import (
         AcceptRate,
         CalibrationRow,
         DependentMemory,
         PromotionState,
         Provenance,
+        RetractionPreview,
         ReviewStatistics,
     )
 

@@ -1,9 +1,19 @@
 """The base of all views."""
 
+from dataclasses import Field, fields
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+
+
+class Record(Protocol):
+    """A dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+R = TypeVar("R", bound=Record)
 
 
 class View(BaseModel):
@@ -22,10 +32,25 @@ class View(BaseModel):
             derived[name] = getattr(record, name)
         return cls.model_validate(derived)
 
+    def make(self, record: type[R], **derived: Any) -> R:
+        """Make a record, as ``read`` makes a view: all fields that are not in ``derived`` are those of the same names.
+
+        Fields of the record that the view does not have keep their defaults.
+        """
+        for name in _names_to_make(type(self), record, tuple(derived)):
+            derived[name] = getattr(self, name)
+        return record(**derived)
+
 
 @cache
 def _names_to_read(view: type[View], derived: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in view.model_fields if name not in derived)
+
+
+@cache
+def _names_to_make(view: type[View], record: type[Record], derived: tuple[str, ...]) -> tuple[str, ...]:
+    names = (field.name for field in fields(record) if field.init)
+    return tuple(name for name in names if name not in derived and name in view.model_fields)
 
 
 def is_absent(value: object) -> bool:

@@ -42,7 +42,16 @@ async def test_waiting_answers_with_the_verdicts(http: httpx.AsyncClient) -> Non
         "non_duplicate",
         "self_consistency",
     ]
-    assert set(answer["verdicts"][0]) == {"check", "outcome", "value", "threshold", "reason", "params"}
+    assert set(answer["verdicts"][0]) == {
+        "check",
+        "outcome",
+        "value",
+        "threshold",
+        "reason",
+        "reason_code",
+        "params",
+        "at",
+    }
     assert answer["verdicts"][0]["reason"] == "The confidence 0.9 is at least 0.8."
 
 

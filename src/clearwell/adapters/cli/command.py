@@ -19,7 +19,7 @@ from clearwell.errors import InvalidInput
 if TYPE_CHECKING:
     from types import FrameType
 
-    from clearwell.client.client import Client
+    from clearwell.client.routes import ApiClient
     from clearwell.settings import Settings
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         raise Interrupted from None
 
 
-def ask(settings: Settings, terminal: Terminal, question: Callable[[Client], Awaitable[T]]) -> T:
+def ask(settings: Settings, terminal: Terminal, question: Callable[[ApiClient], Awaitable[T]]) -> T:
     """Send one request to the running server of this data folder, or to a program that is opened for it."""
     from clearwell.adapters.cli.connection import connect
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from uuid import UUID
 
-    from clearwell.client.client import Client
+    from clearwell.client.routes import ApiClient
 
 SHOWN_WIDTH = 200
 
 
 async def settle_conflicts(
-    client: Client,
+    client: ApiClient,
     group: str,
     conflicts: Sequence[UUID],
     replace: Callable[[UUID], Awaitable[object]],
@@ -43,7 +43,7 @@ async def settle_conflicts(
             terminal.tell("cli_conflict_kept", id=memory_id)
 
 
-async def _read_content(client: Client, group: str, memory_id: UUID) -> str:
+async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:
     try:
         origin = await client.review.origin(group, memory_id)
     except ClearwellError:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from clearwell.adapters.cli.command import log_to_stderr
 from clearwell.client.api import ApiConnection
-from clearwell.client.client import Client
 from clearwell.client.discovery import find_servers
+from clearwell.client.routes import ApiClient
 from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.vocabulary import Admission
 
@@ -49,7 +49,7 @@ class Connection:
     because the judge that is needed is not configured here.
     """
 
-    client: Client
+    client: ApiClient
     settings: Settings
     program: Clearwell | None = None
     leaves_admissions: bool = False
@@ -177,7 +177,7 @@ def _client(
     url: str,
     secret: str,
     transport: httpx.AsyncBaseTransport | None = None,
-) -> Client:
+) -> ApiClient:
     api = ApiConnection(
         url,
         secret=secret,
@@ -185,4 +185,4 @@ def _client(
         acts_for_agent=settings.actor == "agent",
         transport=transport,
     )
-    return Client(api)
+    return ApiClient(api)

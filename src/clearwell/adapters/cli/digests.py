@@ -20,7 +20,7 @@ from clearwell.vocabulary import DigestStatus, Writer
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-    from clearwell.client.client import Client
+    from clearwell.client.routes import ApiClient
     from clearwell.settings import Settings
     from clearwell.views.digests import DigestPageView, DigestSummaryView, DigestView
     from clearwell.views.insights import ContradictionView, DigestInsightView, InsightHeadView, SentenceView, SourceView
@@ -83,7 +83,7 @@ def show_all(
         terminal.table(headings, [_row(digest, terminal) for digest in found.digests])
 
 
-async def _list(client: Client, group: str, limit: int) -> DigestPageView:
+async def _list(client: ApiClient, group: str, limit: int) -> DigestPageView:
     """Fetch as many pages as needed and return them as one."""
     page = await client.review.digests(group, limit=min(limit, PAGE))
     while page.next is not None and len(page.digests) < limit:

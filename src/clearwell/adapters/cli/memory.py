@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from clearwell.adapters.cli.terminal import Terminal
-    from clearwell.client.client import CaptureFields, Client, ContextFields, MemoryFields
+    from clearwell.client.routes import ApiClient, CaptureFields, ContextFields, MemoryFields
     from clearwell.settings import Settings
     from clearwell.views.captures import CaptureView, VerdictView
     from clearwell.views.context import ContextItemView, ContextSectionView, ContextView
@@ -129,7 +129,7 @@ def ingest(
 
 
 async def _ingest(
-    client: Client, group: str, content: str, fields: MemoryFields, terminal: Terminal, *, as_json: bool
+    client: ApiClient, group: str, content: str, fields: MemoryFields, terminal: Terminal, *, as_json: bool
 ) -> None:
     made = await client.ingest(group, content, **fields)
     if as_json:
@@ -141,7 +141,7 @@ async def _ingest(
 
 
 async def _ingest_instead(
-    client: Client, group: str, content: str, fields: MemoryFields, memory_id: UUID
+    client: ApiClient, group: str, content: str, fields: MemoryFields, memory_id: UUID
 ) -> IngestedView:
     """Ingest the same text again, in place of a memory."""
     replacing: MemoryFields = {**fields, "supersedes": memory_id}
@@ -327,7 +327,7 @@ def context(
         _warn_of_cuts(built, terminal)
 
 
-async def _build(client: Client, group: str, proposal: str, fields: ContextFields) -> ContextView:
+async def _build(client: ApiClient, group: str, proposal: str, fields: ContextFields) -> ContextView:
     try:
         return await client.context(group, proposal, **fields)
     except InvalidInput as error:

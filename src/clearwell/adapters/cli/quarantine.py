@@ -20,7 +20,7 @@ from clearwell.vocabulary import STATEMENT_KINDS, Admission, Outcome
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from clearwell.client.client import Client
+    from clearwell.client.routes import ApiClient
     from clearwell.records import Json
     from clearwell.settings import Settings
     from clearwell.views.captures import QuarantineRowView, SightingView
@@ -75,7 +75,9 @@ def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
         _show(traced, settings, terminal)
 
 
-async def trace_output(client: Client, group_id: str, row_id: UUID, *, ttl: timedelta, now: datetime) -> TracedOutput:
+async def trace_output(
+    client: ApiClient, group_id: str, row_id: UUID, *, ttl: timedelta, now: datetime
+) -> TracedOutput:
     """Find an output and its state. ``ttl`` is the lifetime of an entry: one that is gone sooner was displaced."""
     row = await client.quarantine_row(group_id, row_id)
     if row.admission is not Admission.ADMITTED:

@@ -13,7 +13,7 @@ from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import Action
 
 if TYPE_CHECKING:
-    from clearwell.client.client import Client
+    from clearwell.client.routes import ApiClient
     from clearwell.views.decisions import DecisionResultView
     from clearwell.views.provenance import DependentMemoryView, RetractionPreviewView
 
@@ -55,7 +55,7 @@ def retract(
             _show_preview(preview, terminal)
         return
 
-    async def act(client: Client) -> DecisionResultView:
+    async def act(client: ApiClient) -> DecisionResultView:
         if decision is not None:
             return await client.review.undo(group, decision, reason=reason, only=Action.RETRACT)
         return await client.review.retract(

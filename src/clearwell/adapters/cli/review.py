@@ -22,8 +22,8 @@ from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import Action, InsightState, Origin
 
 if TYPE_CHECKING:
-    from clearwell.client.client import Client
-    from clearwell.client.review import DecisionFields, OutputFields
+    from clearwell.client.review_routes import DecisionFields, OutputFields
+    from clearwell.client.routes import ApiClient
     from clearwell.records import Json
     from clearwell.views.decisions import DecisionResultView, DecisionView
     from clearwell.views.memories import PromotionResultView
@@ -207,7 +207,7 @@ def _decide(group: str, choices: Sequence[Choice], as_json: bool) -> None:
 
 
 async def _decide_all(
-    client: Client, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
+    client: ApiClient, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
 ) -> list[DecisionResultView | ClearwellError]:
     """Carry out the decisions and show each result, with the memories that a promoted text contradicts."""
     results = await _each(choices, lambda choice: _decide_one(client, group, choice))
@@ -219,13 +219,13 @@ async def _decide_all(
     return results
 
 
-async def _promote_instead(client: Client, group: str, choice: Choice, memory_id: UUID) -> DecisionResultView:
+async def _promote_instead(client: ApiClient, group: str, choice: Choice, memory_id: UUID) -> DecisionResultView:
     """Promote the same insight again, in place of a memory."""
     fields: DecisionFields = {**choice.fields, "version": None, "supersedes": memory_id}
     return await client.review.decide(group, choice.action, choice.id, **fields)
 
 
-async def _decide_one(client: Client, group: str, choice: Choice) -> DecisionResultView:
+async def _decide_one(client: ApiClient, group: str, choice: Choice) -> DecisionResultView:
     """Decide on one insight. A decision can be undone by its own ID, too; the ID of an output is explained."""
     try:
         return await client.review.decide(group, choice.action, choice.id, **choice.fields)
@@ -267,14 +267,14 @@ def _number_side(side: Mapping[str, object]) -> dict[str, object]:
     return {**side, "side": number, "statement": escaped(str(side["statement"]))}
 
 
-async def _undo_decision(client: Client, group: str, choice: Choice) -> DecisionResultView:
+async def _undo_decision(client: ApiClient, group: str, choice: Choice) -> DecisionResultView:
     try:
         return await client.review.undo(group, choice.id, reason=choice.fields.get("reason"))
     except NotFound:
         raise NotFound("undo_not_found", id=choice.id, group=group) from None
 
 
-async def _require_no_output(client: Client, group: str, row_id: UUID) -> None:
+async def _require_no_output(client: ApiClient, group: str, row_id: UUID) -> None:
     """If the ID is not that of an insight but of an output, say how to promote it."""
     try:
         await client.quarantine_row(group, row_id)

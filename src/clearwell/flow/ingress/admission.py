@@ -5,7 +5,7 @@ two leaves a pending row that is admitted again, and working memory holds it onc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
@@ -14,7 +14,6 @@ import numpy as np
 
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
-from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate
 from clearwell.flow.ingress.echo import OwnText
@@ -43,7 +42,7 @@ from clearwell.records import (
     Admission,
     AuditEvent,
     Capture,
-    EventType,
+    DryRun,
     Judgement,
     Outcome,
     QuarantineRow,
@@ -66,15 +65,6 @@ class Admitted:
     to_judge: Sequence[Capture] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
-    """The result of the ingress pipeline for a text that is not stored."""
-
-    admission: Admission
-    verdicts: Sequence[Verdict]
-    flags: Sequence[str] = field(default_factory=tuple)
-
-
 class Admitter:
     """Admits rows of quarantine. In a group, one process at a time compares and settles."""
 
@@ -87,7 +77,6 @@ class Admitter:
         embedder: Embedder,
         judge: Judge | None,
         counters: Counters,
-        events: EventPublisher,
         clock: Clock,
         settings: Settings,
         lease: Lease,
@@ -100,7 +89,6 @@ class Admitter:
         self._embedder = embedder
         self._judge = judge
         self._counters = counters
-        self._events = events
         self._clock = clock
         self._settings = settings
 
@@ -164,7 +152,6 @@ class Admitter:
                 await self._working.push(self._make_entry(candidate, settled))
         if admitted:
             self._counters.count_admission(capture.group_id, capture.agent_id, settled.state, [verdict])
-            self._announce(capture, settled, by=event.actor)
         return admitted
 
     async def judge(self, capture: Capture) -> JudgeAnswer | None:
@@ -224,11 +211,7 @@ class Admitter:
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
             await batch.settle(settled)
-        for result in settled:
-            self._counters.count_admission(group_id, None, result.state, result.verdicts)
-            self._events.publish(
-                EventType.REFUSED, group_id, log_id=str(log_id), check=verdict.check, reason=verdict.reason
-            )
+        self._count(group_id, settled)
 
     async def _record_judge_failure(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
         now = self._clock.now()
@@ -257,7 +240,7 @@ class Admitter:
             still = [candidate for candidate in candidates if candidate.capture.id in batch.pending]
             settled = [self._make_settled(self._pipeline.conclude(one)) for one in still]
             await batch.settle(settled)
-        self._report(candidates, settled)
+        self._count(group_id, settled)
 
     async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
         """Compare candidates with what the group knows and settle them. Returns those that the judge must see first.
@@ -283,26 +266,12 @@ class Admitter:
                     await self._working.push(entry)
                     live.insert(0, entry)
             await batch.settle(settled)
-        self._report(candidates, settled)
+        self._count(group_id, settled)
         return to_judge
 
-    def _report(self, candidates: Sequence[Candidate], settled: Sequence[AdmissionResult]) -> None:
-        """Count the rows that are settled, and announce them."""
-        captures = {candidate.capture.id: candidate.capture for candidate in candidates}
-        for result in settled:
-            capture = captures[result.log_id]
-            self._counters.count_admission(capture.group_id, result.agent_id, result.state, result.verdicts)
-            self._announce(capture, result)
-
-    def _announce(self, capture: Capture, result: AdmissionResult, *, by: str | None = None) -> None:
-        if result.state is Admission.ADMITTED:
-            expires_at = result.at + timedelta(seconds=self._settings.working_ttl_seconds)
-            self._events.publish_output(
-                EventType.ADMITTED, capture, flags=list(result.flags), expires_at=expires_at.isoformat(), by=by
-            )
-            return
-        refusal = next(verdict for verdict in result.verdicts if verdict.outcome is Outcome.FAIL)
-        self._events.publish_output(EventType.REFUSED, capture, check=refusal.check, reason=refusal.reason)
+    def _count(self, group_id: str, settled: Sequence[AdmissionResult]) -> None:
+        for one in settled:
+            self._counters.count_admission(group_id, one.agent_id, one.state, one.verdicts)
 
     def _make_settled(self, candidate: Candidate) -> AdmissionResult:
         now = self._clock.now()

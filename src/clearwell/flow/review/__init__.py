@@ -10,8 +10,7 @@ insight by the rules of ``insights``, ``undo`` reverts any decision, with ``vali
 then, and ``retraction`` withdraws what is based on a source. ``statistics`` keeps the figures for metrics.
 """
 
-from clearwell.flow.review.retraction import RetractionPreview
 from clearwell.flow.review.service import ReviewService
 from clearwell.flow.review.statistics import StatisticsCache
 
-__all__ = ["RetractionPreview", "ReviewService", "StatisticsCache"]
+__all__ = ["ReviewService", "StatisticsCache"]

@@ -1,7 +1,6 @@
 """Retraction: withdraw every memory that is based on a source, session or agent, as previewed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
@@ -9,15 +8,7 @@ from clearwell.errors import Conflict, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, DecisionTransaction, Ids, ProvenanceStore
-from clearwell.records import Action, Decision, DecisionResult, DependentMemory, Json, Principal, SourceSelector
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetractionPreview:
-    """What would be withdrawn. The token stands for exactly these memories."""
-
-    memories: tuple[DependentMemory, ...]
-    token: str
+from clearwell.records import Action, Decision, DecisionResult, Json, Principal, RetractionPreview, SourceSelector
 
 
 class Retraction:

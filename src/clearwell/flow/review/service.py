@@ -11,11 +11,12 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, NotFound
 from clearwell.flow.access.permissions import DecisionGate, require_in_group
+from clearwell.flow.idempotency import CallKey, identify_call
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.executor import DecisionExecutor
 from clearwell.flow.review.insights import wake
-from clearwell.flow.review.retraction import Retraction, RetractionPreview
+from clearwell.flow.review.retraction import Retraction
 from clearwell.ports import Clock, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     Action,
@@ -32,6 +33,7 @@ from clearwell.records import (
     Principal,
     PromotionResult,
     Provenance,
+    RetractionPreview,
     ReviewStatistics,
     Right,
     SourceSelector,
@@ -73,6 +75,9 @@ class ReviewService:
         bound = copy(self)
         bound._by = by
         return bound
+
+    def _identify(self, method: str, key: CallKey, *arguments: object) -> IdempotencyKey | None:
+        return identify_call(key, by=self._by, method=method, arguments=arguments)
 
     # reading
 
@@ -118,7 +123,7 @@ class ReviewService:
         side: int | None = None,
         despite: Sequence[str] = (),
         version: int | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Promote an insight: as it is or in other words, for the group or for one agent.
 
@@ -136,7 +141,7 @@ class ReviewService:
             side=side,
             despite=tuple(despite),
         )
-        return await self.decide(decision, group=group, request=request)
+        return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def reject(
         self,
@@ -145,11 +150,11 @@ class ReviewService:
         group: str,
         reason: str,
         version: int | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Reject an insight. Its text cannot be promoted until that is undone."""
         decision = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
-        return await self.decide(decision, group=group, request=request)
+        return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def merge(
         self,
@@ -159,11 +164,11 @@ class ReviewService:
         group: str,
         text: str | None = None,
         version: int | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Merge other insights into this one."""
         decision = DecisionRequest(action=Action.MERGE, id=insight_id, version=version, others=tuple(others), text=text)
-        return await self.decide(decision, group=group, request=request)
+        return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def snooze(
         self,
@@ -173,11 +178,11 @@ class ReviewService:
         until: datetime | None = None,
         days: float | None = None,
         version: int | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Snooze an insight, for a week by default."""
         decision = DecisionRequest(action=Action.SNOOZE, id=insight_id, version=version, until=until, days=days)
-        return await self.decide(decision, group=group, request=request)
+        return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def undo_last(
         self,
@@ -186,24 +191,24 @@ class ReviewService:
         group: str,
         reason: str | None = None,
         version: int | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Undo the last decision on an insight. ``undo`` undoes any decision by its own id."""
         decision = DecisionRequest(action=Action.UNDO, id=insight_id, version=version, reason=reason)
-        return await self.decide(decision, group=group, request=request)
+        return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
-    async def decide(
-        self, decision: DecisionRequest, *, group: str, request: IdempotencyKey | None = None
-    ) -> DecisionResult:
+    async def decide(self, decision: DecisionRequest, *, group: str, idempotency_key: CallKey = None) -> DecisionResult:
         """Decide on one insight. A promoted memory can be retrieved when this returns, unless it is ``promoting``."""
         await self._gate.require_person(self._by, group, f"{decision.action} insight {decision.id}")
+        request = self._identify("review.decide", idempotency_key, group, decision)
         return await self._executor.decide(group, decision, by=self._by, request=request)
 
     async def decide_many(
-        self, decisions: Sequence[DecisionRequest], *, group: str, request: IdempotencyKey | None = None
+        self, decisions: Sequence[DecisionRequest], *, group: str, idempotency_key: CallKey = None
     ) -> list[DecisionResult | ClearwellError]:
         """Decide on many insights, independently and in order. Returns a result or an error for each."""
         await self._gate.require_person(self._by, group, f"decide on {len(decisions)} insights")
+        request = self._identify("review.decide_many", idempotency_key, group, decisions)
         return await self._executor.decide_many(group, decisions, by=self._by, request=request)
 
     async def undo(
@@ -213,24 +218,27 @@ class ReviewService:
         group: str,
         reason: str | None = None,
         only: Action | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Undo any decision by its id. With ``only`` a decision of another kind is refused."""
         await self._gate.require_person(self._by, group, f"undo decision {decision_id}")
+        request = self._identify("review.undo", idempotency_key, group, decision_id, reason, only)
         return await self._executor.undo(group, decision_id, by=self._by, reason=reason, only=only, request=request)
 
     # outputs of agents, without an insight between
 
     async def promote_row(
-        self, log_id: UUID, text: NewMemory, *, group: str, request: IdempotencyKey | None = None
+        self, log_id: UUID, text: NewMemory, *, group: str, idempotency_key: CallKey = None
     ) -> PromotionResult:
         """Promote an output from quarantine. ``text`` has the changes: content, agent, or the memory to supersede."""
+        request = self._identify("review.promote_row", idempotency_key, group, log_id, text)
         return await self._outputs.promote_row(group, log_id, text, by=self._by, request=request)
 
     async def promote_entry(
-        self, entry_id: UUID, text: NewMemory, *, group: str, request: IdempotencyKey | None = None
+        self, entry_id: UUID, text: NewMemory, *, group: str, idempotency_key: CallKey = None
     ) -> PromotionResult:
         """Promote an entry of working memory that has not expired."""
+        request = self._identify("review.promote_entry", idempotency_key, group, entry_id, text)
         return await self._outputs.promote_entry(group, entry_id, text, by=self._by, request=request)
 
     async def promote_outputs(
@@ -239,9 +247,10 @@ class ReviewService:
         *,
         group: str,
         origin: Origin = Origin.QUARANTINE,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are. Returns a result or an error for each, in order."""
+        request = self._identify("review.promote_outputs", idempotency_key, group, ids, origin)
         return await self._outputs.promote_many(group, ids, origin=origin, by=self._by, request=request)
 
     # provenance and retraction
@@ -274,10 +283,11 @@ class ReviewService:
         group: str,
         token: str,
         reason: str | None = None,
-        request: IdempotencyKey | None = None,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
         """Withdraw what was previewed, or nothing if that has changed since."""
         await self._gate.require_person(self._by, group, "retract by origin")
+        request = self._identify("review.retract", idempotency_key, group, selector, token, reason)
         return await self._executor.retract(group, selector, token=token, by=self._by, reason=reason, request=request)
 
     # statistics

@@ -29,9 +29,6 @@ class CaptureInput(GroupedBody):
     )
     occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now by default")
     partial: bool = Field(False, description="the output is incomplete, because the node was cancelled or failed")
-    idempotency_key: str | None = Field(
-        None, description="key of this output: sent again with it, alone or in a batch, the output is stored once"
-    )
 
     def to_record(self) -> NewCapture:
         return NewCapture(
@@ -44,7 +41,6 @@ class CaptureInput(GroupedBody):
             occurred_at=self.occurred_at,
             metadata=self.metadata,
             partial=self.partial,
-            idempotency_key=self.idempotency_key,
         )
 
 
@@ -137,11 +133,11 @@ async def capture(
     memory, key = request.memory, request.idempotency_key
     if isinstance(body, CaptureBatch):
         news = [new.to_record() for new in body.captures]
-        results = await memory.capture_many(news, wait=parameters.wait, request=key)
+        results = await memory.capture_many(news, wait=parameters.wait, idempotency_key=key)
         response.status_code = 200
         mark_replay(response, results)
         return CaptureBatchView.from_records(results, request.language)
-    receipt = await memory.capture(body.to_record(), wait=parameters.wait, request=key)
+    receipt = await memory.capture(body.to_record(), wait=parameters.wait, idempotency_key=key)
     if parameters.wait and receipt.admission is Admission.PENDING:
         response.status_code = 202
     mark_replay(response, [receipt])

@@ -33,7 +33,7 @@ async def request_digest(
     wanted: Annotated[DigestInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> DigestRequestView:
     group_id = request.group(wanted)
-    digest_id, status = await request.memory.request_digest(group=group_id, request=request.idempotency_key)
+    digest_id, status = await request.memory.request_digest(group=group_id, idempotency_key=request.idempotency_key)
     response.headers["Location"] = f"/api/v1/digests/{digest_id}"
     return DigestRequestView(id=digest_id, group_id=group_id, status=status)
 

@@ -112,7 +112,7 @@ async def requeue(
     named: Annotated[RowInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> RequeuedRowView:
     group_id = await request.group_of("row", row_id, named)
-    was = await request.memory.requeue(row_id, group=group_id, request=request.idempotency_key)
+    was = await request.memory.requeue(row_id, group=group_id, idempotency_key=request.idempotency_key)
     response.status_code = 202 if was is Admission.REFUSED else 200
     return RequeuedRowView(id=row_id, was=was)
 
@@ -133,7 +133,7 @@ async def admit(
 ) -> CaptureView:
     group_id = await request.group_of("row", row_id, named)
     receipt = await request.memory.admit_refused(
-        row_id, group=group_id, reason=named.reason, request=request.idempotency_key
+        row_id, group=group_id, reason=named.reason, idempotency_key=request.idempotency_key
     )
     return CaptureView.from_record(receipt, request.language)
 
@@ -153,7 +153,7 @@ async def requeue_refused(
     request: ApiRequest, wanted: Annotated[RequeueInput, Body(openapi_examples=REQUEUE_EXAMPLES)]
 ) -> RequeuedView:
     requeued = await request.memory.requeue_refused(
-        wanted.refused_by, group=request.group(wanted), request=request.idempotency_key
+        wanted.refused_by, group=request.group(wanted), idempotency_key=request.idempotency_key
     )
     return RequeuedView.from_record(requeued)
 
@@ -181,5 +181,5 @@ async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove(request: ApiRequest, group_id: str, entry_id: EntryId) -> IdView:
-    await request.memory.remove_working_entry(entry_id, group=group_id, request=request.idempotency_key)
+    await request.memory.remove_working_entry(entry_id, group=group_id, idempotency_key=request.idempotency_key)
     return IdView(id=entry_id)

@@ -118,7 +118,7 @@ async def put_agent(
     wanted: Annotated[AgentInput, Body(openapi_examples=AGENT_EXAMPLES)],
 ) -> AgentView:
     put = await request.memory.put_agent(
-        agent_id, persona=wanted.persona, group=group_id, request=request.idempotency_key
+        agent_id, persona=wanted.persona, group=group_id, idempotency_key=request.idempotency_key
     )
     return AgentView.from_record(put)
 
@@ -132,7 +132,7 @@ async def put_agent(
     responses=openapi.problems(*openapi.READS, 404, 409),
 )
 async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentNameView:
-    await request.memory.remove_agent(agent_id, group=group_id, request=request.idempotency_key)
+    await request.memory.remove_agent(agent_id, group=group_id, idempotency_key=request.idempotency_key)
     return AgentNameView(group_id=group_id, agent_id=agent_id)
 
 
@@ -159,7 +159,9 @@ async def group(request: ApiRequest, group_id: str) -> GroupView:
 async def change(
     request: ApiRequest, group_id: str, wanted: Annotated[GroupInput, Body(openapi_examples=GROUP_EXAMPLES)]
 ) -> GroupView:
-    changed = await request.memory.change_group(wanted.to_change(), group=group_id, request=request.idempotency_key)
+    changed = await request.memory.change_group(
+        wanted.to_change(), group=group_id, idempotency_key=request.idempotency_key
+    )
     return GroupView.from_record(changed)
 
 
@@ -194,7 +196,7 @@ async def add_tombstone(
         wanted.value,
         reason=wanted.reason,
         group=request.group(wanted),
-        request=request.idempotency_key,
+        idempotency_key=request.idempotency_key,
     )
     return IdView(id=tombstone_id)
 
@@ -212,5 +214,7 @@ async def lift_tombstone(
     tombstone_id: Annotated[UUID, Path(alias="id")],
     named: Annotated[RowInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
 ) -> IdView:
-    await request.memory.lift_tombstone(tombstone_id, group=request.group(named), request=request.idempotency_key)
+    await request.memory.lift_tombstone(
+        tombstone_id, group=request.group(named), idempotency_key=request.idempotency_key
+    )
     return IdView(id=tombstone_id)

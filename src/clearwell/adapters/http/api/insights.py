@@ -276,7 +276,7 @@ async def decide_many(
 ) -> DecisionBatchView:
     requests = [decision for decision in wanted.decisions if isinstance(decision, DecisionRequest)]
     results = iter(
-        await request.review.decide_many(requests, group=request.group(wanted), request=request.idempotency_key)
+        await request.review.decide_many(requests, group=request.group(wanted), idempotency_key=request.idempotency_key)
     )
     in_order = [next(results) if isinstance(decision, DecisionRequest) else decision for decision in wanted.decisions]
     return DecisionBatchView.from_records(in_order, request.language)
@@ -366,6 +366,8 @@ async def undo(
 
 async def _decide(request: ApiRequest, response: Response, insight_id: UUID, choice: ChoiceInput) -> DecisionResultView:
     group_id = await request.group_of("insight", insight_id, choice)
-    result = await request.review.decide(choice.to_request(insight_id), group=group_id, request=request.idempotency_key)
+    result = await request.review.decide(
+        choice.to_request(insight_id), group=group_id, idempotency_key=request.idempotency_key
+    )
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)

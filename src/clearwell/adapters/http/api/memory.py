@@ -10,7 +10,7 @@ from clearwell.adapters.http.fields import MANY, MAX_RESULTS, ONE, GroupedBody, 
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import ClearwellError
 from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
-from clearwell.records import NewMemory, Operator
+from clearwell.records import NewMemory, Operator, Scope
 from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView
 
 router = APIRouter(tags=["memory"], route_class=ApiRoute)
@@ -94,6 +94,9 @@ class RetrievalInput(GroupedBody):
         description="shorten each item at the end of a sentence; 500 by default, 0 for the full text",
     )
     explain: bool | None = Field(None, description="add the parts of the scores to each item")
+    scope: Annotated[Scope | None, Field(strict=False)] = Field(
+        None, description="only the memory of the group, or only that of agent_id; both by default"
+    )
 
     def to_options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -113,6 +116,7 @@ class RetrievalInput(GroupedBody):
             filters=self.filters,
             max_chars=self.max_chars,
             explain=bool(self.explain),
+            scope=self.scope,
         )
 
 
@@ -170,7 +174,7 @@ async def ingest(request: ApiRequest, response: Response, wanted: IngestBody) ->
     group_id, key = request.group(wanted), request.idempotency_key
     items = wanted.items if isinstance(wanted, IngestBatch) else [wanted]
     texts = [item.to_record() for item in items]
-    results = await request.memory.promote_many(texts, group=group_id, request=key)
+    results = await request.memory.promote_many(texts, group=group_id, idempotency_key=key)
     mark_replay(response, results)
     if isinstance(wanted, IngestBatch):
         return IngestedBatchView.from_records(results, request.language)

@@ -87,7 +87,7 @@ async def promote_row(
 ) -> PromotionResultView:
     group_id = await request.group_of("row", row_id, wanted)
     result = await request.review.promote_row(
-        row_id, wanted.to_record(), group=group_id, request=request.idempotency_key
+        row_id, wanted.to_record(), group=group_id, idempotency_key=request.idempotency_key
     )
     mark_replay(response, [result])
     return PromotionResultView.from_record(result)
@@ -108,7 +108,7 @@ async def promote_outputs(
         wanted.ids,
         origin=wanted.origin,
         group=request.group(wanted),
-        request=request.idempotency_key,
+        idempotency_key=request.idempotency_key,
     )
     return PromotionBatchView.from_records(results, request.language)
 
@@ -124,7 +124,7 @@ async def promote_entry(
     request: ApiRequest, response: Response, group_id: str, entry_id: RowId, wanted: PromoteOutputBody
 ) -> PromotionResultView:
     result = await request.review.promote_entry(
-        entry_id, wanted.to_record(), group=group_id, request=request.idempotency_key
+        entry_id, wanted.to_record(), group=group_id, idempotency_key=request.idempotency_key
     )
     mark_replay(response, [result])
     return PromotionResultView.from_record(result)
@@ -181,7 +181,7 @@ async def retract(
         token=wanted.token,
         reason=wanted.reason,
         group=group_id,
-        request=request.idempotency_key,
+        idempotency_key=request.idempotency_key,
     )
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)
@@ -220,7 +220,7 @@ async def undo(
         group=group_id,
         reason=wanted.reason,
         only=wanted.only,
-        request=request.idempotency_key,
+        idempotency_key=request.idempotency_key,
     )
     mark_replay(response, [result])
     return DecisionResultView.from_record(result)

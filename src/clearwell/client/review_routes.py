@@ -1,4 +1,4 @@
-"""Digests and review over HTTP."""
+"""A method for each route of digests and review. They return views."""
 
 from typing import TypedDict, Unpack
 from uuid import UUID
@@ -39,7 +39,7 @@ class OutputFields(TypedDict, total=False):
     supersedes: UUID | None
 
 
-class ReviewClient:
+class ReviewApiClient:
     """What reviewers read and decide."""
 
     def __init__(self, api: ApiConnection) -> None:
@@ -110,7 +110,7 @@ class ReviewClient:
     ) -> RetractionPreviewView:
         """What rests on a source, session or agent, and the token to withdraw it."""
         body = {"group_id": group_id, "source": source, "session_id": session_id, "agent_id": agent_id}
-        return await self._api.post(RetractionPreviewView, "/memories/retract", body)
+        return await self._api.ask(RetractionPreviewView, "/memories/retract", body)
 
     async def origin(self, group_id: str, memory_id: UUID) -> ProvenanceView:
         """Read where a memory comes from, and what it contradicts."""

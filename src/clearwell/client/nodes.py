@@ -1,0 +1,63 @@
+"""The memory-retrieval node of a workflow, run by a server."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import structlog
+
+from clearwell.client.routes import ApiClient
+from clearwell.errors import ClearwellError
+from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, EventLog, NodeOptions, OnEvent
+from clearwell.messages import Language
+from clearwell.records import NodeEventType, NodeRun
+
+log = structlog.get_logger(__name__)
+SENT_FIELDS = (*QUERY_FIELDS, "session_id")
+
+
+class _WallClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class RemoteNodeRunner:
+    """Has a server run the node. Only the texts that the node reads are sent; the state stays in this process.
+
+    A server that does not answer never breaks the workflow: the history is then empty, and an event says why.
+    """
+
+    def __init__(self, routes: ApiClient) -> None:
+        self._routes = routes
+
+    async def run(
+        self,
+        state: object,
+        *,
+        group_id: str,
+        options: NodeOptions,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> NodeRun:
+        """Add ``history_context`` to a state. Errors of retrieval become events."""
+        events = EventLog(_WallClock(), on_event)
+        fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
+        texts = {name: fields[name] for name in SENT_FIELDS if isinstance(fields.get(name), str)}
+        history = ""
+        try:
+            answer = await self._routes.run_retrieval_node(group_id, texts, _drop_none(options), language=language)
+            run = answer.to_record()
+        except ClearwellError as error:
+            log.warning("history not retrieved", group=group_id, reason=error.code)
+            await events.emit(NodeEventType.STATE_CHANGE, status="running")
+            await events.emit(NodeEventType.ERROR, code=error.code, error=error.text(language))
+            await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=0)
+        else:
+            history = str(run.output.get(HISTORY, ""))
+            for event in run.events:
+                await events.add(event)
+        return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
+
+
+def _drop_none(options: NodeOptions) -> dict[str, object]:
+    return {name: value for name, value in asdict(options).items() if value is not None}

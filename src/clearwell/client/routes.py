@@ -1,0 +1,234 @@
+"""A method for each route of memory, quarantine, groups and the ingress pipeline. They return views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from uuid import UUID
+
+from clearwell.client.api import ApiConnection, rename, segment
+from clearwell.views.captures import (
+    CaptureBatchView,
+    CaptureView,
+    DryRunView,
+    IngressCountsView,
+    QuarantineRowView,
+    RequeuedRowView,
+    RequeuedView,
+)
+from clearwell.views.context import ContextView, NodeRunView
+from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
+from clearwell.views.memories import IngestedView, RetrievalView, WorkingMemoryView
+
+if TYPE_CHECKING:
+    from clearwell.client.review_routes import ReviewApiClient
+
+RETRIEVAL_NAMES = {"since": "from", "until": "to"}
+"""Names of the API that are words of Python."""
+
+
+class CaptureFields(TypedDict, total=False):
+    """The fields of an output, except its text."""
+
+    session_id: str | None
+    node_id: str | None
+    node_type: str | None
+    agent_id: str | None
+    occurred_at: str | datetime | None
+    metadata: Mapping[str, Any] | None
+    partial: bool | None
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a text to promote."""
+
+    session_id: str | None
+    author: str | None
+    occurred_at: str | datetime | None
+    agent_id: str | None
+    metadata: Mapping[str, Any] | None
+    supersedes: UUID | None
+
+
+class RetrievalFields(TypedDict, total=False):
+    """The options of retrieval. Times are ISO 8601 with a zone."""
+
+    max_results: int | None
+    hot_limit: int | None
+    cold_limit: int | None
+    relevance_threshold: float | None
+    hot_threshold: float | None
+    recent: int | None
+    agent_id: str | None
+    session_id: str | None
+    sources: Sequence[str] | None
+    time_range_days: float | None
+    since: str | datetime | None
+    until: str | datetime | None
+    as_of: str | datetime | None
+    filters: object
+    max_chars: int | None
+    explain: bool | None
+    scope: str | None
+
+
+class ContextFields(RetrievalFields, total=False):
+    """The options of a context."""
+
+    query: str | None
+    max_tokens: int | None
+    language: str | None
+
+
+class ApiClient:
+    """Sends requests to one server and returns its answers as views.
+
+    Use it as an asynchronous context manager, which closes the connection.
+
+    Every method raises the errors of the library, and Unavailable if the server does not respond.
+    """
+
+    def __init__(self, api: ApiConnection) -> None:
+        self._api = api
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    @cached_property
+    def review(self) -> ReviewApiClient:
+        """Digests and review. They are imported when they are first used."""
+        from clearwell.client.review_routes import ReviewApiClient
+
+        return ReviewApiClient(self._api)
+
+    async def is_alive(self) -> bool:
+        """Whether a Clearwell server responds there within a short time."""
+        return await self._api.is_alive()
+
+    # captures and the ingress pipeline
+
+    async def capture(
+        self,
+        group_id: str | None,
+        content: str,
+        *,
+        wait: bool = False,
+        key: str | None = None,
+        **fields: Unpack[CaptureFields],
+    ) -> CaptureView:
+        """Capture an output. With ``wait`` this returns when its admission has ended, or after some seconds."""
+        body = {"group_id": group_id, "content": content, **fields}
+        return await self._api.post(CaptureView, "/captures", body, key=key, wait=wait or None)
+
+    async def capture_many(
+        self, captures: Sequence[Mapping[str, object]], *, wait: bool = False, key: str | None = None
+    ) -> CaptureBatchView:
+        """Capture many outputs; a receipt or a problem in the place of each."""
+        return await self._api.post(CaptureBatchView, "/captures", {"captures": captures}, key=key, wait=wait or None)
+
+    async def check(self, group_id: str | None, content: str, **fields: Unpack[CaptureFields]) -> DryRunView:
+        """Check a text with the ingress pipeline without storing it."""
+        return await self._api.ask(DryRunView, "/ingress/check", {"group_id": group_id, "content": content, **fields})
+
+    async def ingress_counts(self, group_id: str) -> IngressCountsView:
+        return await self._api.get(IngressCountsView, "/ingress/counts", group_id=group_id)
+
+    async def quarantine_row(self, group_id: str, row_id: UUID) -> QuarantineRowView:
+        return await self._api.get(QuarantineRowView, f"/quarantine/{row_id}", group_id=group_id)
+
+    async def requeue(self, group_id: str, row_id: UUID) -> RequeuedRowView:
+        """Queue a refused output for the ingress pipeline again."""
+        return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id})
+
+    async def admit_refused(self, group_id: str, row_id: UUID, *, reason: str | None = None) -> CaptureView:
+        """Admit a refused output to working memory, as a person."""
+        return await self._api.post(
+            CaptureView, f"/quarantine/{row_id}/admit", {"group_id": group_id, "reason": reason}
+        )
+
+    async def requeue_refused(self, group_id: str, refused_by: str) -> RequeuedView:
+        """Queue the outputs that one check refused again, a limited number at a time."""
+        return await self._api.post(
+            RequeuedView, "/quarantine/requeue", {"group_id": group_id, "refused_by": refused_by}
+        )
+
+    # working memory
+
+    async def working_memory(self, group_id: str) -> WorkingMemoryView:
+        return await self._api.get(WorkingMemoryView, f"/working/{segment(group_id)}")
+
+    async def remove_working_entry(self, group_id: str, entry_id: UUID) -> IdView:
+        return await self._api.write(IdView, "DELETE", f"/working/{segment(group_id)}/{entry_id}")
+
+    # knowledge
+
+    async def ingest(
+        self, group_id: str, content: str, *, key: str | None = None, **fields: Unpack[MemoryFields]
+    ) -> IngestedView:
+        """Promote a text to long-term memory, as a person."""
+        body = {"group_id": group_id, "content": content, **fields}
+        return await self._api.post(IngestedView, "/memory/ingest", body, key=key)
+
+    async def query(self, group_id: str, query: str = "", **fields: Unpack[RetrievalFields]) -> RetrievalView:
+        """Search working memory and long-term memory. With ``recent`` the query may be empty."""
+        body = rename({"group_id": group_id, "query": query, **fields}, RETRIEVAL_NAMES)
+        return await self._api.ask(RetrievalView, "/memory/query", body)
+
+    async def context(self, group_id: str, proposal: str, **fields: Unpack[ContextFields]) -> ContextView:
+        """Build the context of an agent."""
+        body = rename({"group_id": group_id, "proposal": proposal, **fields}, RETRIEVAL_NAMES)
+        return await self._api.ask(ContextView, "/context", body)
+
+    async def run_retrieval_node(
+        self, group_id: str, state: Mapping[str, object], options: Mapping[str, object], *, language: str
+    ) -> NodeRunView:
+        """Run the memory-retrieval node on a state of a workflow."""
+        body = {"group_id": group_id, "input": state, "options": options, "language": language}
+        return await self._api.ask(NodeRunView, "/nodes/memory_retrieval", body)
+
+    # groups, agents and tombstones
+
+    async def groups(self) -> GroupsView:
+        return await self._api.get(GroupsView, "/groups")
+
+    async def group(self, group_id: str) -> GroupView:
+        return await self._api.get(GroupView, f"/groups/{segment(group_id)}")
+
+    async def change_group(self, group_id: str, change: Mapping[str, str | None]) -> GroupView:
+        """Change the named fields; None removes a value."""
+        return await self._api.write(GroupView, "PUT", f"/groups/{segment(group_id)}", change)
+
+    async def agents(self, group_id: str) -> AgentsView:
+        return await self._api.get(AgentsView, f"/groups/{segment(group_id)}/agents")
+
+    async def agent(self, group_id: str, agent_id: str) -> AgentView:
+        return await self._api.get(AgentView, f"/groups/{segment(group_id)}/agents/{segment(agent_id)}")
+
+    async def put_agent(self, group_id: str, agent_id: str, persona: str) -> AgentView:
+        path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
+        return await self._api.write(AgentView, "PUT", path, {"persona": persona})
+
+    async def remove_agent(self, group_id: str, agent_id: str) -> AgentNameView:
+        path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
+        return await self._api.write(AgentNameView, "DELETE", path)
+
+    async def tombstones(self, group_id: str) -> TombstonesView:
+        return await self._api.get(TombstonesView, "/tombstones", group_id=group_id)
+
+    async def add_tombstone(self, group_id: str, value: str, *, reason: str) -> IdView:
+        """Reject a value."""
+        return await self._api.post(IdView, "/tombstones", {"group_id": group_id, "value": value, "reason": reason})
+
+    async def lift_tombstone(self, group_id: str, tombstone_id: UUID) -> IdView:
+        return await self._api.post(IdView, f"/tombstones/{tombstone_id}/lift", {"group_id": group_id})
