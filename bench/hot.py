@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.retrieval import ADVERSARIAL, Remembering, folder, groups
-from clearwell.flow.ingress.pipeline import SEVERAL
 from clearwell.flow.ingress.segmentation import (
+    SEVERAL,
     average_vectors,
     make_statements,
     place_statements,

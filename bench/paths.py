@@ -33,7 +33,9 @@ async def measure() -> list[str]:
 
 
 def recorder(clearwell: Clearwell) -> CaptureRecorder:
-    return CaptureRecorder(clearwell.stores.captures, SystemClock(), TimeOrderedIds(), clearwell.settings)
+    return CaptureRecorder(
+        clearwell.stores.captures, clearwell.events, SystemClock(), TimeOrderedIds(), clearwell.settings
+    )
 
 
 def bare_insert() -> str:
@@ -53,7 +55,7 @@ async def _captures(clearwell: Clearwell, url: str) -> list[str]:
     bare, capture = await bare_connection(url), recorder(clearwell)
 
     def params() -> Any:
-        return capture_params(capture.accept(new(), by=PERSON), key=None, request=None, settled=False)
+        return capture_params(capture.accept(new(), by=PERSON), key=None, settled=False)
 
     async def floor() -> None:
         await bare.execute(bare_insert(), params())
@@ -80,7 +82,7 @@ async def _concurrent(clearwell: Clearwell, url: str) -> list[str]:
     bare = [await bare_connection(url) for _ in range(CALLERS)]
 
     async def floor(caller: int) -> None:
-        params = capture_params(capture.accept(new(), by=PERSON), key=None, request=None, settled=False)
+        params = capture_params(capture.accept(new(), by=PERSON), key=None, settled=False)
         await bare[caller].execute(bare_insert(), params)
 
     async def ours(_: int) -> None:

@@ -37,6 +37,8 @@ from clearwell.worker import digest_worker
 
 ROWS: Final = 100_000
 MARKED: Final = "marked"
+MARK: Final = re.compile(r" \(\w+\)(?=[.!?。！？]*$)")
+STOPS: Final = ".!?。！？"
 MOVED: Final = 0.2
 GROUP: Final = "span"
 COLUMNS: Final = {
@@ -107,9 +109,10 @@ def long_months(rows: int) -> list[Planted]:
 
 
 def _marked(one: Planted, number: int) -> Planted:
-    """Letters that no list of words has: the text is another one, and what it says is the same."""
+    """Letters that no list of words has, inside the last sentence: its text is another one, and it says the same."""
     mark = "".join("lmnrstvz"[digit] + "aeiouaei"[digit] for digit in map(int, f"{number:07o}"))
-    return replace(one, row=replace(one.row, content=f"{one.row.content} ({mark})"))
+    said = one.row.content.rstrip(STOPS)
+    return replace(one, row=replace(one.row, content=f"{said} ({mark}){one.row.content[len(said) :]}"))
 
 
 async def _fill(url: str, planted: Sequence[Planted], embedder: OfflineEmbedder) -> None:
@@ -154,7 +157,7 @@ def _stated(one: Statement, model: str, vector: Vector) -> tuple[Any, ...]:
 
 
 async def _vectors(texts: Sequence[str], embedder: OfflineEmbedder) -> Iterator[Vector]:
-    plain = [re.sub(r"\d+", "7", re.sub(r" \(\w+\)$", "", text)) for text in texts]
+    plain = [re.sub(r"\d+", "7", MARK.sub("", text)) for text in texts]
     distinct = sorted(set(plain))
     known = dict(zip(distinct, await embedder.embed(distinct), strict=True))
     chance = np.random.default_rng(2)

@@ -62,9 +62,8 @@ async def put_insight(
                 (group_id, insight_id, log_id, position),
             )
             await owner.execute(
-                """INSERT INTO digest_marks (group_id, log_id, considered, shown_in) VALUES (%s, %s, 1, %s)
-                ON CONFLICT DO NOTHING""",
-                (group_id, log_id, digest_id),
+                "INSERT INTO digest_marks (group_id, log_id, considered) VALUES (%s, %s, 1) ON CONFLICT DO NOTHING",
+                (group_id, log_id),
             )
     return insight_id
 

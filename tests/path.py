@@ -9,7 +9,7 @@ from clearwell.app import build
 from clearwell.client.api import ApiConnection
 from clearwell.client.routes import ApiClient
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.ports import Embedder, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
+from clearwell.ports import Embedder, EventStore, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
 from clearwell.settings import Settings
 from clearwell.testing import CountedIds, ManualClock, MemoryStores, WordEmbedder
@@ -35,6 +35,7 @@ class Path:
     judge: Judge | None = None
     prompts: GroupStore | None = None
     writer: InsightWriter | None = None
+    event_store: EventStore | None = None
 
     def __post_init__(self) -> None:
         self.ids = CountedIds()
@@ -57,6 +58,8 @@ class Path:
                 longterm_for_worker=self.search,
                 longterm_for_reviewer=self.search,
             )
+        if self.event_store is not None:
+            stores = replace(stores, events=self.event_store)
         if self.prompts is not None:
             stores = replace(stores, groups=self.prompts)
         self.program = build(
@@ -69,6 +72,7 @@ class Path:
             judge=self.judge,
             writer=self.writer,
         )
+        self.events = stores.events
         self.memory = self.program.memory.acting_as(PERSON)
         self.review, self.queue = self.memory.review, self.program.queue
         self.admitter, self.retriever = self.program.admitter, self.program.retriever

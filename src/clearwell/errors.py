@@ -16,6 +16,7 @@
     │   ├── DatabaseUnavailable
     │   ├── ReembeddingStarted  the database has started to change to another embedding model
     │   ├── WorkingMemoryUnavailable
+    │   ├── TooManyReaders      the process already serves as many readers of events as it may
     │   ├── EmbedderUnavailable
     │   ├── JudgeUnavailable    the judge did not answer: why, and when to retry
     │   └── WriterUnavailable   the language model that writes insights did not answer
@@ -124,6 +125,10 @@ class ReembeddingStarted(Unavailable):
 
 class WorkingMemoryUnavailable(Unavailable):
     """Redis or Valkey did not respond."""
+
+
+class TooManyReaders(Unavailable):
+    """The process already serves as many readers of events as the settings allow."""
 
 
 class EmbedderUnavailable(Unavailable):

@@ -5,7 +5,8 @@ permissions. ``acting_as`` returns the memory manager of another caller. The gro
 Methods raise ClearwellError: NotAllowed, InvalidInput, NotFound and Unavailable are the usual ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
 from copy import copy
 from datetime import datetime
 from uuid import UUID
@@ -24,6 +25,8 @@ from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
 from clearwell.flow.digest import DigestRequests
+from clearwell.flow.events.delivery import EventCallback, deliver_events
+from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import CallKey, identify_call, run_once
 from clearwell.flow.ingress.override import RefusalOverride
@@ -45,6 +48,7 @@ from clearwell.records import (
     Digest,
     DigestStatus,
     DryRun,
+    Event,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -90,6 +94,7 @@ class MemoryManager:
         profiles: GroupProfiles,
         contexts: ContextBuilder,
         history: HistoryRetriever,
+        feed: EventFeed,
         settings: Settings,
     ) -> None:
         self._by = by
@@ -109,6 +114,7 @@ class MemoryManager:
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
+        self._feed = feed
         self._settings = settings
 
     def acting_as(self, by: Principal) -> "MemoryManager":
@@ -361,6 +367,27 @@ class MemoryManager:
         """
         options = options or NodeOptions()
         return self._history.make_node(group, options, by=self._by, language=language, on_event=on_event)
+
+    # events
+
+    def events(self, *, group: str, after: str | None = None) -> AsyncGenerator[Event]:
+        """Follow the events of a group: ``async for event in memory.events(group="grp-123")``.
+
+        The first event is ``subscribed``; those after it happen from then on, in this or another process. ``after``
+        is the id of the last event that was seen: the events since then come first. If they are no longer kept, the
+        first event is ``reset``, and what was read before should be read again. While Redis or Valkey does not
+        respond, there is one event ``degraded``, and ``recovered`` when it is back.
+        """
+        return self._feed.follow(group, by=self._by, after=after)
+
+    def on_event(
+        self, callback: EventCallback, *, group: str, after: str | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Call a function with each event of a group: ``async with memory.on_event(show, group="grp-123"): …``.
+
+        It is called from the beginning of the block to its end, with the same events as ``events`` has.
+        """
+        return deliver_events(self.events(group=group, after=after), callback)
 
     # groups and agents
 

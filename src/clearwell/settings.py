@@ -266,6 +266,11 @@ class Settings(BaseSettings):
     redis_pool_max: Count = Field(20, description="most connections to Redis or Valkey")
     redis_timeout_seconds: Seconds = Field(2.0, description="longest wait for Redis or Valkey")
 
+    # events
+    event_stream_length: Count = Field(5_000, description="events of a group that are kept for readers")
+    event_stream_seconds: Seconds = Field(24 * 3600.0, description="how long they are kept after the last one")
+    event_readers_max: Count = Field(100, description="most readers of events at a time in one process")
+
     # HTTP
     metrics_groups: bool = Field(False, description="label metrics with groups and agents")
     max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")

@@ -131,12 +131,40 @@ class Fate(StrEnum):
     EMPTY = "empty"
 
 
-class NodeEventType(StrEnum):
-    """The event types that the protocol names."""
+class EventType(StrEnum):
+    """What an event says happened: in a node, on the path, or to the stream of events itself.
 
-    STATE_CHANGE = "node_state_change"
-    RETRIEVED = "memory_retrieved"
-    ERROR = "memory_retrieval_error"
+    The events of a node are the ones that the protocol names. ``memory_retrieved`` and ``memory_retrieval_error``
+    are also in the stream of the group.
+    """
+
+    NODE_STATE_CHANGE = "node_state_change"
+    MEMORY_RETRIEVED = "memory_retrieved"
+    MEMORY_RETRIEVAL_ERROR = "memory_retrieval_error"
+
+    CAPTURED = "captured"
+    ADMITTED = "admitted"
+    REFUSED = "refused"
+    REQUEUED = "requeued"
+    ENTRY_REMOVED = "entry_removed"
+    DIGEST_REQUESTED = "digest_requested"
+    DIGEST_MADE = "digest_made"
+    DIGEST_FAILED = "digest_failed"
+    PROMOTED = "promoted"
+    PROMOTION_COMPLETED = "promotion_completed"
+    SUPERSEDED = "superseded"
+    REJECTED = "rejected"
+    MERGED = "merged"
+    SNOOZED = "snoozed"
+    RETRACTED = "retracted"
+    UNDONE = "undone"
+    TOMBSTONE_ADDED = "tombstone_added"
+    TOMBSTONE_LIFTED = "tombstone_lifted"
+
+    SUBSCRIBED = "subscribed"
+    RESET = "reset"
+    DEGRADED = "degraded"
+    RECOVERED = "recovered"
 
 
 class Relation(StrEnum):

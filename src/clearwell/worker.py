@@ -6,6 +6,7 @@ cost money or minutes are leased while a process works on them. Any number of pr
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -118,7 +119,7 @@ class Worker:
             self._missing_rights_logged = True
 
     async def _run_digests(self) -> None:
-        await self._clearwell.digests.runner.run_due()
+        await run_due_digests(self._clearwell)
 
     async def _add_due_digests(self) -> None:
         if digests := await self._clearwell.digests.scheduler.add_due_digests():
@@ -133,9 +134,34 @@ async def sweep(clearwell: Clearwell) -> int:
     before = clearwell.queue.length
     if before >= SWEEP_LIMIT:
         return 0
-    for due in await clearwell.stores.admissions.find_pending(limit=SWEEP_LIMIT):
-        clearwell.queue.offer(due.group_id, due.log_id)
+    due = await clearwell.stores.admissions.find_pending(limit=SWEEP_LIMIT)
+    paused = await find_paused(clearwell, {one.group_id for one in due})
+    for one in due:
+        if one.group_id not in paused:
+            clearwell.queue.offer(one.group_id, one.log_id)
     return clearwell.queue.length - before
+
+
+async def run_due_digests(clearwell: Clearwell) -> int:
+    """Make one attempt at each digest that is due and that no other worker has. Returns how many there were."""
+    runner = clearwell.digests.runner
+    due = await runner.find_due()
+    paused = await find_paused(clearwell, {one.group_id for one in due})
+    mine = [one for one in due if one.group_id not in paused]
+    for one in mine:
+        await runner.run(one.group_id, one.digest_id)
+    return len(mine)
+
+
+async def find_paused(clearwell: Clearwell, group_ids: AbstractSet[str]) -> AbstractSet[str]:
+    """Return those of the groups that another process drives by a clock of its own; none if that is not known."""
+    if not group_ids:
+        return frozenset()
+    try:
+        return await clearwell.stores.pauses.find_paused(group_ids)
+    except Unavailable as error:
+        log.warning("pauses of groups not read", reason=error.code)
+        return frozenset()
 
 
 async def rebuild_lexical_index(clearwell: Clearwell) -> int:

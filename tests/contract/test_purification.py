@@ -232,6 +232,9 @@ async def test_all_chunks_of_memories_can_be_read(stores: Stores) -> None:
     assert [one.content for one in await stores.longterm.get("g", ids)] == ["memory 1 chunk 0", "memory 1 chunk 1"]
     assert len(await stores.longterm.get("g", ids, agent_id="a1")) == 3
     assert list(await stores.longterm.get("other", ids)) == []
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.withdraw_memories([many[0].memory_id], at=START)
+    assert len(await stores.longterm.get("g", ids)) == 2, "what was withdrawn may be cited"
 
 
 async def test_an_act_that_ended_keeps_its_answer(stores: Stores) -> None:

@@ -47,24 +47,32 @@ async def test_rows_are_found_by_their_ids_with_their_verdicts(stores: Stores) -
 
 
 async def test_a_repeated_request_finds_its_first_rows(stores: Stores) -> None:
-    first = await stores.captures.add([capture(1), capture(2)], request=request())
-    again = await stores.captures.add([capture(3), capture(4)], request=request())
+    keys = [request("k1"), request("k2")]
+    first = await stores.captures.add([capture(1), capture(2)], keys=keys)
+    again = await stores.captures.add([capture(3), capture(4)], keys=keys)
     assert [one.id for one in again] == [one.id for one in first]
     assert [one.replayed for one in first + again] == [False, False, True, True]
     assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 2
 
 
+async def test_among_other_captures_a_known_key_is_stored_once(stores: Stores) -> None:
+    await stores.captures.add([capture(1)], keys=[request("k1")])
+    stored = await stores.captures.add([capture(2), capture(3), capture(4)], keys=[None, request("k1"), request("k2")])
+    assert [(one.id.int, one.replayed) for one in stored] == [(2, False), (1, True), (4, False)]
+    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 3
+
+
 async def test_another_request_with_the_same_key_is_refused_and_stores_nothing(stores: Stores) -> None:
-    await stores.captures.add([capture(1)], request=request())
+    await stores.captures.add([capture(1)], keys=[request()])
     with pytest.raises(IdempotencyMismatch):
-        await stores.captures.add([capture(2), capture(3)], request=request(body=b"other"))
+        await stores.captures.add([capture(2), capture(3)], keys=[request("k2"), request(body=b"other")])
     assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 1
 
 
 async def test_keys_of_different_callers_do_not_meet(stores: Stores) -> None:
-    await stores.captures.add([capture(1)], request=request())
+    await stores.captures.add([capture(1)], keys=[request()])
     other = replace(capture(2), captured_by="bob")
-    (stored,) = await stores.captures.add([other], request=request(principal="bob"))
+    (stored,) = await stores.captures.add([other], keys=[request(principal="bob")])
     assert not stored.replayed
 
 

@@ -11,7 +11,7 @@ from clearwell.flow.context.retrieval_node import NodeOptions
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.messages import Language
 from clearwell.models import OfflineEmbedder
-from clearwell.records import Admission, Fate, GroupChange, NewCapture, NodeEventType, Section
+from clearwell.records import Admission, EventType, Fate, GroupChange, NewCapture, Section
 from clearwell.settings import Settings
 from tests.conftest import opened
 from tests.path import AGENT, PERSON
@@ -104,7 +104,7 @@ async def test_without_working_memory_the_verified_part_is_built(
         assert KNOWN in built.text
         assert SAID not in built.text
         run = await clearwell.memory.acting_as(AGENT).retrieval_node(group="g").run({"topic": "支付网关迁移的停机时间"})
-        (told,) = [one for one in run.events if one.type is NodeEventType.RETRIEVED]
+        (told,) = [one for one in run.events if one.type is EventType.MEMORY_RETRIEVED]
         assert told.data["degraded"] == ["working_memory"]
         assert KNOWN in str(run.output["history_context"])
 

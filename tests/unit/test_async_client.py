@@ -11,7 +11,7 @@ from clearwell.adapters.http.app import create_app
 from clearwell.errors import IdempotencyMismatch, InvalidInput, NotAllowed, Unavailable
 from clearwell.records import NodeEvent
 from clearwell.settings import Settings
-from clearwell.vocabulary import Admission, NodeEventType, Source
+from clearwell.vocabulary import Admission, EventType, Source
 from tests.path import LONG, OTHER, PERSON, Path, said
 
 URL = "http://127.0.0.1:8080"
@@ -113,17 +113,17 @@ async def test_the_node_keeps_the_state_and_adds_the_history() -> None:
         local = await path.memory.retrieval_node(group="g", options=NodeOptions(max_results=3))(state)
         assert output == local
         assert output["messages"] is state["messages"]
-        assert [event.type for event in seen].count(NodeEventType.RETRIEVED) == 1
+        assert [event.type for event in seen].count(EventType.MEMORY_RETRIEVED) == 1
         (nothing,) = (await client.retrieval_node(group="g").run({}),)
         assert nothing.output["history_context"] == ""
-        assert NodeEventType.ERROR in [event.type for event in nothing.events]
+        assert EventType.MEMORY_RETRIEVAL_ERROR in [event.type for event in nothing.events]
 
 
 async def test_a_node_without_its_server_has_an_empty_history(free_port: int) -> None:
     async with AsyncClient(f"http://127.0.0.1:{free_port}", retries=0) as client:
         run = await client.retrieval_node(group="g").run({"topic": LONG})
         assert run.output == {"topic": LONG, "history_context": ""}
-        assert [event.data.get("code") for event in run.events if event.type is NodeEventType.ERROR] == [
+        assert [event.data.get("code") for event in run.events if event.type is EventType.MEMORY_RETRIEVAL_ERROR] == [
             "client_no_answer"
         ]
 

@@ -52,6 +52,14 @@ async def test_a_sentence_of_a_longer_text_is_enough() -> None:
     assert longer.conflicts_with == (one.id,)
 
 
+async def test_what_is_no_statement_takes_no_place_of_one() -> None:
+    path = Path()
+    one = await promoted(path, LONG)
+    questions = "\n".join(f"## Item {number}\n\nWho will take item {number} of the list?\n" for number in range(20))
+    longer = await promoted(path, f"{questions}\n{THIRD}\n\n{OTHER_DAY}")
+    assert longer.conflicts_with == (one.id,)
+
+
 async def test_a_promoted_insight_says_what_it_contradicts() -> None:
     path = Path()
     one = await promoted(path, LONG)

@@ -27,6 +27,7 @@ from clearwell.records import (
 )
 from clearwell.settings import NodePolicy, Settings
 from clearwell.testing import WordEmbedder
+from clearwell.worker import run_due_digests
 from tests.path import AGENT, PERSON, Path
 
 GATEWAY = "The payment gateway times out above five hundred concurrent requests and must be scaled up before release."
@@ -58,7 +59,7 @@ async def keep(path: Path, *captures: NewCapture) -> list[UUID]:
 async def made(path: Path, group_id: str = "g") -> Digest:
     """Ask for a digest, do it, and read it."""
     asked, _ = await path.memory.request_digest(group=group_id)
-    assert await path.runner.run_due() == 1
+    assert await run_due_digests(path.program) == 1
     return await path.memory.digest(asked)
 
 
@@ -341,16 +342,16 @@ async def test_an_unexpected_failure_is_recorded_and_tried_again() -> None:
     path = Path(Settings(digest_attempts=3, digest_retry_seconds=10), writer=writer)
     await keep(path, *agreed(GATEWAY))
     asked, _ = await path.memory.request_digest(group="g")
-    assert await path.runner.run_due() == 1
+    assert await run_due_digests(path.program) == 1
     waiting = await path.memory.digest(asked)
     assert (waiting.status, waiting.attempts, waiting.note) == (DigestStatus.QUEUED, 1, "digest_put_off")
     told = str(waiting.explanation("en"))
     assert "An unexpected error occurred (ZeroDivisionError)" in told
     assert GATEWAY not in told
-    assert await path.runner.run_due() == 0
+    assert await run_due_digests(path.program) == 0
     writer.broken = False
     path.clock.forward(timedelta(seconds=10))
-    assert await path.runner.run_due() == 1
+    assert await run_due_digests(path.program) == 1
     assert (await path.memory.digest(asked)).status is DigestStatus.DONE
 
 

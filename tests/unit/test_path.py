@@ -480,6 +480,17 @@ async def test_a_fenced_quotation_of_a_refused_output_is_an_echo_of_it() -> None
     assert (failed.check, failed.params["memories"]) == ("echo", [str(refused.id)])
 
 
+async def test_a_fenced_quotation_of_a_withdrawn_memory_is_an_echo_of_it() -> None:
+    path = Path()
+    withdrawn = await path.memory.promote(LONG, group="g")
+    await path.memory.promote(OTHER, group="g", supersedes=withdrawn.id)
+    quoted = said(f'<memory id="{withdrawn.id}">{LONG}</memory>')
+    receipt = await path.memory.acting_as(AGENT).capture(quoted, wait=True)
+    assert receipt.admission is Admission.REFUSED
+    (failed,) = [one for one in receipt.verdicts if one.outcome is Outcome.FAIL]
+    assert (failed.check, failed.params["memories"]) == ("echo", [str(withdrawn.id)])
+
+
 async def test_a_person_admits_what_was_refused() -> None:
     path = Path()
     refused = await path.memory.acting_as(AGENT).capture(said(confidence=0.1), wait=True)

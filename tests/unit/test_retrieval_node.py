@@ -10,7 +10,7 @@ from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.context.retrieval_node import HistoryRetriever, NodeOptions, extract_query
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import NodeEvent, NodeEventType, NodeRun, Retrieval
+from clearwell.records import EventType, NodeEvent, NodeRun, Retrieval
 from tests.path import AGENT, LONG, OTHER, Path, said
 
 ANY = NodeOptions(relevance_threshold=0.0)
@@ -38,7 +38,7 @@ async def test_without_text_to_ask_the_history_is_empty_and_an_event_says_why(st
         extract_query(state)
     run = await Path().memory.acting_as(AGENT).retrieval_node(group="g", language="zh").run(state)
     assert run.output == {**state, "history_context": ""}
-    (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
+    (error,) = [one for one in run.events if one.type is EventType.MEMORY_RETRIEVAL_ERROR]
     assert error.data["code"] == "node_no_query"
     assert "topic / content / document" in str(error.data["error"])
 
@@ -48,7 +48,7 @@ async def test_what_is_no_state_breaks_no_workflow(state: object) -> None:
     node = Path().memory.acting_as(AGENT).retrieval_node(group="g")
     assert await node(state) == {"history_context": ""}  # type: ignore[arg-type]
     run = await node.run(state)  # type: ignore[arg-type]
-    (error,) = [one for one in run.events if one.type is NodeEventType.ERROR]
+    (error,) = [one for one in run.events if one.type is EventType.MEMORY_RETRIEVAL_ERROR]
     assert error.data["code"] == "node_state_form"
     assert type(state).__name__ in str(error.data["error"])
 
@@ -99,7 +99,7 @@ class Broken:
 @pytest.mark.parametrize("error", [ConnectionResetError(), TimeoutError(), InvalidInput("text_nul", field="query")])
 async def test_an_error_of_retrieval_never_breaks_the_workflow(error: Exception) -> None:
     path = Path()
-    node = HistoryRetriever(Broken(error), path.clock, path.settings)  # type: ignore[arg-type]
+    node = HistoryRetriever(Broken(error), path.program.events, path.clock, path.settings)  # type: ignore[arg-type]
     run = await node.run(TOPIC, group_id="g", options=NodeOptions())
     assert run.output == {**TOPIC, "history_context": ""}
     assert [one.type for one in run.events] == ["node_state_change", "memory_retrieval_error", "node_state_change"]
@@ -198,7 +198,7 @@ async def test_recent_needs_no_text_and_an_empty_history_says_why() -> None:
         await path.memory.acting_as(AGENT).retrieval_node(group="g").run({"topic": "What is the capital of France?"})
     )
     assert strict.output["history_context"] == ""
-    (retrieved,) = [event for event in strict.events if event.type is NodeEventType.RETRIEVED]
+    (retrieved,) = [event for event in strict.events if event.type is EventType.MEMORY_RETRIEVED]
     assert (retrieved.data["count"], retrieved.data["note"]) == (0, "retrieval_left_out")
     everything = path.memory.acting_as(AGENT).retrieval_node(group="g", options=NodeOptions(hot_threshold=0))
     assert LONG in str((await everything.run({"topic": "What is the capital of France?"})).output["history_context"])

@@ -7,16 +7,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from clearwell import comparison
-from clearwell.app.clock import SystemClock, TimeOrderedIds
 from clearwell.app.models import configured_model, make_embedder, make_model, open_judge, open_writer
 from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
+from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
 from clearwell.logs import ensure_logs_configured
-from clearwell.ports import Embedder, ReembeddingStore
+from clearwell.ports import Clock, Embedder, ReembeddingStore
 from clearwell.records import ModelChoice, Principal
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
@@ -32,11 +32,14 @@ LOADING_SECONDS = 5.0
 
 @asynccontextmanager
 async def open_clearwell(
-    settings: Settings, servers: Servers, *, embedder: Embedder | None = None
+    settings: Settings, servers: Servers, *, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> AsyncIterator[Clearwell]:
-    """Open the whole program on these servers. A bundled PostgreSQL is migrated; others must be up to date."""
+    """Open the whole program on these servers. A bundled PostgreSQL is migrated; others must be up to date.
+
+    With another ``clock`` than that of the system, have workers leave its groups alone (``stores.pauses``).
+    """
     ensure_logs_configured()
-    clock, ids = SystemClock(), TimeOrderedIds()
+    clock, ids = clock or SystemClock(), TimeOrderedIds()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_postgres(settings, servers.database_url))
         configured = configured_model(settings) if embedder is None else None
@@ -57,6 +60,8 @@ async def open_clearwell(
         )
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.recalls.flush)
+        stack.push_async_callback(clearwell.events.flush)
+        stack.callback(clearwell.feed.close)
         stack.push_async_callback(clearwell.models.close)
         await require_model(stores.reembeddings, embedder, configured)
         await _load(embedder)

@@ -36,7 +36,14 @@ from clearwell.stores.postgres import (
     open_database,
     require_schema,
 )
-from clearwell.stores.valkey import ValkeyHeartbeats, ValkeyRecalls, ValkeyWorkingStore, open_client
+from clearwell.stores.valkey import (
+    ValkeyEvents,
+    ValkeyHeartbeats,
+    ValkeyPauses,
+    ValkeyRecalls,
+    ValkeyWorkingStore,
+    open_client,
+)
 
 
 @asynccontextmanager
@@ -75,6 +82,9 @@ def make_stores(
             client, clock, size=settings.working_size, content_bytes=settings.working_content_bytes
         ),
         recalls=ValkeyRecalls(client, clock, remember=timedelta(seconds=settings.recall_seconds)),
+        events=ValkeyEvents(
+            client, length=settings.event_stream_length, keep=timedelta(seconds=settings.event_stream_seconds)
+        ),
         tombstones=PostgresTombstones(database),
         longterm=PostgresLongTerm(database, indexed=indexed),
         longterm_for_worker=PostgresLongTerm(database, Role.WORKER, indexed=indexed),
@@ -94,6 +104,7 @@ def make_stores(
         lexical_index=PostgresLexicalIndex(database, Bm25()),
         vector_indexes=GroupIndexBuilder(database, indexed, clock, rows=settings.exact_scan_rows),
         heartbeats=ValkeyHeartbeats(client, clock, me=ids.new(), decides=fingerprint(settings)),
+        pauses=ValkeyPauses(client),
     )
 
 

@@ -17,6 +17,9 @@ from clearwell.flow.context.retrieval_node import HistoryRetriever
 from clearwell.flow.context.tokens import TokenEstimator
 from clearwell.flow.counters import Counters
 from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
+from clearwell.flow.events.decisions import DecisionAnnouncer
+from clearwell.flow.events.feed import EventFeed
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
@@ -83,6 +86,8 @@ class Clearwell:
     queue: AdmissionQueue
     rebuilder: WorkingMemoryRebuilder
     recalls: RecallLog
+    events: EventPublisher
+    feed: EventFeed
     digests: Digests
     review: ReviewService
     statement_updater: StatementUpdater
@@ -144,20 +149,33 @@ def build(
 ) -> Clearwell:
     """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding."""
     models = EmbeddingModels(embedder, stores.reembeddings, make_model)
-    counters, events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
+    counters, audit_events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
+    events = EventPublisher(stores.events, clock, counters)
+    announcer = DecisionAnnouncer(events)
+    feed = EventFeed(stores.events, clock, max_readers=settings.event_readers_max)
     gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     comparison = make_comparison(settings)
     lease = Lease(holder=ids.new(), lasts=timedelta(seconds=settings.admission_lease_seconds))
     admitter = Admitter(
-        stores.admissions, stores.working, knowledge, comparison, embedder, judge, counters, clock, settings, lease
+        stores.admissions,
+        stores.working,
+        knowledge,
+        comparison,
+        embedder,
+        judge,
+        counters,
+        events,
+        clock,
+        settings,
+        lease,
     )
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
-    retriever = Retriever(stores.working, longterm, recalls, embedder, clock, settings)
-    history = HistoryRetriever(retriever, clock, settings)
+    retriever = Retriever(stores.working, longterm, recalls, events, embedder, clock, settings)
+    history = HistoryRetriever(retriever, events, clock, settings)
     conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
     planner = PromotionPlanner(chunker, knowledge, conflicts)
     texts = TextPromoter(
@@ -167,18 +185,21 @@ def build(
         decisions=stores.decisions,
         idempotency=stores.idempotency,
         counters=counters,
+        announcer=announcer,
         settings=settings,
     )
-    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, clock, ids)
-    review = _build_review(settings, stores, gate, models, knowledge, comparison, planner, texts, counters, clock, ids)
+    digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, events, clock, ids)
+    review = _build_review(
+        settings, stores, gate, models, knowledge, comparison, planner, texts, counters, announcer, clock, ids
+    )
     recorder, remover = (
-        CaptureRecorder(stores.captures, clock, ids, settings),
-        EntryRemover(stores.working, stores.admissions, events),
+        CaptureRecorder(stores.captures, events, clock, ids, settings),
+        EntryRemover(stores.working, stores.admissions, audit_events, events),
     )
     memory = MemoryManager(
         by=NOBODY,
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
-        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, events),
+        requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
         override=RefusalOverride(
             gate=gate,
@@ -186,7 +207,7 @@ def build(
             admissions=stores.admissions,
             admitter=admitter,
             idempotency=stores.idempotency,
-            audit_events=events,
+            audit_events=audit_events,
         ),
         working=stores.working,
         remover=remover,
@@ -200,6 +221,7 @@ def build(
             remover=remover,
             idempotency=stores.idempotency,
             embedder=embedder,
+            events=events,
             clock=clock,
             ids=ids,
             settings=settings,
@@ -212,6 +234,7 @@ def build(
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
         contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
         history=history,
+        feed=feed,
         settings=settings,
     )
     return Clearwell(
@@ -222,6 +245,8 @@ def build(
         queue=queue,
         rebuilder=rebuilder,
         recalls=recalls,
+        events=events,
+        feed=feed,
         digests=digests,
         review=review,
         statement_updater=StatementUpdater(stores.statements, knowledge, embedder, settings),
@@ -231,6 +256,7 @@ def build(
             knowledge,
             chunker,
             ConflictFinder(known, comparison, embedder),
+            announcer,
             clock,
             ids,
         ),
@@ -255,6 +281,7 @@ def _build_review(
     planner: PromotionPlanner,
     texts: TextPromoter,
     counters: Counters,
+    announcer: DecisionAnnouncer,
     clock: Clock,
     ids: Ids,
 ) -> ReviewService:
@@ -278,6 +305,7 @@ def _build_review(
             decisions=stores.decisions,
             idempotency=stores.idempotency,
             counters=counters,
+            announcer=announcer,
         ),
         retraction=retraction,
         outputs=OutputPromoter(
@@ -301,6 +329,7 @@ def _build_digests(
     comparison: StatementComparison,
     embedder: Embedder,
     writer: InsightWriter | None,
+    events: EventPublisher,
     clock: Clock,
     ids: Ids,
 ) -> Digests:
@@ -308,7 +337,7 @@ def _build_digests(
     reader = MaterialReader(material, knowledge, embedder, settings)
     composer = InsightComposer(writer, reader, embedder, ids)
     return Digests(
-        requests=DigestRequests(stores.digests, stores.idempotency, clock, ids),
-        scheduler=DigestScheduler(runs, clock, ids, settings),
-        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, clock, ids, settings),
+        requests=DigestRequests(stores.digests, stores.idempotency, events, clock, ids),
+        scheduler=DigestScheduler(runs, events, clock, ids, settings),
+        runner=DigestRunner(runs, material, reader, composer, comparison, embedder, events, clock, ids, settings),
     )

@@ -10,7 +10,7 @@ from clearwell.client.routes import ApiClient
 from clearwell.errors import ClearwellError
 from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, EventLog, NodeOptions, OnEvent
 from clearwell.messages import Language
-from clearwell.records import NodeEventType, NodeRun
+from clearwell.records import EventType, NodeRun
 
 log = structlog.get_logger(__name__)
 SENT_FIELDS = (*QUERY_FIELDS, "session_id")
@@ -49,9 +49,9 @@ class RemoteNodeRunner:
             run = answer.to_record()
         except ClearwellError as error:
             log.warning("history not retrieved", group=group_id, reason=error.code)
-            await events.emit(NodeEventType.STATE_CHANGE, status="running")
-            await events.emit(NodeEventType.ERROR, code=error.code, error=error.text(language))
-            await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=0)
+            await events.emit(EventType.NODE_STATE_CHANGE, status="running")
+            await events.emit(EventType.MEMORY_RETRIEVAL_ERROR, code=error.code, error=error.text(language))
+            await events.emit(EventType.NODE_STATE_CHANGE, status="completed", context_length=0)
         else:
             history = str(run.output.get(HISTORY, ""))
             for event in run.events:

@@ -1,25 +1,16 @@
 """A judge: whether it passes sound outputs, and finds contradictions and evident inventions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES, JudgeCase, OutputFault, load_judge_cases
+from clearwell.evaluation.calls import Call, EvaluationOptions
+from clearwell.evaluation.cases import JudgeCase, OutputFault, load_judge_cases
+from clearwell.evaluation.chat import ChatTask, evaluate_chat_model
 from clearwell.evaluation.requirements import measure_share
-from clearwell.evaluation.results import conclude, summarise_calls
 from clearwell.evaluation.tokens import TokenTally
 from clearwell.ports import Judge
-from clearwell.records import (
-    Judgement,
-    LanguageEvaluation,
-    Measure,
-    Measurement,
-    Mistake,
-    ModelEvaluation,
-    ModelRole,
-)
+from clearwell.records import Judgement, Measure, Measurement, Mistake, ModelEvaluation, ModelRole
 
 MEASURE_OF_FAULT: Final = {
     OutputFault.NONE: Measure.SOUND_PASSED,
@@ -28,36 +19,21 @@ MEASURE_OF_FAULT: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """Asks the judge as the ingress pipeline does."""
-
-    judge: Judge
-
-    async def ask(self, case: JudgeCase) -> Judgement:
-        return await self.judge.judge(case.text)
-
-
 async def evaluate_judge(judge: Judge, tally: TokenTally, options: EvaluationOptions) -> ModelEvaluation:
-    """Ask the judge about each output once."""
-    cases = load_judge_cases()
-    series = CallSeries(options, total=len(cases))
-    languages: list[LanguageEvaluation] = []
-    for language in LANGUAGES:
-        own = [case for case in cases if case.language == language]
-        calls = await series.ask(_Question(judge).ask, own)
-        languages.append(
-            summarise_calls(
-                language,
-                calls,
-                cases=len(own),
-                usage=tally.take(),
-                prices=options.prices,
-                measurements=_measure(calls),
-                mistakes=tuple(_find_mistakes(calls)),
-            )
-        )
-    return conclude(ModelRole.JUDGE, judge.model, languages, series, cases=len(cases))
+    """Ask the judge about each output once, as the ingress pipeline does."""
+
+    async def ask(case: JudgeCase) -> Judgement:
+        return await judge.judge(case.text)
+
+    task = ChatTask(
+        role=ModelRole.JUDGE,
+        model=judge.model,
+        cases=load_judge_cases(),
+        ask=ask,
+        measure=_measure,
+        find_mistakes=_find_mistakes,
+    )
+    return await evaluate_chat_model(task, tally, options)
 
 
 def _measure(calls: Sequence[Call[JudgeCase, Judgement]]) -> tuple[Measurement, ...]:
@@ -74,7 +50,11 @@ def _is_right(case: JudgeCase, judgement: Judgement) -> bool:
     return judgement.consistent is (case.fault is OutputFault.NONE)
 
 
-def _find_mistakes(calls: Sequence[Call[JudgeCase, Judgement]]) -> Iterator[Mistake]:
+def _find_mistakes(calls: Sequence[Call[JudgeCase, Judgement]]) -> tuple[Mistake, ...]:
+    return tuple(_list_mistakes(calls))
+
+
+def _list_mistakes(calls: Sequence[Call[JudgeCase, Judgement]]) -> Iterator[Mistake]:
     for call in calls:
         case = call.case
         if call.failure is not None:

@@ -1,4 +1,4 @@
-"""From calls to results: times, tokens, cost and the status of a model."""
+"""From calls to results: times and the status of a model."""
 
 import math
 from collections.abc import Sequence
@@ -6,42 +6,13 @@ from statistics import median
 
 from clearwell.evaluation.advice import advise
 from clearwell.evaluation.calls import AnswerT, Call, CallSeries, CaseT
-from clearwell.messages import Language
 from clearwell.records import (
     EvaluationStatus,
     LanguageEvaluation,
     Latency,
-    Measurement,
-    Mistake,
     ModelEvaluation,
     ModelRole,
-    TokenPrices,
-    TokenUsage,
 )
-
-
-def summarise_calls(
-    language: Language,
-    calls: Sequence[Call[CaseT, AnswerT]],
-    *,
-    cases: int,
-    usage: TokenUsage | None,
-    prices: TokenPrices,
-    measurements: Sequence[Measurement],
-    mistakes: Sequence[Mistake],
-) -> LanguageEvaluation:
-    """The results of a chat model in one language."""
-    return LanguageEvaluation(
-        language=language,
-        cases=cases,
-        answered=sum(call.failure is None for call in calls),
-        measurements=tuple(measurements),
-        latency=summarise_latency(calls),
-        usage=usage,
-        billed=len(calls),
-        cost=None if usage is None else prices.cost(usage),
-        mistakes=tuple(mistakes),
-    )
 
 
 def summarise_latency(calls: Sequence[Call[CaseT, AnswerT]]) -> Latency | None:

@@ -7,16 +7,15 @@ from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from clearwell.evaluation.calls import Call, CallSeries, EvaluationOptions
-from clearwell.evaluation.cases import LANGUAGES, WriterCase, load_writer_cases
+from clearwell.evaluation.calls import Call, EvaluationOptions
+from clearwell.evaluation.cases import WriterCase, load_writer_cases
+from clearwell.evaluation.chat import ChatTask, evaluate_chat_model
 from clearwell.evaluation.requirements import measure_share
-from clearwell.evaluation.results import conclude, summarise_calls
 from clearwell.evaluation.tokens import TokenTally
 from clearwell.flow.digest.inventions import find_invented
 from clearwell.flow.digest.summaries import joined
 from clearwell.ports import InsightWriter
 from clearwell.records import (
-    LanguageEvaluation,
     Measure,
     Measurement,
     Mistake,
@@ -29,38 +28,22 @@ from clearwell.records import (
 SPACE: Final = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """Asks the writer as a digest does."""
-
-    writer: InsightWriter
-
-    async def ask(self, case: WriterCase) -> Written:
-        sources = [WriterSource(log_id=UUID(int=number), statement=text) for number, text in enumerate(case.sources, 1)]
-        return await self.writer.write(sources)
-
-
 async def evaluate_writer(writer: InsightWriter, tally: TokenTally, options: EvaluationOptions) -> ModelEvaluation:
-    """Have the text of each group of sources written once."""
-    cases = load_writer_cases()
-    series = CallSeries(options, total=len(cases))
-    languages: list[LanguageEvaluation] = []
-    for language in LANGUAGES:
-        own = [case for case in cases if case.language == language]
-        calls = await series.ask(_Question(writer).ask, own)
-        results = [_read_result(call.case, call.answer) for call in calls if call.answer is not None]
-        languages.append(
-            summarise_calls(
-                language,
-                calls,
-                cases=len(own),
-                usage=tally.take(),
-                prices=options.prices,
-                measurements=_measure(calls, results),
-                mistakes=(*_find_failures(calls), *chain.from_iterable(map(_find_mistakes, results))),
-            )
-        )
-    return conclude(ModelRole.WRITER, writer.model, languages, series, cases=len(cases))
+    """Have the text of each group of sources written once, as a digest does."""
+
+    async def ask(case: WriterCase) -> Written:
+        sources = [WriterSource(log_id=UUID(int=number), statement=text) for number, text in enumerate(case.sources, 1)]
+        return await writer.write(sources)
+
+    task = ChatTask(
+        role=ModelRole.WRITER,
+        model=writer.model,
+        cases=load_writer_cases(),
+        ask=ask,
+        measure=_measure,
+        find_mistakes=_find_mistakes,
+    )
+    return await evaluate_chat_model(task, tally, options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +79,12 @@ def _remove_spaces(text: str) -> str:
     return SPACE.sub("", text)
 
 
-def _measure(calls: Sequence[Call[WriterCase, Written]], results: Sequence[_Result]) -> tuple[Measurement, ...]:
+def _read_results(calls: Sequence[Call[WriterCase, Written]]) -> list[_Result]:
+    return [_read_result(call.case, call.answer) for call in calls if call.answer is not None]
+
+
+def _measure(calls: Sequence[Call[WriterCase, Written]]) -> tuple[Measurement, ...]:
+    results = _read_results(calls)
     disputes = [not result.hides_dispute for result in results if result.case.disputed]
     return (
         *measure_share(Measure.FACTS_KEPT, [kept for result in results for kept in result.facts]),
@@ -113,7 +101,11 @@ def _find_failures(calls: Sequence[Call[WriterCase, Written]]) -> Iterator[Mista
             yield Mistake(case=call.case.id, measure=Measure.USABLE_ANSWERS, text=text, failure=call.failure)
 
 
-def _find_mistakes(result: _Result) -> Iterator[Mistake]:
+def _find_mistakes(calls: Sequence[Call[WriterCase, Written]]) -> tuple[Mistake, ...]:
+    return (*_find_failures(calls), *chain.from_iterable(map(_find_faults, _read_results(calls))))
+
+
+def _find_faults(result: _Result) -> Iterator[Mistake]:
     wrong = {
         Measure.FACTS_KEPT: not all(result.facts),
         Measure.NOTHING_INVENTED: bool(result.invented),

@@ -1,4 +1,4 @@
-"""Counts of this process for metrics: admissions, verdicts and decisions since it started."""
+"""Counts of this process for metrics: admissions, verdicts, decisions and lost events since it started."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ class Counters:
         self._verdicts: Counter[tuple[str, str, str, str]] = Counter()
         self._admissions: Counter[tuple[str, str]] = Counter()
         self._decisions: Counter[tuple[str, str]] = Counter()
+        self._lost_events: Counter[tuple[str]] = Counter()
 
     def count_admission(
         self, group_id: str, agent_id: str | None, state: Admission, verdicts: Sequence[Verdict]
@@ -22,6 +23,9 @@ class Counters:
 
     def count_decision(self, group_id: str, action: Action) -> None:
         self._decisions[group_id, action] += 1
+
+    def count_lost_event(self, group_id: str) -> None:
+        self._lost_events[(group_id,)] += 1
 
     @property
     def verdicts(self) -> Mapping[tuple[str, str, str, str], int]:
@@ -37,3 +41,8 @@ class Counters:
     def decisions(self) -> Mapping[tuple[str, str], int]:
         """By group and action."""
         return self._decisions
+
+    @property
+    def lost_events(self) -> Mapping[tuple[str], int]:
+        """Events that could not be written to their stream, by group."""
+        return self._lost_events

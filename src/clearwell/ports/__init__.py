@@ -18,9 +18,10 @@ from clearwell.ports.digest import (
     Run,
     Schedule,
 )
+from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
-from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter, TokenMeter
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
@@ -54,6 +55,7 @@ from clearwell.ports.stores import Stores
 from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 
 __all__ = [
+    "BEGINNING",
     "TOMBSTONED",
     "AdmissionBatch",
     "AdmissionResult",
@@ -74,7 +76,10 @@ __all__ = [
     "DigestStore",
     "Due",
     "Embedder",
+    "EventPage",
+    "EventStore",
     "Fusion",
+    "GroupPauses",
     "GroupStore",
     "Heartbeats",
     "IdempotencyStore",

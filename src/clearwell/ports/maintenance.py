@@ -1,6 +1,7 @@
-"""What the worker maintains: indexes, and which workers are alive."""
+"""What the worker maintains: indexes, which workers are alive, and which groups they leave alone."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Protocol
 
@@ -24,6 +25,20 @@ class VectorIndexes(Protocol):
 
     async def maintain(self, model: str) -> IndexChanges:
         """Build the indexes that are missing and drop those that are no longer needed."""
+        ...
+
+
+class GroupPauses(Protocol):
+    """Groups that workers leave alone for some time: another process drives them by a clock of its own."""
+
+    async def pause(self, group_id: str, *, lasts: timedelta) -> None:
+        """Have workers leave a group alone for this time, whatever becomes of this process."""
+        ...
+
+    async def resume(self, group_id: str) -> None: ...
+
+    async def find_paused(self, group_ids: AbstractSet[str]) -> AbstractSet[str]:
+        """Return those of the groups that are paused."""
         ...
 
 

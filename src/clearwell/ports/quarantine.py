@@ -93,12 +93,16 @@ class CaptureStore(Protocol):
     """Quarantine for agents, who can add rows but not read them."""
 
     async def add(
-        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+        self,
+        captures: Sequence[Capture],
+        *,
+        keys: Sequence[IdempotencyKey | None] = (),
+        settled: Sequence[Verdict] = (),
     ) -> list[StoredCapture]:
         """Commit captures of one group in one transaction. ``settled`` refuses them at once, with these verdicts.
 
-        With ``request``, a repeated call returns the rows of the first one. Raises IdempotencyMismatch if the key
-        was used with a different request.
+        ``keys`` has the key of each capture, or is empty. A capture whose key was used before is not stored again: the
+        row of the first call is returned. Raises IdempotencyMismatch if the key was used with a different request.
         """
         ...
 

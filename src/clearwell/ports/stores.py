@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
 from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
+from clearwell.ports.events import EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
-from clearwell.ports.maintenance import Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
 from clearwell.ports.quarantine import AdmissionStore, CaptureStore, QuarantineStore, TombstoneStore
 from clearwell.ports.reembedding import ReembeddingStore
 from clearwell.ports.review import DecisionStore, ProvenanceStore, ReviewStore, StatisticsStore
@@ -27,6 +28,7 @@ class Stores:
     statements: StatementStore
     working: WorkingStore
     recalls: RecallStore
+    events: EventStore
     tombstones: TombstoneStore
     longterm: LongTermSearch
     longterm_for_worker: LongTermSearch
@@ -46,3 +48,4 @@ class Stores:
     lexical_index: LexicalIndex
     vector_indexes: VectorIndexes
     heartbeats: Heartbeats
+    pauses: GroupPauses

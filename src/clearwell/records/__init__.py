@@ -38,6 +38,7 @@ from clearwell.records.evaluation import (
     TokenPrices,
     TokenUsage,
 )
+from clearwell.records.events import Event
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
@@ -84,13 +85,13 @@ from clearwell.vocabulary import (
     Admission,
     DigestStatus,
     EvaluationStatus,
+    EventType,
     Fate,
     InsightState,
     Label,
     Layer,
     Measure,
     ModelRole,
-    NodeEventType,
     Operator,
     Origin,
     Outcome,
@@ -142,6 +143,8 @@ __all__ = [
     "DryRun",
     "EntryStatement",
     "EvaluationStatus",
+    "Event",
+    "EventType",
     "Explanation",
     "Fate",
     "Found",
@@ -180,7 +183,6 @@ __all__ = [
     "NewMemory",
     "NewReembedding",
     "NodeEvent",
-    "NodeEventType",
     "NodeRun",
     "Note",
     "Operator",

@@ -34,7 +34,11 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCapture:
-    """One output of a node, as a caller sends it. Without a group it is stored in ``unassigned``."""
+    """One output of a node, as a caller sends it. Without a group it is stored in ``unassigned``.
+
+    An output that is sent again with the same ``idempotency_key``, alone or among others, is stored once. The key is
+    kept with the row, so this holds for as long as the row exists.
+    """
 
     content: str
     group_id: str | None = None
@@ -45,6 +49,7 @@ class NewCapture:
     occurred_at: datetime | None = None
     metadata: Metadata = field(default_factory=dict)
     partial: bool = False
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

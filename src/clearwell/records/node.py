@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from clearwell.records.values import Json
-from clearwell.vocabulary import NodeEventType
+from clearwell.vocabulary import EventType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeEvent:
     """One event, with ids and numbers but never with the text of a memory."""
 
-    type: NodeEventType
+    type: EventType
     at: datetime
     data: Mapping[str, Json] = field(default_factory=dict)
 

@@ -6,6 +6,7 @@ They pass the contract tests of the real ones. Provenance and statistics have no
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
+from clearwell.testing.events import MemoryEvents
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryAudit",
     "MemoryDecisions",
     "MemoryDigests",
+    "MemoryEvents",
     "MemoryGroups",
     "MemoryIdempotency",
     "MemoryKeys",

@@ -98,10 +98,7 @@ class MemoryLongTerm:
         found = [
             replace(chunk, embedding=None)
             for chunk in self._chunks
-            if chunk.group_id == group_id
-            and chunk.id in ids
-            and chunk.agent_id in (None, agent_id)
-            and chunk.valid_to is None
+            if chunk.group_id == group_id and chunk.id in ids and chunk.agent_id in (None, agent_id)
         ]
         return sorted(found, key=lambda chunk: (chunk.id, chunk.chunk_no))
 

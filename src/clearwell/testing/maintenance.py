@@ -1,8 +1,10 @@
 """Maintenance where there is nothing to maintain: twins need no indexes and have no other processes."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Set as AbstractSet
+from datetime import datetime, timedelta
 
+from clearwell.ports import Clock
 from clearwell.records import IndexChanges
 
 
@@ -17,6 +19,24 @@ class MemoryIndexes:
 
     async def maintain(self, model: str) -> IndexChanges:  # noqa: ARG002
         return IndexChanges()
+
+
+class MemoryPauses:
+    """Paused groups in a dict, until a time of the clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until: dict[str, datetime] = {}
+
+    async def pause(self, group_id: str, *, lasts: timedelta) -> None:
+        self._until[group_id] = self._clock.now() + lasts
+
+    async def resume(self, group_id: str) -> None:
+        self._until.pop(group_id, None)
+
+    async def find_paused(self, group_ids: AbstractSet[str]) -> AbstractSet[str]:
+        now = self._clock.now()
+        return {one for one in group_ids if one in self._until and self._until[one] > now}
 
 
 class MemoryHeartbeats:

@@ -43,7 +43,7 @@ class Row:
     """A captured output with all that was found of it."""
 
     capture: Capture
-    request: tuple[str, str, bytes] | None
+    key: IdempotencyKey | None
     state: Admission = Admission.PENDING
     attempts: int = 0
     next_try_at: datetime | None = None
@@ -87,29 +87,36 @@ class MemoryQuarantine:
         return self._rows
 
     async def add(
-        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+        self,
+        captures: Sequence[Capture],
+        *,
+        keys: Sequence[IdempotencyKey | None] = (),
+        settled: Sequence[Verdict] = (),
     ) -> list[StoredCapture]:
-        if request is not None and (earlier := self._earlier(captures, request)):
-            return earlier
-        for number, capture in enumerate(captures):
-            key = None if request is None else (request.principal, f"{number} {request.key}", request.request_hash)
-            row = Row(capture=capture, request=key, next_try_at=capture.created_at + timedelta(seconds=2))
-            if settled:
-                row.state, row.settled_at, row.verdicts = Admission.REFUSED, capture.created_at, list(settled)
-            self._rows[capture.group_id][capture.id] = row
-        return [StoredCapture(id=capture.id, replayed=False) for capture in captures]
+        pairs = list(zip(captures, keys or [None] * len(captures), strict=True))
+        for capture, key in pairs:
+            self._find_earlier(capture.group_id, key)  # a mismatch stores nothing
+        return [self._add(capture, key, settled) for capture, key in pairs]
 
-    def _earlier(self, captures: Sequence[Capture], request: IdempotencyKey) -> list[StoredCapture]:
-        found = [
-            row
-            for row in self._rows[captures[0].group_id].values()
-            if row.request is not None
-            and row.request[0] == request.principal
-            and row.request[1].partition(" ")[2] == request.key
-        ]
-        if any(row.request is not None and row.request[2] != request.request_hash for row in found):
-            raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
-        return [StoredCapture(id=row.capture.id, replayed=True) for row in found]
+    def _add(self, capture: Capture, key: IdempotencyKey | None, settled: Sequence[Verdict]) -> StoredCapture:
+        if (earlier := self._find_earlier(capture.group_id, key)) is not None:
+            return StoredCapture(id=earlier.capture.id, replayed=True)
+        row = Row(capture=capture, key=key, next_try_at=capture.created_at + timedelta(seconds=2))
+        if settled:
+            row.state, row.settled_at, row.verdicts = Admission.REFUSED, capture.created_at, list(settled)
+        self._rows[capture.group_id][capture.id] = row
+        return StoredCapture(id=capture.id, replayed=False)
+
+    def _find_earlier(self, group_id: str, key: IdempotencyKey | None) -> Row | None:
+        """The row that was stored with this key."""
+        if key is None:
+            return None
+        for row in self._rows[group_id].values():
+            if row.key is not None and replace(row.key, request_hash=key.request_hash) == key:
+                if row.key != key:
+                    raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=key.key)
+                return row
+        return None
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
         row = self._rows[group_id].get(log_id)

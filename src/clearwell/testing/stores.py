@@ -7,10 +7,11 @@ from clearwell.settings import Settings
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
+from clearwell.testing.events import MemoryEvents
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
-from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes
+from clearwell.testing.maintenance import MemoryHeartbeats, MemoryIndexes, MemoryPauses
 from clearwell.testing.quarantine import MemoryQuarantine
 from clearwell.testing.reembeddings import MemoryReembeddings
 from clearwell.testing.review import MemoryReview, PostgresOnly
@@ -31,6 +32,8 @@ class MemoryStores:
         self.longterm = MemoryLongTerm(encoder)
         self.working = MemoryWorkingStore(clock, size=settings.working_size)
         self.recalls = MemoryRecalls(clock)
+        self.events = MemoryEvents(length=settings.event_stream_length)
+        self.pauses = MemoryPauses(clock)
         self.ledger, self.groups, self.audit = MemoryLedger(), MemoryGroups(), MemoryAudit()
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
@@ -46,6 +49,7 @@ class MemoryStores:
             statements=self.statements,
             working=self.working,
             recalls=self.recalls,
+            events=self.events,
             tombstones=self.tombstones,
             longterm=self.longterm,
             longterm_for_worker=self.longterm,
@@ -65,4 +69,5 @@ class MemoryStores:
             lexical_index=indexes,
             vector_indexes=indexes,
             heartbeats=MemoryHeartbeats(),
+            pauses=self.pauses,
         )

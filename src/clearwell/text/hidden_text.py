@@ -17,6 +17,7 @@ _EMOJI_JOIN = re.compile(
 )
 _FLAG_TAGS = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")
 _NEEDS_JOINERS = re.compile("(?<=[\u0600-\u08ff\u0900-\u0dff])[\u200c\u200d](?=[\u0600-\u08ff\u0900-\u0dff])")
+_TAG = re.compile("[\U000e0020-\U000e007e]")
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _LONGEST = 100_000
 
@@ -46,7 +47,8 @@ def readable(text: str) -> str:
     seen = text[:_LONGEST]
     if seen.isascii():
         return seen
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", seen.translate(_TAGS)))
+    shown = seen.translate(_TAGS) if _TAG.search(seen) else seen
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", shown))
 
 
 def escaped(text: str) -> str:

@@ -1,6 +1,5 @@
 """One form for all the ways to write the same value, so that a rejected value does not come back in disguise."""
 
-import hashlib
 import hmac
 import re
 import tomllib
@@ -18,9 +17,12 @@ RUN = 3
 
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _LABEL = re.compile(r"^\s*(?:[>*+•·\-]+\s+|\d{1,3}[.)]\s+|\[[^\]\n]{0,200}\]\s*)+")
-_TOUCHING = re.compile(r"(?<=[a-z])[013457]{1,3}|(?<!\d)[013457]{1,3}(?=[a-z])")
+_TOUCHING = re.compile(r"[013457](?:(?<=[a-z].)[013457]{0,2}|(?<!\d.)[013457]{0,2}(?=[a-z]))")
+"""Digits that touch a letter. It begins with a set of characters, which a search finds faster than a look behind."""
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_MAY_HAVE_ACCENTS = re.compile("[\u00c0-\u2fff]")
+"""Where the characters are that Unicode decomposes into another one and an accent."""
 _DRESS = re.compile(r"[\"'`´“”‘’„«»「」『』【】〖〗《》〈〉()\[\]{}*_~#|]|(?<=[^\W\d])-|(?<=\w)-(?=[^\W\d])")
 _STOPS = re.compile(r"(?<!\d)[.,;:!?…—–·、。;:,]+|[.,;:!?…—–·、。;:,]+(?!\d)")
 _INSIDE = re.compile(r"(?<=[a-z])[013457]{1,2}(?=[a-z])")
@@ -37,8 +39,8 @@ def normalise(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     # NFKC once more: folding the case of some letters leaves them decomposed.
-    plain = unicodedata.normalize("NFKC", folded).translate(_look_alikes())
-    if not plain.isascii():
+    plain = _replace_look_alikes(unicodedata.normalize("NFKC", folded))
+    if _MAY_HAVE_ACCENTS.search(plain):
         plain = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", plain)))
     bare = _STOPS.sub("", _DRESS.sub("", plain))
     spelled = _INSIDE.sub(lambda digits: digits.group().translate(_LETTERS_FOR), bare)
@@ -75,10 +77,11 @@ def find_values(text: str) -> list[str]:
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
     pieces = [one for part in tagged for one in _VALUE_ENDS.split(part, MOST_PIECES)[:MOST_PIECES]]
     behind = [_LABEL.sub("", one) for one in pieces]
-    said = [normalise(one) for one in behind]
+    wholes = (text, _TAG.sub("", text), *pieces)
+    normal = {one: normalise(one) for one in dict.fromkeys((*wholes, *behind))}
+    said = [normal[one] for one in behind]
     runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
-    whole = map(normalise, dict.fromkeys((text, _TAG.sub("", text), *pieces)))
-    found = dict.fromkeys(value for value in (*whole, *runs) if value)
+    found = dict.fromkeys(value for value in (*(normal[one] for one in wholes), *runs) if value)
     return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
 
 
@@ -102,7 +105,17 @@ def _spelled(value: str) -> str:
 
 
 def hash_value(value: str, secret: bytes) -> bytes:
-    return hmac.new(secret, value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+    return hmac.digest(secret, value.encode("utf-8", "surrogatepass"), "sha256")
+
+
+def _replace_look_alikes(text: str) -> str:
+    """Most texts have none of them, and to look for one is faster than to look up every character."""
+    return text.translate(_look_alikes()) if _look_alike_pattern().search(text) else text
+
+
+@cache
+def _look_alike_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(map(chr, _look_alikes()))}]")
 
 
 @cache

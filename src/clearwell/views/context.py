@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clearwell.messages import Language, say
 from clearwell.views.view import View, is_absent
-from clearwell.vocabulary import Fate, NodeEventType, Section
+from clearwell.vocabulary import EventType, Fate, Section
 
 if TYPE_CHECKING:
     from clearwell.records import BuiltContext, ContextReport, ItemReport, NodeRun, SectionReport
@@ -116,7 +116,7 @@ class ContextView(View):
 class NodeEventView(View):
     """An event of a run of the node."""
 
-    type: NodeEventType
+    type: EventType
     at: datetime
     data: dict[str, Any]
 

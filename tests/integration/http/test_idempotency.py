@@ -105,3 +105,20 @@ async def test_two_callers_may_use_the_same_key(api: Api) -> None:
     second = await other.post(CAPTURES, json={"group_id": group, "content": "something else"}, headers=headers)
     assert (first.status_code, second.status_code) == (201, 201)
     assert first.json()["id"] != second.json()["id"]
+
+
+async def test_an_output_with_a_key_of_its_own_is_stored_once_alone_or_in_a_batch(
+    module_api: Api, http: httpx.AsyncClient
+) -> None:
+    first = {"group_id": new_group(), "content": LONG, "idempotency_key": str(uuid4())}
+    alone = (await http.post(CAPTURES, json=first)).json()
+    stored = await module_api.stored()
+    other = {**first, "content": LONG + " More.", "idempotency_key": str(uuid4())}
+    batch = await http.post(CAPTURES, json={"captures": [other, first]})
+    assert [one["id"] == alone["id"] for one in batch.json()["results"]] == [False, True]
+    again = await http.post(CAPTURES, json=other)
+    assert again.json()["id"] == batch.json()["results"][0]["id"]
+    assert again.headers["idempotency-replayed"] == "true"
+    assert (await module_api.stored())["quarantine_logs"] == stored["quarantine_logs"] + 1
+    changed = await http.post(CAPTURES, json={**first, "content": "something else"})
+    require_problem(changed, 422, "idempotency_mismatch")

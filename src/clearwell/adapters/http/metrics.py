@@ -39,6 +39,7 @@ class ProgramCollector(Collector):
         )
         yield self._counter("clearwell_admissions", "Captures by how they ended.", ["state"], counters.admissions)
         yield self._counter("clearwell_decisions", "Decisions of people.", ["action"], counters.decisions)
+        yield self._counter("clearwell_events_lost", "Events that could not be written.", [], counters.lost_events)
         waiting = GaugeMetricFamily("clearwell_admissions_waiting", "Admissions under way in this process.")
         waiting.add_metric([], self._clearwell.queue.length)
         yield waiting

@@ -1,15 +1,18 @@
 """The intake of captures: an output is checked, stored in quarantine, and its admission is started or awaited."""
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.flow.ingress.redaction import redact_verdicts
@@ -20,6 +23,7 @@ from clearwell.records import (
     Capture,
     CaptureReceipt,
     DryRun,
+    EventType,
     IdempotencyKey,
     NewCapture,
     Outcome,
@@ -32,12 +36,18 @@ from clearwell.settings import Settings
 POLL_SECONDS: Final = 0.1
 """How often a caller that waits checks whether another process has admitted its row."""
 
+OWN_KEY_ROUTE: Final = "capture"
+"""Takes the place of the route in the key of one output, which may be sent by more than one route."""
+
 
 class CaptureRecorder:
     """Checks and commits outputs. It does nothing else, because the caller waits for it."""
 
-    def __init__(self, captures: CaptureStore, clock: Clock, ids: Ids, settings: Settings) -> None:
+    def __init__(
+        self, captures: CaptureStore, events: EventPublisher, clock: Clock, ids: Ids, settings: Settings
+    ) -> None:
         self._captures = captures
+        self._events = events
         self._clock = clock
         self._ids = ids
         self._settings = settings
@@ -45,6 +55,8 @@ class CaptureRecorder:
     def accept(self, new: NewCapture, *, by: Principal) -> Capture:
         """Check an output and make its row. Raises InvalidInput or NotAllowed."""
         require_right(by, Right.CAPTURE)
+        if new.idempotency_key is not None:
+            limits.require_key(new.idempotency_key, "idempotency_key")
         if new.group_id is not None:
             require_group_covered(by, limits.require_group(new.group_id))
         now = self._clock.now()
@@ -63,13 +75,32 @@ class CaptureRecorder:
             captured_by=by.name,
         )
 
-    async def store(self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None) -> list[StoredCapture]:
+    async def store(
+        self, captures: Sequence[Capture], *, keys: Sequence[IdempotencyKey | None] = ()
+    ) -> list[StoredCapture]:
         """Commit rows of one group. Rows without a group are stored as refused."""
         refusals = [self._make_refusal()] if captures[0].group_id == UNASSIGNED else []
-        return await self._captures.add(captures, request=request, settled=refusals)
+        stored = await self._captures.add(captures, keys=keys, settled=refusals)
+        for capture, row in zip(captures, stored, strict=True):
+            if not row.replayed:
+                self._announce(capture, refusals)
+        return stored
+
+    def _announce(self, capture: Capture, refusals: Sequence[Verdict]) -> None:
+        self._events.publish_output(EventType.CAPTURED, capture, partial=capture.partial or None)
+        for refusal in refusals:
+            self._events.publish_output(EventType.REFUSED, capture, check=refusal.check, reason=refusal.reason)
 
     def _make_refusal(self) -> Verdict:
         return Verdict(check="group", outcome=Outcome.FAIL, reason="verdict_no_group", at=self._clock.now())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedOutput:
+    """The row of an output, and the output's own key."""
+
+    capture: Capture
+    key: IdempotencyKey | None
 
 
 class Intake:
@@ -96,7 +127,7 @@ class Intake:
 
         With ``wait`` this returns when the admission has ended, or its time is up.
         """
-        (receipt,) = await self._store([self._recorder.accept(new, by=by)], wait=wait, request=request)
+        (receipt,) = await self._store([self._accept(new, by)], wait=wait, request=request)
         return _redact(receipt, by)
 
     async def capture_many(
@@ -104,16 +135,16 @@ class Intake:
     ) -> list[CaptureReceipt | ClearwellError]:
         """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
         require_right(by, Right.CAPTURE)
-        accepted = [self._accept(new, by) for new in news]
-        by_group: dict[str, list[Capture]] = {}
-        for capture in accepted:
-            if isinstance(capture, Capture):
-                by_group.setdefault(capture.group_id, []).append(capture)
+        accepted = [self._accept_or_fail(new, by) for new in news]
+        by_group: dict[str, list[AcceptedOutput]] = {}
+        for output in accepted:
+            if isinstance(output, AcceptedOutput):
+                by_group.setdefault(output.capture.group_id, []).append(output)
         receipts: dict[UUID, CaptureReceipt | ClearwellError] = {}
-        for captures in by_group.values():
-            results = await self._store_or_fail(captures, first=not receipts, wait=wait, request=request)
-            receipts.update(zip((capture.id for capture in captures), results, strict=True))
-        answers = [receipts[capture.id] if isinstance(capture, Capture) else capture for capture in accepted]
+        for outputs in by_group.values():
+            results = await self._store_or_fail(outputs, first=not receipts, wait=wait, request=request)
+            receipts.update(zip((output.capture.id for output in outputs), results, strict=True))
+        answers = [receipts[one.capture.id] if isinstance(one, AcceptedOutput) else one for one in accepted]
         return [_redact(answer, by) if isinstance(answer, CaptureReceipt) else answer for answer in answers]
 
     async def store(self, new: NewCapture, *, by: Principal) -> UUID:
@@ -138,29 +169,33 @@ class Intake:
             raise NotFound("row_not_found", id=log_id, group=group_id)
         return _redact(receipts[log_id], by)
 
-    def _accept(self, new: NewCapture, by: Principal) -> Capture | ClearwellError:
+    def _accept(self, new: NewCapture, by: Principal) -> AcceptedOutput:
+        return AcceptedOutput(capture=self._recorder.accept(new, by=by), key=_make_own_key(new, by))
+
+    def _accept_or_fail(self, new: NewCapture, by: Principal) -> AcceptedOutput | ClearwellError:
         try:
-            return self._recorder.accept(new, by=by)
+            return self._accept(new, by)
         except ClearwellError as problem:
             return problem
 
     async def _store_or_fail(
-        self, captures: Sequence[Capture], *, first: bool, wait: bool, request: IdempotencyKey | None
+        self, outputs: Sequence[AcceptedOutput], *, first: bool, wait: bool, request: IdempotencyKey | None
     ) -> Sequence[CaptureReceipt | ClearwellError]:
         """Store the rows of one group; its error in the place of each. The error of the first group is raised."""
         try:
-            return await self._store(captures, wait=wait, request=request)
+            return await self._store(outputs, wait=wait, request=request)
         except ClearwellError as problem:
             if first:
                 raise
-            return [problem] * len(captures)
+            return [problem] * len(outputs)
 
     async def _store(
-        self, captures: Sequence[Capture], *, wait: bool, request: IdempotencyKey | None
+        self, outputs: Sequence[AcceptedOutput], *, wait: bool, request: IdempotencyKey | None
     ) -> list[CaptureReceipt]:
-        """Commit rows of one group and start their admission."""
-        group_id = captures[0].group_id
-        stored = await self._recorder.store(captures, request=request)
+        """Commit rows of one group and start their admission. An output may have a key of its own."""
+        group_id = outputs[0].capture.group_id
+        keys = [output.key or _make_item_key(request, number) for number, output in enumerate(outputs)]
+        stored = await self._recorder.store([output.capture for output in outputs], keys=keys)
         ids = [row.id for row in stored]
         if wait and group_id != UNASSIGNED:
             await self._wait_for_admission(group_id, ids)
@@ -202,6 +237,22 @@ class Intake:
             log_id: CaptureReceipt(id=log_id, group_id=group_id, admission=state, verdicts=verdicts)
             for log_id, (state, verdicts) in states.items()
         }
+
+
+def _make_item_key(request: IdempotencyKey | None, number: int) -> IdempotencyKey | None:
+    """The key of one output of a request."""
+    return None if request is None else replace(request, route=f"{request.route} {number}")
+
+
+def _make_own_key(new: NewCapture, by: Principal) -> IdempotencyKey | None:
+    """The key that an output has by itself, with a hash of the output to recognise another one."""
+    if new.idempotency_key is None:
+        return None
+    values = {field.name: getattr(new, field.name) for field in fields(new) if field.name != "idempotency_key"}
+    content = json.dumps({**values, "metadata": dict(new.metadata)}, default=str, sort_keys=True).encode()
+    return IdempotencyKey(
+        principal=by.name, route=OWN_KEY_ROUTE, key=new.idempotency_key, request_hash=sha256(content).digest()
+    )
 
 
 def _redact(receipt: CaptureReceipt, by: Principal) -> CaptureReceipt:

@@ -84,8 +84,9 @@ class ContextBuilder:
         budget = TokenBudget(counter or self._counter, max_tokens, request.language)
         built = await offload(material.size, budget.fit, material)
         degraded = tuple(sorted({*of_group.degraded, *own.degraded, *missing}))
-        if "working_memory" not in degraded:
-            self._retriever.record_recall(group_id, _list_included(built), agent_id)
+        included = _list_included(built)
+        items = [item for item in (*of_group.items, *own_items) if item.id in included]
+        self._retriever.record_recall(group_id, items, agent_id, degraded=degraded)
         return replace(built, degraded=degraded)
 
     def _resolve_max_tokens(self, request: ContextRequest) -> int:
@@ -113,6 +114,7 @@ class ContextBuilder:
             return Prompts(), (PROMPTS,)
 
 
-def _list_included(built: BuiltContext) -> list[UUID]:
+def _list_included(built: BuiltContext) -> frozenset[UUID]:
     """The ids of the memories that are in the context."""
-    return [item.id for section in built.report.sections for item in section.items if item.fate is not Fate.LEFT_OUT]
+    sections = built.report.sections
+    return frozenset(item.id for section in sections for item in section.items if item.fate is not Fate.LEFT_OUT)

@@ -16,11 +16,12 @@ from clearwell.errors import ClearwellError, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.fencing import format_history
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock
-from clearwell.records import ContextItem, Json, NodeEvent, NodeEventType, NodeRun, Principal, Retrieval, Right, Source
+from clearwell.records import ContextItem, EventType, Json, NodeEvent, NodeRun, Principal, Retrieval, Right, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -56,8 +57,9 @@ class NodeOptions:
 class HistoryRetriever:
     """Runs the node on states."""
 
-    def __init__(self, retriever: Retriever, clock: Clock, settings: Settings) -> None:
+    def __init__(self, retriever: Retriever, events: EventPublisher, clock: Clock, settings: Settings) -> None:
         self._retriever = retriever
+        self._events = events
         self._clock = clock
         self._settings = settings
 
@@ -81,7 +83,7 @@ class HistoryRetriever:
     ) -> NodeRun:
         """Add ``history_context`` to a state. Errors of retrieval become events."""
         events = EventLog(self._clock, on_event)
-        await events.emit(NodeEventType.STATE_CHANGE, status="running")
+        await events.emit(EventType.NODE_STATE_CHANGE, status="running")
         history = ""
         fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         try:
@@ -93,20 +95,27 @@ class HistoryRetriever:
             code = error.code if isinstance(error, ClearwellError) else "node_retrieval_failed"
             message = error.text(language) if isinstance(error, ClearwellError) else type(error).__name__
             log.warning("history not retrieved", group=group_id, reason=code)
-            await events.emit(NodeEventType.ERROR, code=code, error=message)
+            self._events.publish(
+                EventType.MEMORY_RETRIEVAL_ERROR,
+                group_id,
+                agent_id=options.agent_id,
+                session_id=_read_session(fields),
+                reason=code,
+            )
+            await events.emit(EventType.MEMORY_RETRIEVAL_ERROR, code=code, error=message)
         else:
             history = format_history(retrieval.items, language)
             ids: list[Json] = [str(item.id) for item in retrieval.items]
             degraded: list[Json] = list(retrieval.degraded)
             await events.emit(
-                NodeEventType.RETRIEVED,
+                EventType.MEMORY_RETRIEVED,
                 count=len(ids),
                 ids=ids,
                 query_from=field,
                 degraded=degraded,
                 note=retrieval.note,
             )
-        await events.emit(NodeEventType.STATE_CHANGE, status="completed", context_length=len(history))
+        await events.emit(EventType.NODE_STATE_CHANGE, status="completed", context_length=len(history))
         return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
 
     def _make_options(self, options: NodeOptions) -> RetrieveOptions:
@@ -141,8 +150,9 @@ class HistoryRetriever:
             retrieval = replace(
                 usual, items=tuple(item for item in usual.items if not _is_earlier_conclusion(item, session_id))
             )
-        if "working_memory" not in retrieval.degraded:
-            self._retriever.record_recall(group_id, [item.id for item in retrieval.items], options.agent_id)
+        self._retriever.record_recall(
+            group_id, retrieval.items, options.agent_id, degraded=retrieval.degraded, session_id=session_id
+        )
         return retrieval
 
     async def _retrieve_conclusions(
@@ -168,7 +178,7 @@ class EventLog:
         self._clock = clock
         self._on_event = on_event
 
-    async def emit(self, event_type: NodeEventType, **data: Json) -> None:
+    async def emit(self, event_type: EventType, **data: Json) -> None:
         await self.add(NodeEvent(type=event_type, at=self._clock.now(), data=data))
 
     async def add(self, event: NodeEvent) -> None:

@@ -6,12 +6,14 @@ from uuid import UUID
 from clearwell.errors import NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_right
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import run_once
 from clearwell.ports import Clock, DigestStore, IdempotencyStore, Ids
 from clearwell.records import (
     AuditEvent,
     Digest,
     DigestStatus,
+    EventType,
     IdempotencyKey,
     Json,
     Principal,
@@ -22,9 +24,12 @@ from clearwell.records import (
 class DigestRequests:
     """Adds digests that people ask for, and reads them back with their insights."""
 
-    def __init__(self, store: DigestStore, idempotency: IdempotencyStore, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, store: DigestStore, idempotency: IdempotencyStore, events: EventPublisher, clock: Clock, ids: Ids
+    ) -> None:
         self._store = store
         self._idempotency = idempotency
+        self._events = events
         self._clock = clock
         self._ids = ids
 
@@ -78,7 +83,10 @@ class DigestRequests:
             action="request digest",
             subject=f"digest {wanted.id}",
         )
-        return await self._store.request(wanted, event=event)
+        digest = await self._store.request(wanted, event=event)
+        if digest.id == wanted.id:
+            self._events.publish(EventType.DIGEST_REQUESTED, group_id, digest_id=str(digest.id), by=by.name)
+        return digest
 
     async def _find_group(self, digest_id: UUID, by: Principal) -> str:
         group_id = await self._store.find_group(digest_id)

@@ -14,8 +14,19 @@ from clearwell.flow.digest.material import DigestRows, MaterialReader
 from clearwell.flow.digest.outcome import DigestOutcomes
 from clearwell.flow.digest.progress import Progress, TakenOver
 from clearwell.flow.digest.summaries import InsightComposer, Texts, problem_params
-from clearwell.ports import Clock, DigestMaterial, DigestRuns, Embedder, Ids, KnownVector, Run, StatementComparison
-from clearwell.records import AuditEvent, Digest, DigestCandidate, Json
+from clearwell.flow.events.publisher import EventPublisher
+from clearwell.ports import (
+    Clock,
+    DigestMaterial,
+    DigestRuns,
+    Embedder,
+    Ids,
+    KnownVector,
+    OpenDigest,
+    Run,
+    StatementComparison,
+)
+from clearwell.records import AuditEvent, Digest, DigestCandidate, EventType, Json
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -35,6 +46,7 @@ class DigestRunner:
         writing: InsightComposer,
         comparison: StatementComparison,
         embedder: Embedder,
+        events: EventPublisher,
         clock: Clock,
         ids: Ids,
         settings: Settings,
@@ -45,17 +57,15 @@ class DigestRunner:
         self._writing = writing
         self._comparison = comparison
         self._embedder = embedder
+        self._events = events
         self._clock = clock
         self._ids = ids
         self._settings = settings
         self._endings = DigestOutcomes(settings)
 
-    async def run_due(self) -> int:
-        """Make one attempt at each digest that is due and that no other worker has. Returns how many were due."""
-        due = await self._runs.find_due(at=self._clock.now())
-        for digest in due:
-            await self.run(digest.group_id, digest.digest_id)
-        return len(due)
+    async def find_due(self) -> Sequence[OpenDigest]:
+        """The digests that are due and that no other worker has, oldest first."""
+        return await self._runs.find_due(at=self._clock.now())
 
     async def run(self, group_id: str, digest_id: UUID) -> datetime | None:
         """Make one attempt. Returns when to try again, if it failed and attempts are left."""
@@ -126,6 +136,13 @@ class DigestRunner:
         event = self._make_event(run, "make digest", {"insights": len(texts.insights), "rows": len(considered)})
         if not await self._runs.finish(run, made, texts.insights, considered=considered, event=event):
             raise TakenOver
+        self._events.publish(
+            EventType.DIGEST_MADE,
+            run.group_id,
+            digest_id=str(run.digest_id),
+            insights=len(texts.insights),
+            rows=len(considered),
+        )
 
     async def _make_drafts(self, group_id: str, candidates: Sequence[DigestCandidate]) -> Drafts:
         model, settings = self._embedder.model, self._settings
@@ -189,6 +206,13 @@ class DigestRunner:
     async def _give_up(self, run: Run, note: str, params: dict[str, Json]) -> None:
         event = self._make_event(run, "give up digest", {"attempts": run.attempt})
         await self._runs.fail(run, at=self._clock.now(), note=note, params=params, event=event)
+        self._events.publish(
+            EventType.DIGEST_FAILED,
+            run.group_id,
+            digest_id=str(run.digest_id),
+            reason=note,
+            attempts=params.get("attempts"),
+        )
 
     def _make_event(self, run: Run, action: str, detail: dict[str, Json]) -> AuditEvent:
         return AuditEvent(

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 from croniter import CroniterError, croniter
 
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.ports import Clock, DigestRuns, Due, Ids, Schedule
-from clearwell.records import AuditEvent, Digest, DigestStatus
+from clearwell.records import AuditEvent, Digest, DigestStatus, EventType
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -45,8 +46,9 @@ def _is_repeated(tick: datetime) -> bool:
 class DigestScheduler:
     """Adds the digests that are due by the schedules of the groups, each in its time zone."""
 
-    def __init__(self, runs: DigestRuns, clock: Clock, ids: Ids, settings: Settings) -> None:
+    def __init__(self, runs: DigestRuns, events: EventPublisher, clock: Clock, ids: Ids, settings: Settings) -> None:
         self._runs = runs
+        self._events = events
         self._clock = clock
         self._ids = ids
         self._settings = settings
@@ -74,7 +76,10 @@ class DigestScheduler:
         added = await self._runs.add_due(digest, event=self._make_event(digest))
         if added is not Due.BUSY:
             self._done[schedule.group_id] = tick
-        return digest.id if added is Due.ADDED else None
+        if added is not Due.ADDED:
+            return None
+        self._events.publish(EventType.DIGEST_REQUESTED, digest.group_id, digest_id=str(digest.id), by=ACTOR)
+        return digest.id
 
     def _make_event(self, digest: Digest) -> AuditEvent:
         return AuditEvent(

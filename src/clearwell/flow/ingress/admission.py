@@ -14,6 +14,7 @@ import numpy as np
 
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.counters import Counters
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate
 from clearwell.flow.ingress.echo import OwnText
@@ -43,6 +44,7 @@ from clearwell.records import (
     AuditEvent,
     Capture,
     DryRun,
+    EventType,
     Judgement,
     Outcome,
     QuarantineRow,
@@ -77,6 +79,7 @@ class Admitter:
         embedder: Embedder,
         judge: Judge | None,
         counters: Counters,
+        events: EventPublisher,
         clock: Clock,
         settings: Settings,
         lease: Lease,
@@ -89,6 +92,7 @@ class Admitter:
         self._embedder = embedder
         self._judge = judge
         self._counters = counters
+        self._events = events
         self._clock = clock
         self._settings = settings
 
@@ -152,6 +156,7 @@ class Admitter:
                 await self._working.push(self._make_entry(candidate, settled))
         if admitted:
             self._counters.count_admission(capture.group_id, capture.agent_id, settled.state, [verdict])
+            self._announce(capture, settled, by=event.actor)
         return admitted
 
     async def judge(self, capture: Capture) -> JudgeAnswer | None:
@@ -211,7 +216,11 @@ class Admitter:
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
             await batch.settle(settled)
-        self._count(group_id, settled)
+        for result in settled:
+            self._counters.count_admission(group_id, None, result.state, result.verdicts)
+            self._events.publish(
+                EventType.REFUSED, group_id, log_id=str(log_id), check=verdict.check, reason=verdict.reason
+            )
 
     async def _record_judge_failure(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
         now = self._clock.now()
@@ -240,7 +249,7 @@ class Admitter:
             still = [candidate for candidate in candidates if candidate.capture.id in batch.pending]
             settled = [self._make_settled(self._pipeline.conclude(one)) for one in still]
             await batch.settle(settled)
-        self._count(group_id, settled)
+        self._report(candidates, settled)
 
     async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
         """Compare candidates with what the group knows and settle them. Returns those that the judge must see first.
@@ -266,12 +275,26 @@ class Admitter:
                     await self._working.push(entry)
                     live.insert(0, entry)
             await batch.settle(settled)
-        self._count(group_id, settled)
+        self._report(candidates, settled)
         return to_judge
 
-    def _count(self, group_id: str, settled: Sequence[AdmissionResult]) -> None:
-        for one in settled:
-            self._counters.count_admission(group_id, one.agent_id, one.state, one.verdicts)
+    def _report(self, candidates: Sequence[Candidate], settled: Sequence[AdmissionResult]) -> None:
+        """Count the rows that are settled, and announce them."""
+        captures = {candidate.capture.id: candidate.capture for candidate in candidates}
+        for result in settled:
+            capture = captures[result.log_id]
+            self._counters.count_admission(capture.group_id, result.agent_id, result.state, result.verdicts)
+            self._announce(capture, result)
+
+    def _announce(self, capture: Capture, result: AdmissionResult, *, by: str | None = None) -> None:
+        if result.state is Admission.ADMITTED:
+            expires_at = result.at + timedelta(seconds=self._settings.working_ttl_seconds)
+            self._events.publish_output(
+                EventType.ADMITTED, capture, flags=list(result.flags), expires_at=expires_at.isoformat(), by=by
+            )
+            return
+        refusal = next(verdict for verdict in result.verdicts if verdict.outcome is Outcome.FAIL)
+        self._events.publish_output(EventType.REFUSED, capture, check=refusal.check, reason=refusal.reason)
 
     def _make_settled(self, candidate: Candidate) -> AdmissionResult:
         now = self._clock.now()

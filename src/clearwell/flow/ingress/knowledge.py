@@ -1,29 +1,28 @@
 """What a group already knows that bears on a capture: its entries, its memories, its tombstones, what was recalled."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
-from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, normal_sentences, remove_fences
+from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
+from clearwell.flow.ingress.neighbours import MemoryNeighbours
 from clearwell.offload import offload
 from clearwell.ports import (
     AdmissionStore,
     Embedder,
     LongTermSearch,
     RecallReader,
-    SearchQuery,
     TombstoneLookup,
     TombstoneStore,
     WorkingStore,
 )
-from clearwell.records import Found, Layer, Memory, Sighting, Vector, WorkingEntry
-from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value, normalise
-from clearwell.text.splitter import rejoin
+from clearwell.records import Found, Layer, Sighting, Vector, WorkingEntry
+from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value
 
 MEMORIES_COMPARED = 5
 SOME_COMPARED = 3
@@ -55,7 +54,7 @@ class Knowledge:
         embedder: Embedder,
     ) -> None:
         self._working = working
-        self._longterm = longterm
+        self._neighbours = MemoryNeighbours(longterm, embedder)
         self._admissions = admissions
         self._tombstones = tombstones
         self._recalls = recalls
@@ -163,54 +162,15 @@ class Knowledge:
         ]
 
     async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
-        """The verified memories that are like what is compared of a candidate, in one round trip."""
+        """The verified memories that are like what is compared of a candidate."""
         capture, texts = candidate.capture, candidate.compared
-        queries = [
-            SearchQuery(
-                group_id=capture.group_id,
-                embedding=text.vector,
-                model=self._embedder.model,
-                limit=MEMORIES_COMPARED if len(texts) == 1 else SOME_COMPARED,
-                agent_id=capture.agent_id,
-                text=text.text or capture.content,
-            )
-            for text in texts
-        ]
-        found = await self._longterm.search_nearest(queries)
-        whole = await self._read_whole_texts(candidate, [one for each in found for one in each])
-        return [
-            neighbour
-            for place, (text, each) in enumerate(zip(texts, found, strict=True))
-            for neighbour in self._relate_memories(place, text.text, each, whole)
-        ]
-
-    def _relate_memories(
-        self, place: int, text: str, found: Sequence[Found], whole: Mapping[UUID, str]
-    ) -> Iterator[Neighbour]:
-        for one in found:
-            content = whole.get(one.memory.id, one.memory.content)
-            similarity = self._embedder.similarity(one.similarity or 0.0)
-            if normalise(text) in normal_sentences[content]:
-                content, similarity = text, 1.0
-            if similarity >= LOWEST_SIMILARITY:
-                sighting = Sighting(entry_id=one.memory.id, layer=Layer.LONGTERM)
-                yield Neighbour(sighting=sighting, content=content, similarity=similarity, of=place)
-
-    async def _read_whole_texts(self, candidate: Candidate, found: Sequence[Found]) -> dict[UUID, str]:
-        """The whole text of memories of which one chunk was found: a longer text may repeat all of it.
-
-        An output of several statements that repeats it has statements like other chunks than the first one.
-        """
-        several = len(candidate.compared) > 1
-        longer = {
-            one.memory.id
-            for one in found
-            if len(candidate.own.text) > len(one.memory.content) and (not several or one.memory.chunk_no > 0)
-        }
-        if not longer:
-            return {}
-        capture = candidate.capture
-        return await _join_chunks(await self._longterm.get(capture.group_id, sorted(longer), agent_id=capture.agent_id))
+        limit = MEMORIES_COMPARED if len(texts) == 1 else SOME_COMPARED
+        # The vector of an output that only quotes is that of the whole output.
+        asked = [text if text.text else replace(text, text=capture.content) for text in texts]
+        found = await self._neighbours.search(capture.group_id, asked, [capture.agent_id for _ in texts], limit=limit)
+        repeatable = _find_repeatable(candidate, [one for near in found for one in near])
+        whole = await self._neighbours.read_whole_texts(capture.group_id, repeatable, agent_id=capture.agent_id)
+        return list(self._neighbours.relate(texts, found, whole))
 
     async def _read_recalled_texts(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> dict[UUID, str]:
         """The texts of what this agent, or nobody in particular, was given by retrieval."""
@@ -221,10 +181,13 @@ class Knowledge:
     async def _read_texts(
         self, group_id: str, ids: Sequence[UUID], live: Sequence[WorkingEntry], *, agent_id: str | None
     ) -> dict[UUID, str]:
-        """What these memories say: entries, verified memories, and rows of quarantine, whatever became of them."""
+        """What these memories say: entries, memories and rows of quarantine, whatever became of them.
+
+        A memory that was withdrawn after an agent had read it is still not what the agent found out itself.
+        """
         texts = {entry.id: entry.content for entry in live if entry.id in ids}
         if missing := [one for one in ids if one not in texts]:
-            texts |= await _join_chunks(await self._longterm.get(group_id, missing, agent_id=agent_id))
+            texts |= await self._neighbours.read_whole_texts(group_id, missing, agent_id=agent_id)
         if missing := [one for one in missing if one not in texts]:
             texts |= await self._admissions.read_texts(group_id, missing)
         return texts
@@ -260,13 +223,16 @@ def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neig
     return nearest
 
 
-async def _join_chunks(chunks: Sequence[Memory]) -> dict[UUID, str]:
-    """Whole texts by memory, from chunks in order."""
-    return await offload(sum(len(chunk.content) for chunk in chunks), _by_memory, chunks)
+def _find_repeatable(candidate: Candidate, found: Sequence[Found]) -> list[UUID]:
+    """The memories of which one chunk was found while the candidate is longer than it, and may repeat all of them.
 
-
-def _by_memory(chunks: Sequence[Memory]) -> dict[UUID, str]:
-    parts: dict[UUID, list[str]] = {}
-    for chunk in chunks:
-        parts.setdefault(chunk.id, []).append(chunk.content)
-    return {memory_id: rejoin(of) for memory_id, of in parts.items()}
+    An output of several statements that repeats a memory has statements like other chunks than the first one.
+    """
+    several = len(candidate.compared) > 1
+    return sorted(
+        {
+            one.memory.id
+            for one in found
+            if len(candidate.own.text) > len(one.memory.content) and (not several or one.memory.chunk_no > 0)
+        }
+    )

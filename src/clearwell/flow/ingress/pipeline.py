@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 from uuid import UUID
 
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known
 from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import AdmissionEvidence, Knowledge
-from clearwell.flow.ingress.segmentation import average_vectors, make_statements, mark_quotations, read_statements
+from clearwell.flow.ingress.segmentation import (
+    WHOLE,
+    average_vectors,
+    make_statements,
+    mark_quotations,
+    read_compared_texts,
+)
 from clearwell.offload import offload
 from clearwell.ports import Embedder, StatementComparison, TombstoneLookup
 from clearwell.records import Capture, Layer, Outcome, Sighting, Vector, Verdict, WorkingEntry
@@ -17,11 +22,6 @@ from clearwell.settings import Settings
 from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import segment
-
-WHOLE: Final = -1
-"""Stands for the whole text among the numbers of statements."""
-SEVERAL: Final = 2
-"""An output of so many statements is compared statement by statement."""
 
 
 class IngressPipeline:
@@ -128,10 +128,9 @@ class IngressPipeline:
 
 
 def _read_texts(candidate: Candidate) -> dict[int, str]:
-    """The texts to embed, by the numbers of the statements. One that is alone is compared with the whole around it."""
+    """The texts to embed, by the numbers of the statements."""
     content = candidate.capture.content
-    texts = read_statements(content, candidate.segments)
-    return texts if len(texts) >= SEVERAL else {**texts, WHOLE: candidate.own.text or content}
+    return read_compared_texts(content, candidate.segments, candidate.own.text or content)
 
 
 def _add_verdict(candidate: Candidate, verdict: Verdict) -> Candidate:

@@ -5,10 +5,11 @@ from uuid import UUID
 from clearwell.errors import InvalidInput, NotFound
 from clearwell.flow.access.permissions import require_in_group
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AdmissionStore, IdempotencyStore
-from clearwell.records import Admission, IdempotencyKey, Json, Principal, Requeued, Right
+from clearwell.records import Admission, EventType, IdempotencyKey, Json, Principal, Requeued, Right
 from clearwell.settings import FILTER_STAGES
 
 AT_ONCE = 500
@@ -26,11 +27,13 @@ class Requeuer:
         queue: AdmissionQueue,
         idempotency: IdempotencyStore,
         audit_events: AuditEvents,
+        events: EventPublisher,
     ) -> None:
         self._admissions = admissions
         self._queue = queue
         self._idempotency = idempotency
         self._audit_events = audit_events
+        self._events = events
 
     async def requeue(
         self, group_id: str, log_id: UUID, *, by: Principal, request: IdempotencyKey | None, settle: bool
@@ -70,6 +73,8 @@ class Requeuer:
     async def _requeue_row(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
         event = self._audit_events.make("requeue", f"quarantine {log_id}", group_id, by=by.name)
         was = await self._admissions.requeue(group_id, log_id, event=event)
+        if was is not None:
+            self._events.publish(EventType.REQUEUED, group_id, log_id=str(log_id), was=was.value, by=by.name)
         if was is not None and settle:
             self._queue.offer(group_id, log_id)
         return was

@@ -30,6 +30,10 @@ log = structlog.get_logger(__name__)
 MOST_VECTORS: Final = 40
 """How many statements of an output get vectors: the first ones. Of 1,738 outputs of real agents and of council meetings
 none has more than 28; English reports have about 25 in 3,000 characters."""
+SEVERAL: Final = 2
+"""An output of so many statements is compared statement by statement."""
+WHOLE: Final = -1
+"""Stands for the whole text among the numbers of statements."""
 OUTPUTS_AT_ONCE: Final = 50
 ABOUT_ONE_TEXT: Final = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
 """Errors of the embedder that may be about one text of a batch, while it embeds the others."""
@@ -54,6 +58,12 @@ def read_statements(content: str, segments: Sequence[Segment]) -> dict[int, str]
     """The texts of the claims and decisions that get vectors, by the number of their segment."""
     numbered = ((number, one) for number, one in enumerate(segments) if one.is_statement)
     return {number: remove_disguise(bare_text(content, one)) for number, one in islice(numbered, MOST_VECTORS)}
+
+
+def read_compared_texts(content: str, segments: Sequence[Segment], whole: str) -> dict[int, str]:
+    """The texts that an output is compared by: its statements and, unless it has several, the ``whole`` text."""
+    texts = read_statements(content, segments)
+    return texts if len(texts) >= SEVERAL else {**texts, WHOLE: whole}
 
 
 def make_statements(

@@ -5,7 +5,7 @@ Out: a promotion, its chunks with vectors and terms in long-term memory, and the
 transaction. Without the embedding model the decision is committed, and the chunks follow.
 Next: ``flow.retrieval`` finds the chunks.
 
-``texts`` and ``outputs`` promote for callers. ``planning`` chunks, embeds and hashes before the transaction;
-``writing`` checks and stores in it. ``completion`` completes promotions that had to wait for the model. ``tombstones``
-keeps rejected values out, and lifts rejections again.
+``texts`` and ``outputs`` promote for callers. ``planning`` chunks, embeds and hashes before the transaction, and
+``conflicts`` finds what a text contradicts; ``writing`` checks and stores in it. ``completion`` completes promotions
+that had to wait for the model. ``tombstones`` keeps rejected values out, and lifts rejections again.
 """

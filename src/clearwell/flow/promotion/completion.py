@@ -4,6 +4,7 @@ import structlog
 
 from clearwell.errors import Unavailable
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
 from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single_vector
@@ -22,6 +23,7 @@ class PromotionCompleter:
         knowledge: Knowledge,
         chunker: Chunker,
         conflicts: ConflictFinder,
+        announcer: DecisionAnnouncer,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -30,6 +32,7 @@ class PromotionCompleter:
         self._knowledge = knowledge
         self._chunker = chunker
         self._conflicts = conflicts
+        self._announcer = announcer
         self._audit_events = AuditEvents(clock, ids)
 
     async def complete_due(self, *, limit: int = 100) -> int:
@@ -68,10 +71,19 @@ class PromotionCompleter:
         memories = build_chunks(promotion, chunks, embeddings, at=event.at)
         vector = find_single_vector(embeddings, self._conflicts.model)
         (conflicting,) = await self._conflicts.find(waiting.group_id, [PlannedText(promotion.text, vector)])
-        return await self._decisions.complete_waiting(
+        completed = await self._decisions.complete_waiting(
             waiting,
             memories,
             value_hashes=value_hashes,
             conflicts_with=[one for one in conflicting if one != promotion.supersedes],
             event=event,
         )
+        if completed:
+            self._announcer.announce_completed(
+                promotion.group_id,
+                promotion.memory_id,
+                chunks=len(chunks),
+                supersedes=promotion.supersedes,
+                agent_id=promotion.text.agent_id,
+            )
+        return completed

@@ -6,19 +6,20 @@ one of them is withdrawn, which is what ``supersedes`` does.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from clearwell.comparison import LOWEST_SIMILARITY
+from clearwell.flow.ingress.candidates import ComparedText, Neighbour
+from clearwell.flow.ingress.neighbours import MemoryNeighbours
+from clearwell.flow.ingress.segmentation import WHOLE, read_compared_texts, segment_output
 from clearwell.offload import offload
-from clearwell.ports import Embedder, LongTermSearch, SearchQuery, StatementComparison
-from clearwell.records import Found, NewMemory, Relation, Vector
-from clearwell.text.sentences import split_sentences
+from clearwell.ports import Embedder, LongTermSearch, StatementComparison
+from clearwell.records import NewMemory, Relation, Vector
 
 MEMORIES_COMPARED: Final = 2
-SENTENCES_COMPARED: Final = 16
-"""Of a longer text, the first sentences are compared."""
+STATEMENTS_COMPARED: Final = 16
+"""Of a longer text, the first statements are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,76 +31,59 @@ class PlannedText:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Part:
+    """A statement of a planned text, or the whole of it, and the place of that text among the planned ones."""
+
     place: int
-    content: str
+    text: str
     agent_id: str | None
-    vector: Vector
+    vector: Vector | None
 
 
 class ConflictFinder:
     """Compares texts with the verified memories most similar to them."""
 
     def __init__(self, longterm: LongTermSearch, comparison: StatementComparison, embedder: Embedder) -> None:
-        self._longterm = longterm
+        self._neighbours = MemoryNeighbours(longterm, embedder)
         self._comparison = comparison
         self._embedder = embedder
 
     @property
     def model(self) -> str:
         """The model that vectors must have."""
-        return self._embedder.model
+        return self._neighbours.model
 
     async def find(self, group_id: str, texts: Sequence[PlannedText]) -> list[tuple[UUID, ...]]:
         """For each text, the ids of the memories that it contradicts."""
-        sentences = await self._split(texts)
-        queries = [
-            SearchQuery(
-                group_id=group_id,
-                embedding=one.vector,
-                model=self.model,
-                limit=MEMORIES_COMPARED,
-                agent_id=one.agent_id,
-                text=one.content,
-            )
-            for one in sentences
-        ]
-        found = await self._longterm.search_nearest(queries)
-        size = sum(len(one.memory.content) for near in found for one in near)
-        pairs = await offload(size, self._compare, sentences, found)
-        conflicts = {place: dict.fromkeys(one for _, one in ids) for place, ids in groupby(pairs, lambda pair: pair[0])}
-        return [tuple(conflicts.get(place, ())) for place in range(len(texts))]
+        parts = [part for place, one in enumerate(texts) for part in await _read_parts(place, one)]
+        missing = list(dict.fromkeys(part.text for part in parts if part.vector is None))
+        vectors = dict(zip(missing, await self._embedder.embed(missing), strict=True)) if missing else {}
+        compared = [ComparedText(part.text, vectors.get(part.text, part.vector)) for part in parts]
+        agent_ids = [part.agent_id for part in parts]
+        found = await self._neighbours.search(group_id, compared, agent_ids, limit=MEMORIES_COMPARED)
+        near = list(self._neighbours.relate(compared, found, {}))
+        contradicted = await offload(sum(len(one.content) for one in near), self._compare, compared, near)
+        conflicts: list[dict[UUID, None]] = [{} for _ in texts]
+        for one in contradicted:
+            conflicts[parts[one.of].place][one.sighting.entry_id] = None
+        return [tuple(ids) for ids in conflicts]
 
-    def _compare(self, sentences: Sequence[_Sentence], found: Sequence[Sequence[Found]]) -> list[tuple[int, UUID]]:
+    def _compare(self, texts: Sequence[ComparedText], near: Sequence[Neighbour]) -> list[Neighbour]:
         return [
-            (sentence.place, one.memory.id)
-            for sentence, near in zip(sentences, found, strict=True)
+            one
             for one in near
-            if self._conflicts(sentence.content, one)
+            if self._comparison.compare(texts[one.of].text, one.content, one.similarity).relation is Relation.CONFLICT
         ]
 
-    def _conflicts(self, content: str, one: Found) -> bool:
-        similarity = self._embedder.similarity(one.similarity or 0.0)
-        if similarity < LOWEST_SIMILARITY:
-            return False
-        return self._comparison.compare(content, one.memory.content, similarity).relation is Relation.CONFLICT
 
-    async def _split(self, texts: Sequence[PlannedText]) -> list[_Sentence]:
-        """The sentences of each text with their vectors. A text of one sentence has its vector already."""
-        parts = [(await offload(len(one.text.content), split_sentences, one.text.content)) for one in texts]
-        missing = [
-            sentence
-            for one, of in zip(texts, parts, strict=True)
-            if one.vector is None or len(of) > 1
-            for sentence in of[:SENTENCES_COMPARED]
-        ]
-        embedded = iter(await self._embedder.embed(missing) if missing else ())
-        sentences: list[_Sentence] = []
-        for place, (one, of) in enumerate(zip(texts, parts, strict=True)):
-            if one.vector is not None and len(of) <= 1:
-                sentences.append(_Sentence(place, one.text.content, one.text.agent_id, one.vector))
-            else:
-                sentences += [
-                    _Sentence(place, content, one.text.agent_id, next(embedded)) for content in of[:SENTENCES_COMPARED]
-                ]
-        return sentences
+async def _read_parts(place: int, planned: PlannedText) -> list[_Part]:
+    """The statements of a text if there are several, as in an output; otherwise the whole, whose vector is known."""
+    content = planned.text.content
+    texts = await offload(len(content), _read_texts, content)
+    if WHOLE in texts:
+        return [_Part(place, content, planned.text.agent_id, planned.vector)]
+    return [_Part(place, text, planned.text.agent_id, None) for text in islice(texts.values(), STATEMENTS_COMPARED)]
+
+
+def _read_texts(content: str) -> dict[int, str]:
+    return read_compared_texts(content, segment_output(content), content)

@@ -7,6 +7,7 @@ from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.counters import Counters
+from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.promotion.planning import PromotionPlanner
 from clearwell.flow.promotion.writing import PromotionWriter
@@ -27,6 +28,7 @@ class TextPromoter:
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
         counters: Counters,
+        announcer: DecisionAnnouncer,
         settings: Settings,
     ) -> None:
         self._gate = gate
@@ -35,6 +37,7 @@ class TextPromoter:
         self._decisions = decisions
         self._idempotency = idempotency
         self._counters = counters
+        self._announcer = announcer
         self._settings = settings
 
     async def promote(
@@ -47,9 +50,10 @@ class TextPromoter:
             if isinstance(claim, StoredAnswer):
                 return _replay_answer(claim.value, checked)
             results = await self._promote(group_id, checked, by, claim)
-        for result in results:
-            if isinstance(result, PromotionResult) and result.recorded:
+        for text, result in zip(checked, results, strict=True):
+            if isinstance(text, NewMemory) and isinstance(result, PromotionResult) and result.recorded:
                 self._counters.count_decision(group_id, Action.PROMOTE)
+                self._announcer.announce_promotion(group_id, text, result, by=by)
         return results
 
     async def _promote(

@@ -11,6 +11,7 @@ from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import DecisionGate, require_reviewer
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.working.maintenance import EntryRemover
@@ -25,7 +26,7 @@ from clearwell.ports import (
     Ids,
     TombstoneStore,
 )
-from clearwell.records import IdempotencyKey, Insight, Principal, Tombstone, TombstoneKind, Vector
+from clearwell.records import EventType, IdempotencyKey, Insight, Principal, Tombstone, TombstoneKind, Vector
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalise
 
@@ -77,6 +78,7 @@ class TombstoneRegistry:
         remover: EntryRemover,
         idempotency: IdempotencyStore,
         embedder: Embedder,
+        events: EventPublisher,
         clock: Clock,
         ids: Ids,
         settings: Settings,
@@ -89,6 +91,7 @@ class TombstoneRegistry:
         self._remover = remover
         self._idempotency = idempotency
         self._embedder = embedder
+        self._events = events
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
@@ -147,6 +150,7 @@ class TombstoneRegistry:
         if not await self._tombstones.add(tombstone, value_hash, embedding=vector, model=model, event=event):
             in_force, _ = await self._tombstones.look_up(group_id, [value_hash])
             return tombstone.id if in_force is None else in_force.id
+        self._events.publish(EventType.TOMBSTONE_ADDED, group_id, tombstone_id=str(tombstone.id), by=by.name)
         return tombstone.id
 
     async def _embed(self, value: str) -> Vector | None:
@@ -166,3 +170,4 @@ class TombstoneRegistry:
             await transaction.record_event(event)
             if claim is not None:
                 await transaction.store_answer(claim, True)
+        self._events.publish(EventType.TOMBSTONE_LIFTED, group_id, tombstone_id=str(tombstone_id), by=by.name)

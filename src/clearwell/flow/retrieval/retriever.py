@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
 import structlog
 
 from clearwell.errors import InvalidInput, Unavailable
 from clearwell.flow.deadlines import abandon, wait_for_result
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval import bm25, passages, ranking
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
@@ -21,7 +21,7 @@ from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearc
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.offload import offload
 from clearwell.ports import Clock, Embedder, Fusion, LongTermSearch, QueryTerms, SearchQuery, WorkingStore
-from clearwell.records import ContextItem, Found, Retrieval, Source
+from clearwell.records import ContextItem, EventType, Found, Json, Retrieval, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -41,6 +41,7 @@ class Retriever:
         working: WorkingStore,
         longterm: LongTermSearch,
         recalls: RecallLog,
+        events: EventPublisher,
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
@@ -48,6 +49,7 @@ class Retriever:
         self._working = working
         self._longterm = longterm
         self._recalls = recalls
+        self._events = events
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
@@ -126,8 +128,8 @@ class Retriever:
             degraded.append("working_memory_damaged")
         hot = [self._items.from_entry(match) for match in working.matches[: plan.most_unverified]]
         items = ranking.merge_tiers(hot, cold, plan, hot_first=self._settings.hot_first_relevance)
-        if record and "working_memory" not in degraded:
-            self.record_recall(group_id, [item.id for item in items], plan.agent_id)
+        if record:
+            self.record_recall(group_id, items, plan.agent_id, degraded=degraded)
         size = passages.count_unread(items, plan.max_chars)
         return Retrieval(
             items=await offload(size, passages.shorten_items, items, plan.max_chars, terms),
@@ -136,9 +138,30 @@ class Retriever:
             left_out=working.left_out,
         )
 
-    def record_recall(self, group_id: str, ids: Sequence[UUID], agent_id: str | None) -> None:
-        """Record in the background which memories this agent received."""
-        self._recalls.record(group_id, ids, agent_id=agent_id)
+    def record_recall(
+        self,
+        group_id: str,
+        items: Sequence[ContextItem],
+        agent_id: str | None,
+        *,
+        degraded: Sequence[str],
+        session_id: str | None = None,
+    ) -> None:
+        """Record in the background which memories this agent received, and announce it."""
+        if "working_memory" not in degraded:
+            self._recalls.record(group_id, [item.id for item in items], agent_id=agent_id)
+        ids: list[Json] = [str(item.id) for item in items]
+        hot_ids: list[Json] = [str(item.id) for item in items if item.source is Source.HOT]
+        self._events.publish(
+            EventType.MEMORY_RETRIEVED,
+            group_id,
+            agent_id=agent_id,
+            session_id=session_id,
+            count=len(ids),
+            ids=ids,
+            hot_ids=hot_ids,
+            degraded=list(degraded) or None,
+        )
 
     async def _read_working(
         self, group_id: str, terms: QueryTerms | None, vector: VectorFuture, plan: RetrievalPlan

@@ -13,6 +13,7 @@ from uuid import UUID
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
 from clearwell.flow import limits
 from clearwell.flow.counters import Counters
+from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.review.insights import InsightChanged
 from clearwell.flow.review.merge import InsightMerge
@@ -43,6 +44,7 @@ class DecisionExecutor:
         decisions: DecisionStore,
         idempotency: IdempotencyStore,
         counters: Counters,
+        announcer: DecisionAnnouncer,
     ) -> None:
         self._promotion = promotion
         self._rejection = rejection
@@ -53,6 +55,7 @@ class DecisionExecutor:
         self._decisions = decisions
         self._idempotency = idempotency
         self._counters = counters
+        self._announcer = announcer
 
     async def decide(
         self, group_id: str, decision: DecisionRequest, *, by: Principal, request: IdempotencyKey | None = None
@@ -70,6 +73,7 @@ class DecisionExecutor:
             else:
                 raise Conflict("insight_moving", id=decision.id)
         self._count(group_id, decision.action, result)
+        self._announcer.announce_decision(group_id, decision.action, result, by=by, request=decision)
         return result
 
     async def _attempt(
@@ -152,6 +156,7 @@ class DecisionExecutor:
                 result = await self._undo.apply(transaction, group_id, decision_id, by=by, reason=reason, only=only)
                 await _store(transaction, claim, result)
         self._count(group_id, Action.UNDO, result)
+        self._announcer.announce_decision(group_id, Action.UNDO, result, by=by)
         return result
 
     async def retract(
@@ -174,6 +179,7 @@ class DecisionExecutor:
                 result = await self._retraction.apply(transaction, group_id, preview, token=token, reason=reason, by=by)
                 await _store(transaction, claim, result)
         self._count(group_id, Action.RETRACT, result)
+        self._announcer.announce_decision(group_id, Action.RETRACT, result, by=by)
         return result
 
     def _count(self, group_id: str, action: Action, result: DecisionResult) -> None:

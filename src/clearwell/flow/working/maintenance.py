@@ -11,11 +11,12 @@ from uuid import UUID
 
 from clearwell.errors import NotFound
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.segmentation import average_vectors, place_statements
 from clearwell.offload import offload
 from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
-from clearwell.records import Principal, Statement, WorkingEntry
+from clearwell.records import EventType, Principal, Statement, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.text.normalisation import find_values, normalise
 
@@ -23,10 +24,13 @@ from clearwell.text.normalisation import find_values, normalise
 class EntryRemover:
     """Removes entries at a person's request."""
 
-    def __init__(self, working: WorkingStore, admissions: AdmissionStore, audit_events: AuditEvents) -> None:
+    def __init__(
+        self, working: WorkingStore, admissions: AdmissionStore, audit_events: AuditEvents, events: EventPublisher
+    ) -> None:
         self._working = working
         self._admissions = admissions
         self._audit_events = audit_events
+        self._events = events
 
     async def remove_entry(self, group_id: str, entry_id: UUID, *, by: Principal) -> None:
         """Remove one entry. Raises NotFound if nothing was ever admitted under this id."""
@@ -44,7 +48,10 @@ class EntryRemover:
         # Working memory first: if it does not answer, nothing is marked and the call can be repeated.
         await self._working.remove(group_id, entry_id)
         event = self._audit_events.make("remove working entry", f"quarantine {entry_id}", group_id, by=by.name)
-        return await self._admissions.mark_removed(group_id, entry_id, event=event)
+        removed = await self._admissions.mark_removed(group_id, entry_id, event=event)
+        if removed:
+            self._events.publish(EventType.ENTRY_REMOVED, group_id, log_id=str(entry_id), by=by.name)
+        return removed
 
 
 class WorkingMemoryRebuilder:

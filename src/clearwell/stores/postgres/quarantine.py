@@ -28,15 +28,16 @@ class PostgresCaptures(CaptureStore):
         self._database = database
 
     async def add(
-        self, captures: Sequence[Capture], *, request: IdempotencyKey | None = None, settled: Sequence[Verdict] = ()
+        self,
+        captures: Sequence[Capture],
+        *,
+        keys: Sequence[IdempotencyKey | None] = (),
+        settled: Sequence[Verdict] = (),
     ) -> list[StoredCapture]:
-        group_id = captures[0].group_id
+        group_id, keys = captures[0].group_id, keys or [None] * len(captures)
         statements = [
-            (
-                query("capture"),
-                capture_params(capture, key=_item_key(request, number), request=request, settled=bool(settled)),
-            )
-            for number, capture in enumerate(captures)
+            (query("capture"), capture_params(capture, key=key, settled=bool(settled)))
+            for capture, key in zip(captures, keys, strict=True)
         ]
         if settled:
             statements += [
@@ -44,34 +45,39 @@ class PostgresCaptures(CaptureStore):
                 for capture in captures
                 for position, verdict in enumerate(settled)
             ]
-        if request is None:
+        if not any(keys):
             await self._database.run_all(Role.AGENT, group_id, statements)
             return [StoredCapture(id=capture.id, replayed=False) for capture in captures]
-        return await self._add_once(captures, request, statements)
+        return await self._add_once(captures, keys, statements)
 
     async def _add_once(
-        self, captures: Sequence[Capture], request: IdempotencyKey, statements: Sequence[SqlStatement]
+        self, captures: Sequence[Capture], keys: Sequence[IdempotencyKey | None], statements: Sequence[SqlStatement]
     ) -> list[StoredCapture]:
-        """Add the rows, or return those that an earlier attempt of the request added."""
+        """Add the rows, or return those that earlier attempts with the same keys added."""
         group_id = captures[0].group_id
-        keys = [_item_key(request, number) for number in range(len(captures))]
-        params = {"group_id": group_id, "captured_by": request.principal, "keys": keys}
+        stored_keys = {_stored_key(key): key for key in keys if key is not None}
+        params = {"group_id": group_id, "captured_by": captures[0].captured_by, "keys": list(stored_keys)}
         async with self._database.transaction(Role.AGENT, group_id) as transaction:
             *_, rows = await transaction.run([*statements, (query("captured_before"), params)])
-            if any(bytes(row["request_hash"]) != request.request_hash for row in rows):
-                raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
+            for row in rows:
+                key = stored_keys[row["idempotency_key"]]
+                if bytes(row["request_hash"]) != key.request_hash:
+                    raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=key.key)
         ids = {row["idempotency_key"]: row["id"] for row in rows}
+        stored = [
+            capture.id if key is None else ids[_stored_key(key)] for key, capture in zip(keys, captures, strict=True)
+        ]
         return [
-            StoredCapture(id=ids[key], replayed=ids[key] != capture.id)
-            for key, capture in zip(keys, captures, strict=True)
+            StoredCapture(id=log_id, replayed=log_id != capture.id)
+            for log_id, capture in zip(stored, captures, strict=True)
         ]
 
 
-def _item_key(request: IdempotencyKey | None, number: int) -> str | None:
-    return None if request is None else f"{request.route} {number} {request.key}"
+def _stored_key(key: IdempotencyKey) -> str:
+    return f"{key.route} {key.key}"
 
 
-def capture_params(capture: Capture, *, key: str | None, request: IdempotencyKey | None, settled: bool) -> Params:
+def capture_params(capture: Capture, *, key: IdempotencyKey | None, settled: bool) -> Params:
     params: dict[str, Any] = {
         "group_id": capture.group_id,
         "id": capture.id,
@@ -85,8 +91,8 @@ def capture_params(capture: Capture, *, key: str | None, request: IdempotencyKey
         "occurred_at": capture.occurred_at,
         "created_at": capture.created_at,
         "captured_by": capture.captured_by,
-        "idempotency_key": key,
-        "request_hash": None if request is None else request.request_hash,
+        "idempotency_key": None if key is None else _stored_key(key),
+        "request_hash": None if key is None else key.request_hash,
         "state": Admission.REFUSED if settled else Admission.PENDING,
         "settled_at": capture.created_at if settled else None,
         "next_try_at": capture.created_at + SWEEP_AFTER,

@@ -550,11 +550,11 @@ SELECT format('DROP INDEX CONCURRENTLY IF EXISTS %%I', name) AS statement FROM u
 WHERE name IS NOT NULL
 
 -- name: get_memories
+-- All chunks of memories that the agent may see, withdrawn ones too.
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
     occurred_at, metadata, promoted_at, valid_to
 FROM memories
-WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND valid_to IS NULL
-    AND (agent_id IS NULL OR agent_id = %(agent_id)s)
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY id, chunk_no
 
 -- name: find_promoted

@@ -238,7 +238,6 @@ CREATE TABLE public.digest_marks (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
     considered smallint DEFAULT 0 NOT NULL,
-    shown_in uuid,
     judged_by uuid
 );
 ALTER TABLE ONLY public.digest_marks FORCE ROW LEVEL SECURITY;
@@ -815,7 +814,6 @@ GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
-GRANT UPDATE(shown_in) ON TABLE public.digest_marks TO clearwell_worker;
 GRANT UPDATE(judged_by) ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_reviewer;

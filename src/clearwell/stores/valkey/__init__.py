@@ -1,8 +1,18 @@
-"""Redis or Valkey: working memory, the log of what retrieval returned, and heartbeats of workers."""
+"""Redis or Valkey: working memory, the log of what retrieval returned, events, and heartbeats of workers."""
 
 from clearwell.stores.valkey.client import open_client, working_address
+from clearwell.stores.valkey.events import ValkeyEvents
 from clearwell.stores.valkey.heartbeats import ValkeyHeartbeats
+from clearwell.stores.valkey.pauses import ValkeyPauses
 from clearwell.stores.valkey.recalls import ValkeyRecalls
 from clearwell.stores.valkey.working import ValkeyWorkingStore
 
-__all__ = ["ValkeyHeartbeats", "ValkeyRecalls", "ValkeyWorkingStore", "open_client", "working_address"]
+__all__ = [
+    "ValkeyEvents",
+    "ValkeyHeartbeats",
+    "ValkeyPauses",
+    "ValkeyRecalls",
+    "ValkeyWorkingStore",
+    "open_client",
+    "working_address",
+]

@@ -11,6 +11,7 @@ from clearwell.ports import Clock, WorkingStore
 from clearwell.records import WorkingEntry
 from clearwell.stores.valkey.client import is_wrong_type, script, translated_errors
 from clearwell.stores.valkey.entries import HEAD_BYTES, encode, head, known_entries, read_element, to_ms
+from clearwell.stores.valkey.pauses import ValkeyPauses
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
@@ -28,6 +29,7 @@ class ValkeyWorkingStore(WorkingStore):
         self._content_bytes = content_bytes
         self._damaged: set[str] = set()
         self._large: set[str] = set()
+        self._pauses = ValkeyPauses(client)
         self._heads = client.register_script(script("heads"))
         self._push = client.register_script(script("push"))
         self._remove = client.register_script(script("remove"))
@@ -111,10 +113,13 @@ class ValkeyWorkingStore(WorkingStore):
     async def cleanup(self, group_id: str | None = None) -> int:
         now = to_ms(self._clock.now())
         with translated_errors():
-            keys = (
-                [KEYS + group_id] if group_id is not None else [key async for key in self._client.scan_iter(KEYS + "*")]
-            )
-            return sum([int(await self._cleanup(keys=[key], args=[now])) for key in keys])
+            groups = [group_id] if group_id is not None else await self._list_groups()
+            return sum([int(await self._cleanup(keys=[KEYS + group], args=[now])) for group in groups])
+
+    async def _list_groups(self) -> list[str]:
+        """The groups with a list, except those that are paused: they live by another clock."""
+        groups = {str(key, "utf-8").removeprefix(KEYS) async for key in self._client.scan_iter(KEYS + "*")}
+        return sorted(groups - await self._pauses.find_paused(groups))
 
     async def ping(self) -> None:
         with translated_errors():

@@ -29,6 +29,9 @@ class CaptureInput(GroupedBody):
     )
     occurred_at: Moment | None = Field(None, description="when it was said, with a time zone; now by default")
     partial: bool = Field(False, description="the output is incomplete, because the node was cancelled or failed")
+    idempotency_key: str | None = Field(
+        None, description="key of this output: sent again with it, alone or in a batch, the output is stored once"
+    )
 
     def to_record(self) -> NewCapture:
         return NewCapture(
@@ -41,6 +44,7 @@ class CaptureInput(GroupedBody):
             occurred_at=self.occurred_at,
             metadata=self.metadata,
             partial=self.partial,
+            idempotency_key=self.idempotency_key,
         )
 
 
