@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
     from clearwell.flow.context.tokens import FunctionTokenCounter
     from clearwell.flow.retrieval.options import RetrieveOptions
+    from clearwell.middleware import AgentMemory, HookPolicy, Injection, MemoryMiddleware, Node, NodeContext, Session
     from clearwell.records import (
         Action,
         Admission,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "Admission",
+    "AgentMemory",
     "AsyncClient",
     "BuiltContext",
     "CaptureReceipt",
@@ -57,13 +59,18 @@ __all__ = [
     "EventType",
     "FunctionTokenCounter",
     "GroupChange",
+    "HookPolicy",
+    "Injection",
     "InsightState",
     "InvalidInput",
     "MemoryEntry",
     "MemoryManager",
+    "MemoryMiddleware",
     "MemoryRetrievalNode",
     "NewCapture",
     "NewMemory",
+    "Node",
+    "NodeContext",
     "NodeOptions",
     "NotAllowed",
     "NotFound",
@@ -71,6 +78,7 @@ __all__ = [
     "Retrieval",
     "RetrieveOptions",
     "Right",
+    "Session",
     "Settings",
     "SourceSelector",
     "Unavailable",
@@ -98,6 +106,15 @@ _NAMES_BY_MODULE = {
     ),
     "clearwell.flow.context.tokens": ("FunctionTokenCounter",),
     "clearwell.flow.retrieval.options": ("RetrieveOptions",),
+    "clearwell.middleware": (
+        "AgentMemory",
+        "HookPolicy",
+        "Injection",
+        "MemoryMiddleware",
+        "Node",
+        "NodeContext",
+        "Session",
+    ),
     "clearwell.records": (
         "Action",
         "Admission",

@@ -217,6 +217,14 @@ class Settings(BaseSettings):
     )
     admission_batch: Count = Field(32, description="most outputs of a group that are admitted together")
 
+    # middleware
+    middleware_seconds: Seconds = Field(
+        2.0, description="longest wait of the middleware for the memory before a node; then the node has no context"
+    )
+    spool_max_bytes: Annotated[int, Field(ge=1024)] = Field(
+        256 * 1024 * 1024, description="most bytes of captures that wait for delivery; the oldest are dropped"
+    )
+
     # embedding
     embedder: Literal["offline", "openai"] = Field(
         "offline", description="offline: bundled model; openai: any compatible API"

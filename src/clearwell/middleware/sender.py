@@ -1,0 +1,211 @@
+"""The sender: delivers the captures of the backlog in the background, in their order.
+
+One batch is under way at a time, so the order of a session is kept. Every capture has a key of its own: one that is
+sent again, because the answer to the first attempt was lost, is stored once. What the memory refuses for good is set
+aside and does not hold up the rest. While the memory does not answer, everything waits and is tried again with
+increasing pauses.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from clearwell.errors import (
+    ClearwellError,
+    ConfigurationError,
+    InvalidInput,
+    NotAllowed,
+    RequestInProgress,
+    Unauthenticated,
+    Unavailable,
+)
+from clearwell.middleware.backlog import Backlog, QueuedCapture
+from clearwell.middleware.memory import AgentMemory
+from clearwell.ports import Clock
+from clearwell.records import CaptureReceipt
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 100
+BATCH_BYTES: Final = 1024 * 1024
+SEND_SECONDS: Final = 30.0
+FIRST_PAUSE: Final = 0.2
+LONGEST_PAUSE: Final = 10.0
+ATTEMPTS: Final = 5
+"""Attempts at one capture that fails with an error which is neither an outage nor a refusal."""
+OUTAGES: Final = (Unavailable, Unauthenticated, RequestInProgress, ConfigurationError, OSError, TimeoutError)
+REFUSALS: Final = (InvalidInput, NotAllowed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryStatus:
+    """The state of delivery.
+
+    ``waiting`` captures are not delivered yet, the oldest since ``oldest_at``. ``refused`` were refused by the memory
+    for good, ``dropped`` were removed because a limit of the backlog was reached. ``problem`` is the code of the reason
+    why nothing has been delivered since ``failing_since``.
+    """
+
+    waiting: int = 0
+    waiting_bytes: int = 0
+    oldest_at: datetime | None = None
+    delivered: int = 0
+    refused: int = 0
+    dropped: int = 0
+    problem: str | None = None
+    failing_since: datetime | None = None
+
+
+class CaptureSender:
+    """Sends captures to the memory, from a task that starts with the first one."""
+
+    def __init__(self, memory: AgentMemory, backlog: Backlog, clock: Clock) -> None:
+        self._memory = memory
+        self._backlog = backlog
+        self._clock = clock
+        self._task: asyncio.Task[None] | None = None
+        self._work = asyncio.Event()
+        self._retry = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._delivered = self._refused = self._failures = self._attempts = 0
+        self._problem: str | None = None
+        self._failing_since: datetime | None = None
+
+    def start(self) -> None:
+        """Start the task, if it does not run in the current event loop."""
+        if self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
+            self._work, self._retry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
+            self._work.set()
+            self._task = asyncio.create_task(self._run(), name="capture sender")
+
+    def notify(self) -> None:
+        """Say that there is something to send. An outage still has its pause."""
+        self._idle.clear()
+        self._work.set()
+
+    def measure(self) -> DeliveryStatus:
+        size = self._backlog.measure()
+        return DeliveryStatus(
+            waiting=size.count,
+            waiting_bytes=size.bytes,
+            oldest_at=size.oldest_at,
+            delivered=self._delivered,
+            refused=self._refused,
+            dropped=size.dropped,
+            problem=self._problem,
+            failing_since=self._failing_since,
+        )
+
+    async def flush(self, *, seconds: float) -> bool:
+        """Deliver what waits, at once even in an outage.
+
+        Returns False if something is left because the memory does not answer, or after this time.
+        """
+        self.start()
+        self.notify()
+        self._retry.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        return self._backlog.measure().count == 0
+
+    async def close(self) -> None:
+        """Stop the task. What is not delivered stays in the backlog."""
+        task, self._task = self._task, None
+        # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
+        while task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop():
+            task.cancel()
+            await asyncio.wait([task], timeout=0.1)
+
+    async def _run(self) -> None:
+        while True:
+            self._work.clear()
+            batch = self._backlog.peek(most=BATCH, max_bytes=BATCH_BYTES)
+            if not batch:
+                self._idle.set()
+                await self._work.wait()
+            elif await self._deliver(batch):
+                self._end_outage()
+            else:
+                self._idle.set()
+                await self._pause()
+
+    async def _deliver(self, batch: Sequence[QueuedCapture]) -> bool:
+        """Send a batch, and its captures one by one if it fails as a whole. Returns False if the rest must wait."""
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                results = await self._memory.capture_many([queued.new for queued in batch])
+        except OUTAGES as error:
+            self._begin_outage(_describe(error))
+            return False
+        except Exception as error:  # noqa: BLE001 - the sender's loop: one capture must not stop the others
+            if len(batch) > 1:
+                log.warning("captures sent one by one", captures=len(batch), reason=_describe(error))
+                return await self._deliver_one_by_one(batch)
+            return self._settle_failure(batch[0], error)
+        return self._settle(batch, results)
+
+    async def _deliver_one_by_one(self, batch: Sequence[QueuedCapture]) -> bool:
+        for queued in batch:
+            if not await self._deliver([queued]):
+                return False
+        return True
+
+    def _settle(self, batch: Sequence[QueuedCapture], results: Sequence[CaptureReceipt | ClearwellError]) -> bool:
+        """Advance to the first capture that could not be stored. Those after it are sent again, with the same keys."""
+        for queued, result in zip(batch, results, strict=True):
+            if isinstance(result, CaptureReceipt):
+                self._delivered += 1
+                self._advance(queued)
+            elif isinstance(result, OUTAGES):
+                self._begin_outage(_describe(result))
+                return False
+            elif not self._settle_failure(queued, result):
+                return False
+        return True
+
+    def _settle_failure(self, queued: QueuedCapture, error: Exception) -> bool:
+        """Set aside what is refused for good, and what fails again and again for an unknown reason."""
+        self._attempts += 1
+        if not isinstance(error, REFUSALS) and self._attempts < ATTEMPTS:
+            self._begin_outage(_describe(error))
+            return False
+        log.warning("capture refused", key=queued.new.idempotency_key, reason=_describe(error))
+        self._backlog.set_aside(queued.new, _describe(error))
+        self._refused += 1
+        self._advance(queued)
+        return True
+
+    def _advance(self, queued: QueuedCapture) -> None:
+        self._backlog.advance(queued.number)
+        self._attempts = 0
+
+    def _begin_outage(self, reason: str) -> None:
+        if self._problem is None:
+            self._failing_since = self._clock.now()
+            log.warning("captures wait for the memory", reason=reason)
+        self._problem = reason
+
+    def _end_outage(self) -> None:
+        if self._problem is not None:
+            log.info("captures are delivered again", captures=self._backlog.measure().count)
+        self._problem, self._failing_since, self._failures = None, None, 0
+
+    async def _pause(self) -> None:
+        """Wait before the next attempt, longer each time, unless ``flush`` asks for one now."""
+        seconds = min(LONGEST_PAUSE, FIRST_PAUSE * (1 << min(self._failures, 20)))
+        self._failures += 1
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._retry.wait()
+        self._retry.clear()
+
+
+def _describe(error: BaseException) -> str:
+    """The code of an error, else its type. Its text could quote the capture."""
+    return error.code if isinstance(error, ClearwellError) else type(error).__name__
