@@ -11,6 +11,7 @@ from pathlib import Path
 from bench import (
     clients,
     digest,
+    fact_check,
     growth,
     hot,
     http,
@@ -37,6 +38,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "sameness": sameness.measure,
     "same_model": same_model.measure,
     "word_lists": word_lists.measure,
+    "fact_check": fact_check.measure,
     "statements": statements.measure,
     "retrieval": retrieval.measure,
     "hot": hot.measure,

@@ -9,7 +9,16 @@ from clearwell.app import build
 from clearwell.client.api import ApiConnection
 from clearwell.client.routes import ApiClient
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.ports import Embedder, EventStore, GroupStore, InsightWriter, Judge, LongTermSearch, WorkingStore
+from clearwell.ports import (
+    Embedder,
+    EventStore,
+    EvidenceAssessor,
+    GroupStore,
+    InsightWriter,
+    Judge,
+    LongTermSearch,
+    WorkingStore,
+)
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
 from clearwell.settings import Settings
 from clearwell.testing import CountedIds, ManualClock, MemoryStores, WordEmbedder
@@ -33,6 +42,7 @@ class Path:
     working: WorkingStore | None = None
     search: LongTermSearch | None = None
     judge: Judge | None = None
+    assessor: EvidenceAssessor | None = None
     prompts: GroupStore | None = None
     writer: InsightWriter | None = None
     event_store: EventStore | None = None
@@ -70,6 +80,7 @@ class Path:
             embedder=self.embedder,
             make_model=self._make_model,
             judge=self.judge,
+            assessor=self.assessor,
             writer=self.writer,
         )
         self.events = stores.events

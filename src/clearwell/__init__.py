@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clearwell.flow.context.builder import ContextBuilder, ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
     from clearwell.flow.context.tokens import FunctionTokenCounter
+    from clearwell.flow.factcheck.checker import FactCheckOptions
+    from clearwell.flow.factcheck.node import FactCheckNode
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.middleware import AgentMemory, HookPolicy, Injection, MemoryMiddleware, Node, NodeContext, Session
     from clearwell.records import (
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         DecisionRequest,
         Event,
         EventType,
+        FactCheck,
         GroupChange,
         InsightState,
         MemoryEntry,
@@ -57,6 +60,9 @@ __all__ = [
     "DecisionRequest",
     "Event",
     "EventType",
+    "FactCheck",
+    "FactCheckNode",
+    "FactCheckOptions",
     "FunctionTokenCounter",
     "GroupChange",
     "HookPolicy",
@@ -105,6 +111,8 @@ _NAMES_BY_MODULE = {
         "NodeOptions",
     ),
     "clearwell.flow.context.tokens": ("FunctionTokenCounter",),
+    "clearwell.flow.factcheck.checker": ("FactCheckOptions",),
+    "clearwell.flow.factcheck.node": ("FactCheckNode",),
     "clearwell.flow.retrieval.options": ("RetrieveOptions",),
     "clearwell.middleware": (
         "AgentMemory",
@@ -124,6 +132,7 @@ _NAMES_BY_MODULE = {
         "DecisionRequest",
         "Event",
         "EventType",
+        "FactCheck",
         "GroupChange",
         "InsightState",
         "MemoryEntry",

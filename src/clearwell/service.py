@@ -23,14 +23,17 @@ from clearwell.flow.access.permissions import (
 from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
-from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions, OnEvent
+from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions
 from clearwell.flow.digest import DigestRequests
 from clearwell.flow.events.delivery import EventCallback, deliver_events
 from clearwell.flow.events.feed import EventFeed
+from clearwell.flow.factcheck.checker import FactChecker, FactCheckOptions
+from clearwell.flow.factcheck.node import FactCheckNode
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import CallKey, identify_call, run_once
 from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.requeue import Requeuer
+from clearwell.flow.node_events import OnEvent
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
 from clearwell.flow.retrieval.options import RetrieveOptions
@@ -49,6 +52,7 @@ from clearwell.records import (
     DigestStatus,
     DryRun,
     Event,
+    FactCheck,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -95,6 +99,7 @@ class MemoryManager:
         contexts: ContextBuilder,
         history: HistoryRetriever,
         feed: EventFeed,
+        fact_checker: FactChecker,
         settings: Settings,
     ) -> None:
         self._by = by
@@ -115,6 +120,7 @@ class MemoryManager:
         self._contexts = contexts
         self._history = history
         self._feed = feed
+        self._fact_checker = fact_checker
         self._settings = settings
 
     def acting_as(self, by: Principal) -> "MemoryManager":
@@ -367,6 +373,38 @@ class MemoryManager:
         """
         options = options or NodeOptions()
         return self._history.make_node(group, options, by=self._by, language=language, on_event=on_event)
+
+    async def fact_check(
+        self,
+        claim: str | Sequence[str],
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+    ) -> FactCheck:
+        """Rate a claim, several claims, or each statement of a text by what memory says, with the memories cited.
+
+        The judge's language model rates them, or the comparison rules if there is none. If it fails, the rating is
+        unknown and the result has the reason.
+        """
+        options = self._fact_checker.resolve_options(group, options or FactCheckOptions(), by=self._by)
+        return await self._fact_checker.check(claim, group, options, language=language)
+
+    def fact_check_node(
+        self,
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> FactCheckNode:
+        """Make the fact-check node of a workflow: ``state = await node(state)`` adds ``fact_check``, a text, and
+        ``fact_check_result``.
+
+        Invalid options are refused here. Errors never break the workflow.
+        """
+        options = self._fact_checker.resolve_options(group, options or FactCheckOptions(), by=self._by)
+        return FactCheckNode(self._fact_checker, group, options, language=language, on_event=on_event)
 
     # events
 

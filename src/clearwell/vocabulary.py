@@ -134,13 +134,15 @@ class Fate(StrEnum):
 class EventType(StrEnum):
     """What an event says happened: in a node, on the path, or to the stream of events itself.
 
-    The events of a node are the ones that the protocol names. ``memory_retrieved`` and ``memory_retrieval_error``
-    are also in the stream of the group.
+    The protocol names the events of the memory-retrieval node. All events of nodes but ``node_state_change`` are also
+    in the stream of the group.
     """
 
     NODE_STATE_CHANGE = "node_state_change"
     MEMORY_RETRIEVED = "memory_retrieved"
     MEMORY_RETRIEVAL_ERROR = "memory_retrieval_error"
+    FACT_CHECKED = "fact_checked"
+    FACT_CHECK_ERROR = "fact_check_error"
 
     CAPTURED = "captured"
     ADMITTED = "admitted"
@@ -165,6 +167,28 @@ class EventType(StrEnum):
     RESET = "reset"
     DEGRADED = "degraded"
     RECOVERED = "recovered"
+
+
+class ClaimRating(StrEnum):
+    """What a fact check says about a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNKNOWN = "unknown"
+
+
+class Stance(StrEnum):
+    """How a piece of evidence relates to a claim."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+
+
+class FactCheckMethod(StrEnum):
+    """Who rated the claims of a fact check: a language model, or the comparison rules."""
+
+    LLM = "llm"
+    RULES = "rules"
 
 
 class Relation(StrEnum):

@@ -11,6 +11,7 @@ from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUn
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.digest import find_latest_tick
 from clearwell.flow.digest.progress import Progress
+from clearwell.messages import Language
 from clearwell.records import (
     Contradiction,
     Digest,
@@ -33,6 +34,8 @@ from tests.path import AGENT, PERSON, Path
 GATEWAY = "The payment gateway times out above five hundred concurrent requests and must be scaled up before release."
 LIFT = "The freight lift in hall four stays closed until the inspector has signed the new brake report."
 BACKUPS = "Nightly backups of the billing database now take eleven minutes instead of forty minutes since Monday."
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
 def says(content: str, agent: str, group_id: str = "g", node_type: str = "agent") -> NewCapture:
@@ -532,3 +535,36 @@ async def test_rows_are_compared_without_refrains_and_with_them_where_the_model_
         assert set(embedder.heard) >= (set() if down else set(matters))
         assert len(digest.insights) == len(matters)
         assert not any("forget" in one.summary for one in digest.insights)
+
+
+async def check_claim(path: Path, claim: str) -> list[UUID]:
+    """Capture two reports on a claim, in both languages, and a fact check that only says the claim again."""
+    repeated = await keep(path, says(claim, "second-checker", node_type="fact_check"))
+    reports = [(await path.memory.fact_check(claim, group="g", language=language)).text for language in LANGUAGES]
+    return await keep(path, *(says(report, "checker", node_type="fact_check") for report in reports)) + repeated
+
+
+async def test_a_fact_check_that_repeats_a_claim_is_a_source_and_no_voice() -> None:
+    path = Path()
+    rows = await keep(path, *agreed(GATEWAY))
+    checks = await check_claim(path, GATEWAY)
+    (insight,) = (await made(path)).insights
+    assert {source.log_id for source in insight.sources} == {*rows, *checks}
+    assert (insight.summary, insight.support.agents, insight.support.rows) == (GATEWAY, 2, 2)
+    statements = {source.log_id: source.statement for source in insight.sources}
+    assert "</claim> is supported" in str(statements[checks[0]])
+    assert insight.sides == ()
+
+
+async def test_fact_checks_do_not_make_the_claim_of_one_agent_supported() -> None:
+    path = Path()
+    await keep(path, says(GATEWAY, "a1"), *agreed(LIFT))
+    await check_claim(path, GATEWAY)
+    assert [insight.summary for insight in (await made(path)).insights] == [LIFT]
+
+
+async def test_fact_checks_alone_make_no_insight() -> None:
+    path = Path()
+    reports = [await path.memory.fact_check(text, group="g") for text in (GATEWAY, LIFT)]
+    await keep(path, *(says(one.text, f"c{at}", node_type="fact_check") for at, one in enumerate([*reports, *reports])))
+    assert (await made(path)).insights == ()

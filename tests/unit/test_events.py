@@ -107,6 +107,19 @@ async def test_the_retrieval_node_announces_its_session_and_its_failures() -> No
     assert error.data == {"reason": "node_no_query"}
 
 
+async def test_a_fact_check_announces_its_rating_and_its_failures() -> None:
+    path = Path()
+    promoted = await path.memory.promote(LONG, group="g")
+    node = path.memory.fact_check_node(group="g")
+    await node({"claim": LONG, "session_id": "s9"})
+    await node({"session_id": "s9"})
+    *_, retrieved, checked, error = await published(path)
+    assert (retrieved.type, retrieved.session_id) == (EventType.MEMORY_RETRIEVED, "s9")
+    assert (checked.type, checked.session_id) == (EventType.FACT_CHECKED, "s9")
+    assert checked.data == {"rating": "supported", "method": "rules", "claims": 1, "ids": [str(promoted.id)]}
+    assert (error.type, error.data) == (EventType.FACT_CHECK_ERROR, {"reason": "node_no_claim"})
+
+
 async def test_a_promotion_that_supersedes_announces_both() -> None:
     path = Path()
     first = await path.memory.promote(LONG, group="g")

@@ -16,7 +16,7 @@ from clearwell.settings import Settings
 
 def test_the_public_names_are_these() -> None:
     assert clearwell.__all__ == sorted(clearwell.__all__)
-    assert len(clearwell.__all__) == 40
+    assert len(clearwell.__all__) == 43
     assert all(hasattr(clearwell, name) for name in clearwell.__all__)
 
 

@@ -63,7 +63,7 @@ async def _evaluate_configured(
             similarity=settings.conflict_similarity, relevance=settings.node_relevance_threshold
         )
         return await evaluate_embedder(embedder, make_comparison(settings), thresholds, tally, options)
-    if role is ModelRole.JUDGE and (judge := open_judge(settings, stack, meter=tally)) is not None:
+    if role is ModelRole.JUDGE and (judge := open_judge(settings, stack, meter=tally)[0]) is not None:
         return await evaluate_judge(judge, tally, options)
     if role is ModelRole.WRITER and (writer := open_writer(settings, stack, meter=tally)) is not None:
         return await evaluate_writer(writer, tally, options)

@@ -3,8 +3,16 @@
 from contextlib import AsyncExitStack
 
 from clearwell.errors import ConfigurationError
-from clearwell.models import OFFLINE_MODEL, LLMJudge, LLMWriter, OfflineEmbedder, OpenAIChat, OpenAIEmbedder
-from clearwell.ports import Embedder, InsightWriter, Judge, TokenMeter
+from clearwell.models import (
+    OFFLINE_MODEL,
+    LLMAssessor,
+    LLMJudge,
+    LLMWriter,
+    OfflineEmbedder,
+    OpenAIChat,
+    OpenAIEmbedder,
+)
+from clearwell.ports import Embedder, EvidenceAssessor, InsightWriter, Judge, TokenMeter
 from clearwell.records import ModelChoice
 from clearwell.settings import Settings
 
@@ -86,13 +94,19 @@ def make_writing_chat(settings: Settings, *, meter: TokenMeter | None = None) ->
         raise ConfigurationError(WRITER_CODES[error.code]) from error
 
 
-def open_judge(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> Judge | None:
-    """Return the judge, if one is configured. The stack closes its connections."""
+def open_judge(
+    settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None
+) -> tuple[Judge, EvidenceAssessor] | tuple[None, None]:
+    """Return the judge of outputs and the assessor of evidence, if the judge's chat model is configured.
+
+    Both ask the same model within one budget. The stack closes its connections.
+    """
     chat = make_chat(settings, meter=meter)
     if chat is None:
-        return None
+        return None, None
     stack.push_async_callback(chat.close)
-    return LLMJudge(chat, max_chars=settings.judge_max_chars)
+    most = settings.judge_max_chars
+    return LLMJudge(chat, max_chars=most), LLMAssessor(chat, max_chars=most)
 
 
 def open_writer(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> InsightWriter | None:

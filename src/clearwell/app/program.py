@@ -46,7 +46,7 @@ async def open_clearwell(
         if embedder is None:
             embedder = make_embedder(settings)
             stack.push_async_callback(embedder.close)
-        judge, writer = open_judge(settings, stack), open_writer(settings, stack)
+        (judge, assessor), writer = open_judge(settings, stack), open_writer(settings, stack)
         stores = await stack.enter_async_context(open_stores(settings, database, servers.redis_url, clock, ids))
         clearwell = build(
             settings,
@@ -56,6 +56,7 @@ async def open_clearwell(
             embedder=embedder,
             make_model=lambda choice: make_model(choice, settings),
             judge=judge,
+            assessor=assessor,
             writer=writer,
         )
         stack.push_async_callback(clearwell.queue.close)

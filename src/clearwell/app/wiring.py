@@ -20,6 +20,8 @@ from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler,
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.events.publisher import EventPublisher
+from clearwell.flow.factcheck.assessor import RuleAssessor
+from clearwell.flow.factcheck.checker import FactChecker
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
@@ -49,7 +51,18 @@ from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog, UsageRecorder
-from clearwell.ports import Clock, Embedder, Ids, InsightWriter, Judge, KeyStore, Lease, StatementComparison, Stores
+from clearwell.ports import (
+    Clock,
+    Embedder,
+    EvidenceAssessor,
+    Ids,
+    InsightWriter,
+    Judge,
+    KeyStore,
+    Lease,
+    StatementComparison,
+    Stores,
+)
 from clearwell.records import NOBODY, ModelChoice
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -145,9 +158,13 @@ def build(
     embedder: Embedder,
     make_model: Callable[[ModelChoice], Embedder],
     judge: Judge | None = None,
+    assessor: EvidenceAssessor | None = None,
     writer: InsightWriter | None = None,
 ) -> Clearwell:
-    """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding."""
+    """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding.
+
+    Without an ``assessor``, claims are checked by the comparison rules.
+    """
     models = EmbeddingModels(embedder, stores.reembeddings, make_model)
     counters, audit_events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     events = EventPublisher(stores.events, clock, counters)
@@ -176,6 +193,7 @@ def build(
     longterm = MultiModelSearch(stores.longterm, models)
     retriever = Retriever(stores.working, longterm, recalls, events, embedder, clock, settings)
     history = HistoryRetriever(retriever, events, clock, settings)
+    fact_checker = FactChecker(retriever, assessor or RuleAssessor(comparison, embedder), events, clock, settings)
     conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)
     planner = PromotionPlanner(chunker, knowledge, conflicts)
     texts = TextPromoter(
@@ -235,6 +253,7 @@ def build(
         contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
         history=history,
         feed=feed,
+        fact_checker=fact_checker,
         settings=settings,
     )
     return Clearwell(

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from clearwell.errors import ClearwellError
     from clearwell.flow.context.builder import ContextRequest
-    from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions, OnEvent
+    from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
+    from clearwell.flow.node_events import OnEvent
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.messages import Language
     from clearwell.records import (

@@ -8,7 +8,8 @@ import structlog
 
 from clearwell.client.routes import ApiClient
 from clearwell.errors import ClearwellError
-from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, EventLog, NodeOptions, OnEvent
+from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, NodeOptions
+from clearwell.flow.node_events import EventLog, OnEvent
 from clearwell.messages import Language
 from clearwell.records import EventType, NodeRun
 

@@ -1,12 +1,16 @@
-"""Embedding models, chat models, the judge and the writer of insights. They implement ``clearwell.ports``.
+"""Embedding models, chat models, the judge, the assessor of evidence and the writer of insights.
+
+They implement ``clearwell.ports``.
 
 Embedders: ``offline`` is the bundled model and ``openai`` any compatible API; ``calibration`` maps their cosines to
 0..1, and ``vectors`` prepares their input and output. Chat: ``chat`` asks a compatible API within a budget,
 ``dialect`` adapts requests to what a server accepts, ``json_api`` sends them, and ``usage`` reads the tokens that it
-reports. On top of a chat model, ``judge`` checks an output and ``writer`` writes an insight; ``quotation`` shows text
-to a model as data, ``answers`` reads what the model answered, and ``prompts`` holds the prompt files.
+reports. On top of a chat model, ``judge`` checks an output, ``assessor`` holds a claim against evidence, and ``writer``
+writes an insight; ``quotation`` shows text to a model as data, ``answers`` reads what the model answered, and
+``prompts`` holds the prompt files.
 """
 
+from clearwell.models.assessor import LLMAssessor
 from clearwell.models.calibration import Calibration
 from clearwell.models.chat import OpenAIChat
 from clearwell.models.judge import LLMJudge
@@ -18,6 +22,7 @@ from clearwell.models.writer import LLMWriter
 __all__ = [
     "OFFLINE_MODEL",
     "Calibration",
+    "LLMAssessor",
     "LLMJudge",
     "LLMWriter",
     "OfflineEmbedder",

@@ -105,7 +105,7 @@ def read_answer(answer: str, *, content: str) -> Judgement:
     said = objects[0] if objects else text
     judgement = _read_json(said) if objects else _read_words(text)
     bare_word = not objects and not judgement.reason
-    if not bare_word and _normalise(said) in _normalise(content):
+    if not bare_word and is_copied(said, content):
         raise Echo
     return judgement
 
@@ -121,6 +121,11 @@ def extract_object(answer: str) -> str:
     text = _strip_thoughts(answer)
     objects = list(_find_objects(text))
     return objects[0] if len(objects) == 1 else text
+
+
+def is_copied(said: str, content: str) -> bool:
+    """Whether an answer stands in the text that it is about: the model repeats it instead of judging it."""
+    return _normalise(said) in _normalise(content)
 
 
 def _strip_thoughts(answer: str) -> str:

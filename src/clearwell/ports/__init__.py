@@ -22,7 +22,16 @@ from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
 from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
-from clearwell.ports.models import AnswerForm, ChatMessage, ChatModel, Embedder, Judge, TokenCounter, TokenMeter
+from clearwell.ports.models import (
+    AnswerForm,
+    ChatMessage,
+    ChatModel,
+    Embedder,
+    EvidenceAssessor,
+    Judge,
+    TokenCounter,
+    TokenMeter,
+)
 from clearwell.ports.program import Clock, Ids
 from clearwell.ports.quarantine import (
     AdmissionBatch,
@@ -78,6 +87,7 @@ __all__ = [
     "Embedder",
     "EventPage",
     "EventStore",
+    "EvidenceAssessor",
     "Fusion",
     "GroupPauses",
     "GroupStore",

@@ -1,10 +1,10 @@
-"""The models: embedding, chat and judge."""
+"""The models: embedding, chat, the judge of outputs, and the assessor of evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from clearwell.records import Json, Judgement, TokenUsage, Vector
+from clearwell.records import Assessment, Evidence, FactCheckMethod, Json, Judgement, TokenUsage, Vector
 
 
 class Embedder(Protocol):
@@ -92,4 +92,26 @@ class Judge(Protocol):
 
     async def judge(self, content: str) -> Judgement:
         """Judge a text, in one attempt. Raises JudgeUnavailable; the caller retries later."""
+        ...
+
+
+class EvidenceAssessor(Protocol):
+    """Decides which pieces of evidence support or contradict a claim.
+
+    There are two: one asks a language model, the other needs none and compares statements by rules.
+    """
+
+    @property
+    def method(self) -> FactCheckMethod: ...
+
+    @property
+    def model(self) -> str | None:
+        """The language model; None if there is none."""
+        ...
+
+    async def assess(self, claim: str, evidence: Sequence[Evidence]) -> Assessment:
+        """Assess the evidence, in one attempt. Raises JudgeUnavailable or EmbedderUnavailable.
+
+        The result names only numbers of this evidence.
+        """
         ...

@@ -39,6 +39,7 @@ from clearwell.records.evaluation import (
     TokenUsage,
 )
 from clearwell.records.events import Event
+from clearwell.records.factcheck import AssessedEvidence, Assessment, Citation, ClaimCheck, Evidence, FactCheck
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
 from clearwell.records.ingress import (
@@ -83,9 +84,11 @@ from clearwell.vocabulary import (
     STATEMENT_KINDS,
     Action,
     Admission,
+    ClaimRating,
     DigestStatus,
     EvaluationStatus,
     EventType,
+    FactCheckMethod,
     Fate,
     InsightState,
     Label,
@@ -101,6 +104,7 @@ from clearwell.vocabulary import (
     Section,
     SegmentKind,
     Source,
+    Stance,
     TombstoneKind,
     Writer,
 )
@@ -118,12 +122,17 @@ __all__ = [
     "Admission",
     "Agent",
     "ApiKey",
+    "AssessedEvidence",
+    "Assessment",
     "AuditEvent",
     "BuiltContext",
     "CalibrationRow",
     "Capture",
     "CaptureReceipt",
     "ChunkKey",
+    "Citation",
+    "ClaimCheck",
+    "ClaimRating",
     "Comparison",
     "Condition",
     "ContextItem",
@@ -145,7 +154,10 @@ __all__ = [
     "EvaluationStatus",
     "Event",
     "EventType",
+    "Evidence",
     "Explanation",
+    "FactCheck",
+    "FactCheckMethod",
     "Fate",
     "Found",
     "Group",
@@ -217,6 +229,7 @@ __all__ = [
     "Sighting",
     "Source",
     "SourceSelector",
+    "Stance",
     "Statement",
     "StoredText",
     "Support",

@@ -35,7 +35,8 @@ class DigestCandidate:
     """A claim or decision that a digest considers, and the row that it is part of.
 
     ``statement`` is what stands in the row at ``span``, ``text`` the same on one line without marks, and ``headline``
-    with its heading or lead-in where it would say nothing without it. An insight never rests on ``evidence`` alone.
+    with its heading or lead-in where it would say nothing without it. An insight never rests on ``evidence`` alone,
+    and evidence that only ``repeats`` a claim which it checked is no voice for it.
     """
 
     log_id: UUID
@@ -54,6 +55,7 @@ class DigestCandidate:
     admission: Admission
     flags: tuple[str, ...] = ()
     evidence: bool = False
+    repeats: bool = False
     embedding: Vector | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -1,6 +1,7 @@
 """Parts of records: JSON, vectors and keys of chunks. The fixed sets of words are in ``clearwell.vocabulary``."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -26,3 +27,18 @@ UNASSIGNED: Final = "unassigned"
 
 
 NOTHING: Final[Metadata] = MappingProxyType({})
+
+
+def make_json(value: object) -> Json:
+    """Return a value of a record as JSON: ids and times as text, tuples as lists."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case datetime():
+            return value.isoformat()
+        case Mapping():
+            return {str(name): make_json(each) for name, each in value.items()}
+        case list() | tuple():
+            return [make_json(each) for each in value]
+        case _:
+            return str(value)

@@ -43,6 +43,14 @@ def find_sentences(text: str, start: int = 0, end: int | None = None) -> Iterato
     yield from strip_span(text, begin, last)
 
 
+def find_all_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the place of each sentence of a text of several lines. No sentence goes on in the next line."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        yield from find_sentences(text, start, start + len(line))
+        start += len(line)
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences, each as one line, with nothing else changed. A shortened word ends no sentence."""
     return [_SPACE.sub(" ", line[start:end]) for line in text.split("\n") for start, end in find_sentences(line)]

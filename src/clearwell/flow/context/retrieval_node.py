@@ -5,8 +5,7 @@ is then empty, and an event says why. What the node returns is memory already an
 """
 
 import asyncio
-import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -17,11 +16,12 @@ from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.fencing import format_history
 from clearwell.flow.events.publisher import EventPublisher
+from clearwell.flow.node_events import EventLog, OnEvent
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.ports import Clock
-from clearwell.records import ContextItem, EventType, Json, NodeEvent, NodeRun, Principal, Retrieval, Right, Source
+from clearwell.records import ContextItem, EventType, Json, NodeRun, Principal, Retrieval, Right, Source
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -31,8 +31,6 @@ CONCLUDING_TYPES: Final = ("chair", "verdict")
 """The types of nodes that reach conclusions."""
 MAX_QUERY_CHARS: Final = 2_000
 HISTORY: Final = "history_context"
-
-OnEvent = Callable[[NodeEvent], Awaitable[None] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,24 +166,6 @@ class HistoryRetriever:
         )
         items = [item for item in (*cold.items, *hot.items) if _is_earlier_conclusion(item, session_id)]
         return Retrieval(items=tuple(items), degraded=(*cold.degraded, *hot.degraded))
-
-
-class EventLog:
-    """Collects the events of one run, and passes each to the caller's function."""
-
-    def __init__(self, clock: Clock, on_event: OnEvent | None) -> None:
-        self.emitted: list[NodeEvent] = []
-        self._clock = clock
-        self._on_event = on_event
-
-    async def emit(self, event_type: EventType, **data: Json) -> None:
-        await self.add(NodeEvent(type=event_type, at=self._clock.now(), data=data))
-
-    async def add(self, event: NodeEvent) -> None:
-        self.emitted.append(event)
-        pending = None if self._on_event is None else self._on_event(event)
-        if inspect.isawaitable(pending):
-            await pending
 
 
 class NodeRunner(Protocol):

@@ -10,6 +10,7 @@ import structlog
 from clearwell.errors import EmbedderUnavailable
 from clearwell.flow.digest.drafting import find_own_words
 from clearwell.flow.digest.progress import Progress
+from clearwell.flow.factcheck.report import QuotedClaim, find_quoted_claims
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.policies import POLICIES, is_evidence, policy_of
 from clearwell.flow.ingress.segmentation import MOST_VECTORS
@@ -176,7 +177,23 @@ class MaterialReader:
 def make_candidates(row: DigestRow, *, evidence: bool = False) -> list[DigestCandidate]:
     """The claims and decisions of a row, as many as get vectors."""
     whole = [one for one in row.statements if one.segment.is_statement and one.segment.end <= len(row.content)]
-    return [one for one in (_make_candidate(row, each, evidence) for each in whole[:MOST_VECTORS]) if one.text]
+    found = [_make_candidate(row, each, evidence) for each in whole[:MOST_VECTORS]]
+    claims = find_quoted_claims(row.content) if evidence else []
+    return [one for one in (_quote_claims(found, claims) if claims else found) if one.text]
+
+
+def _quote_claims(found: Sequence[DigestCandidate], claims: Sequence[QuotedClaim]) -> list[DigestCandidate]:
+    """The candidates of a fact check that quotes claims: what it says of a claim is about the claim.
+
+    They have the text of the claim, and get its vector. The words around it are the same in every fact check.
+    """
+    quoting: dict[int, DigestCandidate] = {}
+    for claim in claims:
+        one = next((one for one in found if one.span[0] < claim.end and claim.start < one.span[1]), None)
+        if one is not None:
+            quoted = replace(one, text=claim.text[:KEPT_CHARS], repeats=True, embedding=None)
+            quoting.setdefault(one.number, quoted)
+    return list(quoting.values())
 
 
 def _make_candidate(row: DigestRow, statement: Statement, evidence: bool) -> DigestCandidate:

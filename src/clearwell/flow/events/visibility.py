@@ -19,6 +19,8 @@ OF_ONE_AGENT: Final = frozenset(
         EventType.REQUEUED,
         EventType.MEMORY_RETRIEVED,
         EventType.MEMORY_RETRIEVAL_ERROR,
+        EventType.FACT_CHECKED,
+        EventType.FACT_CHECK_ERROR,
     }
 )
 OF_LONGTERM_MEMORY: Final = frozenset(

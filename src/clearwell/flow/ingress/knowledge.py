@@ -8,6 +8,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
+from clearwell.flow.factcheck.report import list_checked_claims
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
 from clearwell.flow.ingress.neighbours import MemoryNeighbours
@@ -132,11 +133,18 @@ class Knowledge:
         return self._secrets[group_id]
 
     def _find_entries(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
-        """The entries and statements of entries that are like what is compared of a candidate."""
+        """The entries and statements of entries that are like what is compared of a candidate.
+
+        A fact check quotes claims, so it is compared only with fact checks of the same claims.
+        """
+        capture = candidate.capture
+        claims = list_checked_claims(capture.node_type, capture.content)
         others = [
             entry
             for entry in live
-            if entry.id != candidate.capture.id and entry.embedding_model == self._embedder.model
+            if entry.id != capture.id
+            and entry.embedding_model == self._embedder.model
+            and list_checked_claims(entry.node_type, entry.content) == claims
         ]
         return self._find_near(candidate.compared, [part for one in others for part in _read_parts(one)])
 
@@ -164,6 +172,8 @@ class Knowledge:
     async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
         """The verified memories that are like what is compared of a candidate."""
         capture, texts = candidate.capture, candidate.compared
+        if list_checked_claims(capture.node_type, capture.content):
+            return []
         limit = MEMORIES_COMPARED if len(texts) == 1 else SOME_COMPARED
         # The vector of an output that only quotes is that of the whole output.
         asked = [text if text.text else replace(text, text=capture.content) for text in texts]

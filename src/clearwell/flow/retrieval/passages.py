@@ -4,14 +4,14 @@ The place is the statement of an entry that is nearest to the query, or the sent
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import QueryTerms
 from clearwell.records import ContextItem
-from clearwell.text.sentences import cut_around, find_sentences
+from clearwell.text.sentences import cut_around, find_all_sentences
 
 MOST_WORDS: Final = 0.5
 """A sentence with this share of the query's words is the place, whatever statement is nearest by its vector."""
@@ -51,7 +51,7 @@ def _shorten(item: ContextItem, most: int, terms: QueryTerms | None) -> ContextI
 
 def find_sentence(text: str, terms: QueryTerms) -> tuple[tuple[int, int] | None, float]:
     """The sentence with the largest share of the query's words, and the share. Rare words in the text count more."""
-    places = list(_find_all_sentences(text))
+    places = list(find_all_sentences(text))
     words = [_BM25.dimensions(text[start:end]) & terms.weights.keys() for start, end in places]
     weights = {
         word: weight * math.log(1 + len(places) / (1 + sum(word in one for one in words)))
@@ -63,10 +63,3 @@ def find_sentence(text: str, terms: QueryTerms) -> tuple[tuple[int, int] | None,
     if best is None or not shares[best]:
         return None, 0.0
     return places[best], shares[best]
-
-
-def _find_all_sentences(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield from find_sentences(text, start, start + len(line))
-        start += len(line)

@@ -12,9 +12,10 @@ _CUT_WEIGHT: Final = 0.8
 
 
 def choose_best(one: ScoredCluster, places: Collection[int]) -> DigestCandidate:
-    """The best statement among the texts at these places."""
+    """The best statement among the texts at these places; what a fact check repeats only if there is no other."""
     statements = [(at, statement) for at, statement in one.sources if at in places]
-    return max(statements, key=lambda pair: (_measure(one, *pair), -pair[0]))[1]
+    own = [(at, statement) for at, statement in statements if not statement.repeats]
+    return max(own or statements, key=lambda pair: (_measure(one, *pair), -pair[0]))[1]
 
 
 def _measure(one: ScoredCluster, at: int, statement: DigestCandidate) -> float:

@@ -182,7 +182,7 @@ def _find_flags(one: ScoredCluster, sources: Sequence[DigestCandidate]) -> tuple
         CONTRADICTION: bool(one.dispute.sides),
         CONFLICTS_WITH_VERIFIED: bool(one.known_conflicts),
         DUPLICATES_VERIFIED: one.repeats_known,
-        SINGLE_AUTHOR: len(set(map(speaker, sources))) == 1,
+        SINGLE_AUTHOR: len({speaker(one) for one in sources if not one.repeats}) == 1,
         NEAR_REJECTED: one.near_rejected is not None,
     }
     carried = sorted({flag for source in sources for flag in source.flags} - MARKS_OF_ROWS)

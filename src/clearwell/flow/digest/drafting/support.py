@@ -39,10 +39,15 @@ class ClusterSupport:
 
 
 def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> ClusterSupport:
-    """Count voices; ``copy`` is the cosine from which two texts of one author are copies."""
+    """Count voices; ``copy`` is the cosine from which two texts of one author are copies.
+
+    A fact check that only repeats the claim is not counted.
+    """
     said: dict[str, list[tuple[int, DigestCandidate]]] = {}
     for at, text in enumerate(texts):
         for one in text.said:
+            if one.repeats:
+                continue
             said.setdefault(speaker(one), []).append((at, one))
     voices = {name: _find_voices(statements, vectors, copy) for name, statements in sorted(said.items())}
     heard = [one for statements in voices.values() for one in statements]
@@ -61,7 +66,7 @@ def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> C
 
 def count_support(statements: Iterable[DigestCandidate]) -> Support:
     """The support of statements that are taken as they are."""
-    heard = list(statements)
+    heard = [one for one in statements if not one.repeats]
     return Support(
         agents=len(set(map(speaker, heard))),
         sessions=len(set(map(session, heard))),

@@ -30,9 +30,14 @@ class Text:
 
     @property
     def voices(self) -> frozenset[str]:
-        """Who said it of their own accord: whoever repeats a text word for word in one session quotes it."""
+        """Who said it of their own accord: whoever repeats a text word for word in one session quotes it.
+
+        A fact check that only repeats the claim is no voice.
+        """
         first: dict[str, str] = {}
         for statement in self.said:
+            if statement.repeats:
+                continue
             first.setdefault(session(statement), speaker(statement))
         return frozenset(first.values())
 
@@ -60,7 +65,14 @@ def collect_distinct(candidates: Sequence[DigestCandidate], similarity: Callable
     if not having:
         return []
     common = find_refrains([said[0].text for said, _ in having], unit([vector for _, vector in having]), similarity)
-    return [_make_text(said, vector, common) for said, vector in having]
+    return [_make_text(_mark_repeats(said), vector, common) for said, vector in having]
+
+
+def _mark_repeats(said: Sequence[DigestCandidate]) -> Sequence[DigestCandidate]:
+    """The statements of one text. Evidence in the words of an agent repeats what the agent claims."""
+    if all(one.evidence for one in said):
+        return said
+    return [replace(one, repeats=True) if one.evidence else one for one in said]
 
 
 def _make_text(said: Sequence[DigestCandidate], vector: Vector, common: Refrains) -> Text:

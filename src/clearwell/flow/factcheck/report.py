@@ -1,0 +1,84 @@
+"""The text of a fact check, for the nodes that follow and for people.
+
+Claims and memories stand in it as fenced data. A claim between its tags is quoted: the fact check does not say it
+itself. So ``flow.ingress`` compares it only with other fact checks of the same claims, and for ``flow.digest`` it is no
+voice for the claim.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Final
+from uuid import UUID
+
+from clearwell.flow.context.fencing import escape_markup, fence, format_label
+from clearwell.messages import Language, say
+from clearwell.records import Citation, ClaimCheck, ContextItem, FactCheckMethod
+from clearwell.text.sentences import cut_at_sentence
+
+NODE_TYPE: Final = "fact_check"
+HEADING: Final = "## 事实核查 / Fact check"
+ENDS: Final = ".。!！?？;； "
+MOST_CHARS: Final = 500
+"""Characters of a memory that is cited without a sentence."""
+_CLAIM: Final = re.compile(r"<claim>(.*?)</claim>", re.DOTALL)
+
+
+def format_fact_check(
+    claims: Sequence[ClaimCheck],
+    items: Mapping[UUID, ContextItem],
+    *,
+    method: FactCheckMethod,
+    model: str | None,
+    language: Language,
+) -> str:
+    """Write a heading, and for each claim one line and its citations."""
+    rated_by = say(f"fact_check_method_{method}", language, model=escape_markup(model or ""))
+    lines = [HEADING]
+    number = 0
+    for claim in claims:
+        lines.append(
+            say(
+                "fact_check_line",
+                language,
+                claim=fence_claim(claim.claim),
+                rating=say(f"rating_{claim.rating}", language),
+                reason=escape_markup(claim.say_reason(language)).rstrip(ENDS),
+                method=rated_by,
+            )
+        )
+        for citation in claim.citations:
+            number += 1
+            lines.append(_format_citation(number, citation, items[citation.memory_id], language))
+    return "\n".join(lines)
+
+
+def fence_claim(text: str) -> str:
+    """Put a claim into its tags, without the mark that ends it: what follows belongs to the same sentence."""
+    return f"<claim>{escape_markup(text).rstrip(ENDS)}</claim>"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedClaim:
+    """A claim in the text of a fact check, and its place there with its tags."""
+
+    start: int
+    end: int
+    text: str
+
+
+def find_quoted_claims(text: str) -> list[QuotedClaim]:
+    """The claims that the text of a fact check quotes between tags."""
+    return [QuotedClaim(*found.span(), unescape(found.group(1)).strip()) for found in _CLAIM.finditer(text)]
+
+
+def list_checked_claims(node_type: str | None, content: str) -> list[str]:
+    """The claims of an output that is the text of a fact check; of any other output, none."""
+    return [claim.text for claim in find_quoted_claims(content)] if node_type == NODE_TYPE else []
+
+
+def _format_citation(number: int, citation: Citation, item: ContextItem, language: Language) -> str:
+    text = citation.sentence or cut_at_sentence(item.content, MOST_CHARS)
+    label = f"{format_label(item, language)} · {say(f'stance_{citation.stance}', language)}"
+    return f"{number}. [{label}] {fence(item.id, text)}"
