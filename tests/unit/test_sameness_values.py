@@ -4,8 +4,10 @@ import unicodedata
 
 import pytest
 
+from clearwell.comparison import RuleComparison
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree, values_in
+from clearwell.records import Relation
 
 
 def read(text: str) -> list[Value]:
@@ -42,13 +44,23 @@ SAME_FORMS = {
     "degree=-20": "-20 degrees|minus twenty degrees|-20°C|零下二十度|零下20℃",
     "usd=4200000": "$4.2 million|$4.2m|USD 4.2 million|4.2 million dollars|420万美元",
     "cny=12000": "12000元|一万二千元|1.2万元|¥12,000|RMB 12000",
+    "cny=0.8": "0.8元|八毛钱|八毛|8毛|8角|¥0.8",
+    "cny=1.5": "1.5元|一块五|一块五毛|1块5毛|一块五毛钱|一元五角",
+    "cny=3.25": "3.25元|三块二毛五|3块2毛5分",
+    "cny=0.05": "0.05元|五分钱",
     "eur=2500": "2,500 euros|€2,500|EUR 2500|2500欧元",
     "date=2026-01-05": "2026-01-05|2026/1/5|Jan 5, 2026|January 5th 2026|5 January 2026|2026年1月5日",
     "date=*-03-24": "24 March|March 24th|the 24th of March|3月24日|三月二十四日",
+    "date=*-11-mid": "mid-November|mid November|the middle of November|11月中旬|十一月中旬",
+    "date=*-11-early": "early November|the beginning of November|11月上旬|11月初",
+    "date=2026-11-late": "late November 2026|the end of November 2026|2026年11月底|2026年11月下旬",
+    "week=*-46": "week 46|calendar week 46|CW46|CW 46|week forty-six|the 46th week|第46周|第四十六周",
+    "week=2026-46": "2026-W46|week 46 of 2026|week 46, 2026|2026年第46周",
     "time=930": "15:30|3:30 pm|3:30 p.m.|half past three in the afternoon|下午三点半|下午3:30|15时30分",
     "time=1320": "22:00|10 pm|10pm|晚上十点|晚上10点",
     "time=1365": "22:45|a quarter to eleven at night|晚上十点三刻",
     "weekday=5": "Friday|Fridays|周五|星期五|礼拜五",
+    "quarter=4": "Q4|fourth quarter|第四季度|四季度",
     "quarter=2": "Q2|second quarter|2nd quarter|第二季度|二季度",
     "ordinal=1": "1st|first|第一|第1",
     "relative=day+1": "tomorrow|明天",
@@ -69,11 +81,25 @@ def test_one_key_for_every_form(key: str, text: str) -> None:
     [
         "db-prod-07", "sha256", "gpt-4", "x86_64", "3fa8", "http/2", "24/7", "the 1980s",
         "统一处理", "一旦失败", "一些人", "十分满意", "第一时间", "万一", "半导体", "二手", "进一步",
-        "you may march on", "one by one",
+        "you may march on", "one by one", "end of the line", "the middle of the road", "early in the morning",
     ],
 )  # fmt: skip
 def test_words_and_identifiers_that_only_look_like_values(text: str) -> None:
     assert keys(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("一块五米长的木板", ["count=1", "metre=5"]),
+        ("11月初步完成", ["date=*-11"]),
+        ("第三周期", ["ordinal=3"]),
+        ("46周", ["second=27820800"]),
+        ("three hours a week 40 people", ["second=10800", "count=40"]),
+    ],
+)
+def test_forms_that_only_begin_like_another_value(text: str, expected: list[str]) -> None:
+    assert keys(text) == expected
 
 
 def test_a_range_has_its_unit_on_both_ends() -> None:
@@ -105,8 +131,45 @@ def test_a_rate_is_no_amount() -> None:
         ("3.6万", "3.6万元", True),
         ("250 mg", "250 ml", False),
         ("6 months", "180 days", False),
+        ("八毛钱", "0.8元", True),
+        ("八毛钱", "8元", False),
+        ("一块五", "1.5元", True),
+        ("一块五", "1.05元", False),
+        ("一百块", "100元", True),
+        ("mid-November", "15 November", True),
+        ("mid-November", "24 November", False),
+        ("mid-November", "in November", True),
+        ("mid-November", "11月中旬", True),
+        ("mid-November", "late November", False),
+        ("11月底", "30 November 2026", True),
+        ("11月底", "11月3日", False),
+        ("week 46", "第46周", True),
+        ("week 46", "2026-W46", True),
+        ("week 46", "week 47", False),
+        ("week 46", "46 weeks", False),
+        ("2025-W46", "2026-W46", False),
     ],
 )
 def test_values_that_may_be_the_same(one: str, other: str, same: bool) -> None:
     (left,), (right,) = read(one), read(other)
     assert agree(left, right) is agree(right, left) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "relation"),
+    [
+        ("The pilot in Bergen starts in mid-November.", "The pilot in Bergen starts on 14 November.", Relation.SAME),
+        ("The pilot in Bergen starts in mid-November.", "The pilot in Bergen starts on 2 Dec.", Relation.CONFLICT),
+        ("The audit takes place in week 46.", "The audit takes place in CW46.", Relation.SAME),
+        ("The audit takes place in week 46.", "The audit takes place in week 48.", Relation.CONFLICT),
+        ("电费每度八毛钱。", "电费每度0.8元。", Relation.SAME),
+        ("电费每度八毛钱。", "电费每度0.9元。", Relation.CONFLICT),
+        ("这种螺丝每个一块五。", "这种螺丝每个1.5元。", Relation.SAME),
+        ("这种螺丝每个一块五。", "这种螺丝每个1.8元。", Relation.CONFLICT),
+        ("验收安排在第46周。", "验收安排在第四十六周。", Relation.SAME),
+        ("验收安排在第46周。", "验收安排在第47周。", Relation.CONFLICT),
+    ],
+)
+def test_statements_with_values_in_words(one: str, other: str, relation: Relation) -> None:
+    assert RuleComparison().compare(one, other, 0.95).relation is relation
+    assert RuleComparison().compare(other, one, 0.95).relation is relation

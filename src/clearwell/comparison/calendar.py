@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from clearwell.comparison.value_rules import Rule, Value, ValueMatch
+from clearwell.comparison.value_rules import EN, ZH, Rule, Value, ValueMatch
 from clearwell.text.numerals import DAYS_OF_MONTH, ORDINALS, read_number
 
 _MONTHS: Final = [
@@ -39,6 +39,14 @@ _PERIODS: Final = {
     "赛季": "season", "semester": "term",
 }  # fmt: skip
 
+_PARTS: Final = {
+    "early": "early", "beginning": "early", "start": "early", "上旬": "early", "初": "early",
+    "mid": "mid", "middle": "mid", "中旬": "mid",
+    "late": "late", "end": "late", "下旬": "late", "底": "late", "末": "late",
+}  # fmt: skip
+"""Parts of a month. ``DAYS_OF_PART`` says which days they may be."""
+DAYS_OF_PART: Final = {"early": range(1, 13), "mid": range(8, 24), "late": range(18, 32)}
+
 _MONTH: Final = rf"(?:{'|'.join(_MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _YEAR: Final = r"(?:19|20)\d\d"
 _SPELLED: Final = "|".join(sorted(DAYS_OF_MONTH, key=len, reverse=True))
@@ -48,6 +56,8 @@ _DAYPART: Final = "(?:凌晨|清晨|早上|早晨|早|上午|中午|下午|傍�
 _AMPM: Final = r"(?: ?[ap]\.?m\b\.?| in the (?:morning|afternoon|evening)| at night)"
 _HOUR: Final = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _ZH_HOUR: Final = "(?:2[0-4]|[01]?\\d|二十[一二三四]?|十[一二三四五六七八九]?|[零一二两三四五六七八九])"
+_NUMBERED: Final = "|".join(ORDINALS)
+_NO_NUMBERED_WEEK: Final = re.compile(r"\b(?:an?|per|each|every|one|this|last|next|that|same) $")
 _NO_MODAL: Final = re.compile(
     r"\b(?:in|of|by|until|till|since|before|after|from|to|for|early|mid|late|next|last|this|every|each|and|or|through"
     r"|during|between|around)[ -]$"
@@ -58,8 +68,8 @@ def _month(name: str) -> int:
     return next(month for month, full in enumerate(_MONTHS, 1) if full.startswith(name[:3]))
 
 
-def _date(year: str | None, month: int, day: int | None) -> Value:
-    amount = f"{year or '*'}-{month:02}" + (f"-{day:02}" if day else "")
+def _date(year: str | None, month: int, day: int | None, part: str | None = None) -> Value:
+    amount = f"{year or '*'}-{month:02}" + (f"-{day:02}" if day else f"-{_PARTS[part]}" if part else "")
     return Value("date", amount, number=float(day or month))
 
 
@@ -69,9 +79,12 @@ def _iso(found: ValueMatch) -> Value:
 
 
 def _zh_date(found: ValueMatch) -> Value:
-    year, month, day = found.groups
-    shown_year = f"{read_number(year.rstrip(' 年')):.0f}" if year else None
-    return _date(shown_year, int(read_number(month or "")), int(read_number(day)) if day else None)
+    year, month, part, day = found.groups
+    return _date(_read_zh_year(year), int(read_number(month or "")), int(read_number(day)) if day else None, part)
+
+
+def _read_zh_year(year: str | None) -> str | None:
+    return f"{read_number(year.rstrip(' 年')):.0f}" if year else None
 
 
 def _zh_year(found: ValueMatch) -> Value:
@@ -97,6 +110,30 @@ def _en_month(found: ValueMatch) -> Value | None:
     if name not in _MONTHS and year is None:
         return None
     return _date(year, _month(name or ""), None)
+
+
+def _en_month_part(found: ValueMatch) -> Value:
+    before, part, month, year = found.groups
+    return _date(year, _month(month or ""), None, before or part)
+
+
+def _week(found: ValueMatch) -> Value | None:
+    """A week by its number: of a year, or of whatever is spoken of."""
+    iso_year, iso_week, word, digits, year, zh_year, zh_week = found.groups
+    if word is not None and found.follows(_NO_NUMBERED_WEEK):
+        return None
+    which = read_number(iso_week or digits or zh_week or "")
+    return _number_week(iso_year or year or _read_zh_year(zh_year), which)
+
+
+def _en_week(found: ValueMatch) -> Value:
+    word, digits, year = found.groups
+    which = ORDINALS[word] if word else int(digits or 0)
+    return _number_week(year, which, weak=word in {"first", "second"})
+
+
+def _number_week(year: str | None, which: float, *, weak: bool = False) -> Value:
+    return Value("week", f"{year or '*'}-{which:.0f}", number=float(which), weak=weak)
 
 
 def _quarter(found: ValueMatch) -> Value:
@@ -179,8 +216,16 @@ RULES: Final[Sequence[Rule]] = (
     Rule(
         "dz",
         rf"(?:({_ZH_YEAR}) ?)?(1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]) ?月"
-        r"(?:份| ?([0-3]?\d|[一二三四五六七八九十]{1,3}) ?[日号](?!线))?",
+        r"(?:份?([上中下]旬|初(?![步期始稿版审选赛次级])|底(?![层部价稿])|末(?![端尾]))"
+        r"|份| ?([0-3]?\d|[一二三四五六七八九十]{1,3}) ?[日号](?!线))?",
         _zh_date,
+    ),
+    Rule(
+        "dzl",
+        rf"({_YEAR})-?w(\d\d)\b"
+        rf"|((?:calendar )?week |cw ?)(\d{{1,2}}(?![\d:%/]|[.,]\d| ?%)|{EN})(?:(?: of|,)? ({_YEAR})\b)?"
+        rf"|({_ZH_YEAR})?第({ZH}|\d{{1,2}})个?(?:周(?![年期边])|星期|礼拜)",
+        _week,
     ),
     Rule("dz", rf"({_ZH_YEAR})(?!级)度?", _zh_year),
     Rule(
@@ -194,7 +239,13 @@ RULES: Final[Sequence[Rule]] = (
         rf"(?:(?:the )?({_SPELLED}) of ({_MONTH})\b|({_MONTH}) (?:the )?({_SPELLED})\b)(?:,? ({_YEAR})\b)?",
         _en_spelled,
     ),
+    Rule(
+        "l",
+        rf"(?:(early|mid|late)[ -](?:in )?|(?:the )?(beginning|start|middle|end) of )({_MONTH})(?:,? ({_YEAR}))?\b",
+        _en_month_part,
+    ),
     Rule("l", rf"({_MONTH})(?:,? ({_YEAR}))?\b", _en_month),
+    Rule("dl", rf"(?:({_NUMBERED})|(\d{{1,2}})(?:st|nd|rd|th)) week\b(?: of ({_YEAR})\b)?", _en_week),
     Rule(
         "dzl",
         r"q([1-4])\b|第?([一二三四1-4])季度|(first|second|third|fourth|[1-4](?:st|nd|rd|th))[ -]quarter\b",
@@ -231,6 +282,7 @@ WORDS_BEFORE: Final = frozenset(
     {*_MONTHS, *(name[:3] for name in _MONTHS), "sept", *_DAYS, *(f"{day}s" for day in _DAYS), "mon", "tue", "tues"}
     | {"wed", "thu", "thur", "thurs", "fri", "last", "previous", "this", "next", "coming", "half", "quarter", "noon"}
     | {"the", "five", "ten", "twenty", *(word.partition("-")[0] for word in DAYS_OF_MONTH)}
+    | {"early", "mid", "late", "beginning", "start", "middle", "end", "week", "calendar", "cw"}
     | {"midday", "midnight", "q", "h", "yesterday", "today", "tonight", "tomorrow", "day"}
     | {name + plural for name in ("spring", "summer", "autumn", "winter") for plural in ("", "s")}
 )

@@ -12,7 +12,7 @@ from clearwell.text.words import words
 _NO_NUMBER: Final = (
     "一(?:些|旦|样|直|致|般|定|起|下|切|律|同|贯|再|边|方面|经|概|并|向|时|线|流|面|带|体|键|手|路|共|味|心|举|番|股|行|应|如"
     "|系列|齐|刻(?!钟))|(?<=[统唯之单逐专归不])一|(?<=万)一(?![百千万])|(?<=进)一步|第一时间|十分(?![钟之])|十足|三方|第三方|四川|三角|二手|二维|三维"
-    "|二进制|两者|两岸|两侧|两边|两端|五金|七夕|三亚|九江|六安|(?<=张)三|(?<=李)四|(?<=王)五|三峡|三星|四季|五粮|八卦|八达|九寨"
+    "|二进制|两者|两岸|两侧|两边|两端|五金|七夕|三亚|九江|六安|(?<=张)三|(?<=李)四|(?<=王)五|三峡|三星|四季(?!度)|五粮|八卦|八达|九寨"
     "|十堰|二氧|一氧|三甲|零售|零件|零星|零食|零信任|下一?步|上一?步"
     r"|one another\b|one (?:by one|at a time)\b|second-hand\b|zero-|one's\b"
 )
@@ -20,6 +20,9 @@ _MEASURE: Final = (
     "个名位次条张台家份件只块片册棵卷把套项笔种款轮门部间层座艘辆架枚颗粒株头匹支根本封篇幅场届期批组排列级档类道户口人所处"
     "步倍遍趟回号杯瓶盒袋箱包篇副样岁"
 )
+_ZH_DIGIT: Final = "[一二两三四五六七八九\\d]"
+_AFTER_MONEY: Final = r"(?=$|[^\w]|钱|的|每|左右|以[上下内]|起|一[斤个件张支瓶杯碗份本盒])"
+"""What may follow a sum of money whose last unit is left out: 一块五 is money, 一块五米长的木板 is none."""
 _LASTING: Final = re.compile(
     r"\b(?:for|in|within|after|about|lasts?|lasted|takes?|took|than|over|under|by|only|almost|nearly|around|roughly"
     r"|approximately|until|once|least|most|another|every|of) $"
@@ -143,6 +146,14 @@ def _money(found: ValueMatch) -> Value:
     return measured(read_number(digits or "") * SCALES.get((scale or "").strip(" -"), 1), currency or "")
 
 
+def _spoken_money(found: ValueMatch) -> Value:
+    """三块二毛五 is 3.25 yuan, 一块五 is 1.5."""
+    whole, tenths, hundredths, rest, tenths_alone, hundredths_alone = found.groups
+    parts = (whole, tenths or rest or tenths_alone, hundredths or hundredths_alone)
+    amount = sum(read_number(part) / 10**place for place, part in enumerate(parts) if part)
+    return measured(amount, "元")
+
+
 def _en_ordinal(found: ValueMatch) -> Value:
     word, digits = found.groups
     which = ORDINALS[word] if word else int(digits or 0)
@@ -235,6 +246,12 @@ RULES: Final[Sequence[Rule]] = (
         _and_half,
     ),
     Rule("l", r"half\b(?! past)", _half),
+    Rule(
+        "dz",
+        rf"({DIGITS}|{ZH})[块元](?:({_ZH_DIGIT})[毛角](?:({_ZH_DIGIT})分?)?|({_ZH_DIGIT}){_AFTER_MONEY})钱?"
+        rf"|({_ZH_DIGIT})[毛角]({_ZH_DIGIT})(?:分|{_AFTER_MONEY})钱?",
+        _spoken_money,
+    ),
     Rule("ls", rf"(us\$|[$€£¥]|(?:usd|eur|gbp|cny|rmb|hkd|jpy|chf)\b) ?({DIGITS})({SCALE}|[mb]\b)?", _money),
     Rule("dl", rf"({'|'.join(ORDINALS)})\b|(\d{{1,4}})(?:st|nd|rd|th)\b", _en_ordinal),
     Rule("z", rf"第({ZH}|\d{{1,6}})", _zh_ordinal),

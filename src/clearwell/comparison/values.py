@@ -107,7 +107,7 @@ def agree(one: Value, other: Value) -> bool:
         return False
     if one.dimension == "ratio":
         return abs(float(one.amount) - float(other.amount)) < _THIRD and max(len(one.amount), len(other.amount)) > 8
-    if one.dimension == "date":
+    if one.dimension in {"date", "week"}:
         return _dates_agree(one.amount, other.amount)
     if one.dimension == "time":
         return _times_agree(one.amount, other.amount)
@@ -124,7 +124,13 @@ def _alike(one: float, other: float) -> bool:
 
 def _dates_agree(one: str, other: str) -> bool:
     parts = zip(one.split("-"), other.split("-"), strict=False)
-    return all(left == right or "*" in {left, right} for left, right in parts)
+    return all(left == right or "*" in {left, right} or _days_agree(left, right) for left, right in parts)
+
+
+def _days_agree(one: str, other: str) -> bool:
+    """A day and the part of a month that it may be in."""
+    part, day = (one, other) if one in calendar.DAYS_OF_PART else (other, one)
+    return part in calendar.DAYS_OF_PART and day.isdigit() and int(day) in calendar.DAYS_OF_PART[part]
 
 
 def _times_agree(one: str, other: str) -> bool:
