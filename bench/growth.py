@@ -19,7 +19,7 @@ from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.ports import LongTermSearch, SearchQuery
 from clearwell.records import Vector
 from clearwell.stores.postgres import PostgresLongTerm
-from clearwell.stores.postgres.longterm import SPARE_CHUNKS, filter_params, word_params
+from clearwell.stores.postgres.longterm import SPARE_CHUNKS, word_params
 from clearwell.stores.postgres.queries import query
 
 STEPS = (500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000)
@@ -237,7 +237,6 @@ async def _with_words(store: LongTermSearch, lexicon: list[str], bare: Any, grou
             "agent_id": None,
             "limit": TOP + SPARE_CHUNKS,
             **word_params(one, TOP + SPARE_CHUNKS),
-            **filter_params(one.where),
         }
         rows = await (await bare.execute(query("search_with_words"), params)).fetchall()
         expected = {row["id"] for row in rows[:TOP]}

@@ -1,7 +1,7 @@
 """Search in long-term memory: the parameters of the statements, and the records made from their rows."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg.rows import DictRow
@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.errors import ReembeddingStarted
 from clearwell.ports import Fusion, LongTermSearch, QueryTerms, SearchQuery
-from clearwell.records import Found, Memory, Parts, Where
+from clearwell.records import Found, Memory, Parts
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.group_indexes import IndexedGroups, search_by_index
@@ -19,6 +19,7 @@ from clearwell.stores.postgres.rows import memory_of, to_column
 SPARE_CHUNKS, GROWTH = 3, 4
 """How many more chunks than memories are read at first, and by which factor if those are of too few memories."""
 NO_WORDS = QueryTerms(weights={}, spoken="")
+NO_CONFLICTS: Final[Mapping[UUID, Sequence[UUID]]] = {}
 BY_VECTOR = Fusion(dense=1.0, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
 
 
@@ -43,7 +44,8 @@ class PostgresLongTerm(LongTermSearch):
                 raise ReembeddingStarted("models_moved")
             best = best_chunks(chunks, query.limit)
             if len(best) == query.limit or len(chunks) < limit:
-                found = [found_of(row, query) for row in best]
+                conflicts = await self._find_conflicts(query, best)
+                found = [found_of(row, query, conflicts) for row in best]
                 return [chunk for chunk in found if query.embedding is not None or chunk.words > 0]
             limit *= GROWTH
 
@@ -79,17 +81,28 @@ class PostgresLongTerm(LongTermSearch):
 
     async def _search_with_words(self, wanted: SearchQuery, limit: int) -> tuple[int, list[DictRow]]:
         """As ``_search_by_vector``. An exact search is a single statement whose rows contain the number."""
-        params = vector_params(wanted, limit) | word_params(wanted, limit) | filter_params(wanted.where)
+        params = vector_params(wanted, limit) | word_params(wanted, limit)
         if (indexed := self._find_index(wanted, limit)) is not None:
             statements = search_by_index("search_large_with_words", params, indexed)
             (planned,), rows = await self._database.run_all(self._role, wanted.group_id, statements)
             return planned["reembedding"], rows
         statement = (query("search_with_words"), params)
+        if wanted.embedding is None or not wanted.where.everything:
+            statement = (query("search_with_filters"), params | filter_params(wanted))
         (rows,) = await self._database.run_all(self._role, wanted.group_id, [statement], entry="enter_for_scan")
         if rows or wanted.reembedding is None:
             return (rows[0]["reembedding"] if rows else 0), rows
         (planned,) = await self._database.run(self._role, wanted.group_id, query("last_reembedding_number"))
         return planned["reembedding"], rows
+
+    async def _find_conflicts(self, wanted: SearchQuery, best: Sequence[DictRow]) -> Mapping[UUID, Sequence[UUID]]:
+        """The valid memories that each memory contradicts. The database is asked only if there are such memories."""
+        disputed = [row["id"] for row in best if row.get("disputed")]
+        if not disputed or wanted.terms is None:
+            return {}
+        params = {"group_id": wanted.group_id, "ids": disputed, "agent_id": wanted.agent_id}
+        rows = await self._database.run(self._role, wanted.group_id, query("conflicts_of_memories"), params)
+        return {row["memory_id"]: row["others"] for row in rows}
 
     def _find_index(self, wanted: SearchQuery, limit: int) -> int | None:
         """The dimensions of the group's vector index, if this search can use it."""
@@ -122,7 +135,6 @@ def vector_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
 def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
     asked, fusion = (NO_WORDS, BY_VECTOR) if wanted.terms is None else (wanted.terms, wanted.fusion)
     return {
-        "by_words": wanted.embedding is None,
         "dimensions": list(asked.weights),
         "weights": [float(weight) for weight in asked.weights.values()],
         "spoken": asked.spoken,
@@ -136,12 +148,13 @@ def word_params(wanted: SearchQuery, limit: int) -> dict[str, Any]:
     }
 
 
-def filter_params(where: Where) -> dict[str, Any]:
+def filter_params(wanted: SearchQuery) -> dict[str, Any]:
+    where = wanted.where
     conditions = [
         {"path": list(one.path), "operator": one.operator.value, "value": one.value} for one in where.conditions
     ]
     return {
-        "everything": where.everything,
+        "by_words": wanted.embedding is None,
         "since": where.since,
         "until": where.until,
         "session_id": where.session_id,
@@ -151,7 +164,7 @@ def filter_params(where: Where) -> dict[str, Any]:
     }
 
 
-def found_of(row: DictRow, wanted: SearchQuery) -> Found:
+def found_of(row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequence[UUID]] = NO_CONFLICTS) -> Found:
     memory, similarity = memory_of(row), row["similarity"]
     if wanted.terms is None:
         return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
@@ -171,7 +184,7 @@ def found_of(row: DictRow, wanted: SearchQuery) -> Found:
         rank=row["rank"],
         parts=parts,
         origin_id=row["origin_id"],
-        conflicts_with=tuple(row["conflicts_with"] or ()),
+        conflicts_with=tuple(conflicts.get(memory.id, ())),
     )
 
 

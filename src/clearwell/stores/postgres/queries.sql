@@ -287,6 +287,14 @@ WITH added AS (
 )
 UPDATE memories SET disputed = true WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND NOT disputed
 
+-- name: conflicts_of_memories
+-- The valid memories that each of these contradicts, as far as the agent may read them.
+SELECT c.memory_id, array_agg(c.other_id ORDER BY c.other_id) AS others FROM memory_conflicts c
+WHERE c.group_id = %(group_id)s AND c.memory_id = ANY(%(ids)s) AND EXISTS (
+    SELECT FROM memories o WHERE o.group_id = c.group_id AND o.id = c.other_id AND o.valid_to IS NULL
+        AND (o.agent_id IS NULL OR o.agent_id = %(agent_id)s))
+GROUP BY c.memory_id
+
 -- name: conflicts_of_memory
 -- The valid memories that a valid memory contradicts.
 SELECT c.other_id FROM memory_conflicts c
@@ -374,7 +382,12 @@ WITH rarity AS (
     WHERE group_id = %(group_id)s AND reader IN ('', %(agent_id)s) AND chunks > 0 AND strpos(%(spoken)s, spoken) > 0
 
 -- part: lifted_pool
--- Raise the rank of the best chunks by their neighbours, by a question just before them and by their session.
+-- Raise the rank of the best chunks by their neighbours, by a question just before them and by their session. What is
+-- needed for that is read only now, since each further column would cost something for every chunk that is compared.
+-- OFFSET 0 keeps the planner, which does not know how few these chunks are, from reading the whole group again.
+), pool AS (
+    SELECT n.place, n.id, n.chunk_no, n.away, m.* FROM nearest n CROSS JOIN LATERAL (
+        SELECT session_id, agent_id, position, asks FROM memories WHERE ctid = n.place OFFSET 0) AS m
 ), lifted AS (
     SELECT place, id, chunk_no, %(dense)s - away AS own,
         session_id IS NOT NULL AS placed,
@@ -394,20 +407,30 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
-    CASE WHEN m.disputed THEN (SELECT array_agg(c.other_id ORDER BY c.other_id) FROM memory_conflicts c
-        WHERE c.group_id = m.group_id AND c.memory_id = m.id AND EXISTS (
-            SELECT FROM memories o WHERE o.group_id = c.group_id AND o.id = c.other_id AND o.valid_to IS NULL
-                AND (o.agent_id IS NULL OR o.agent_id = %(agent_id)s))) END AS conflicts_with,
+    m.disputed,
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 FROM ranked l JOIN memories m ON m.ctid = l.place
 ORDER BY l.rank DESC, m.id, m.chunk_no
 
 -- name: search_with_words
--- Compare every chunk of the group by vector, terms and author, and rank the best again by their neighbours.
--- Without a vector only the terms count. The filters stand behind one condition, so that they cost nothing if unused.
+-- Compare every valid chunk of the group by vector, terms and author, and rank the best again by their neighbours.
 -- include: asked_words
-), pool AS MATERIALIZED (
-    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
+), nearest AS MATERIALIZED (
+    SELECT m.ctid AS place, m.id, m.chunk_no,
+        %(dense)s * (m.embedding <=> %(embedding)s) + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
+        - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
+    FROM memories m
+    WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
+        AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
+    ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
+-- include: lifted_pool
+
+-- name: search_with_filters
+-- As search_with_words, among the chunks that meet the filters. Without a vector only the terms count, and chunks of
+-- every model.
+-- include: asked_words
+), nearest AS MATERIALIZED (
+    SELECT m.ctid AS place, m.id, m.chunk_no,
         coalesce(%(dense)s * (m.embedding <=> %(embedding)s), %(dense)s)
         + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
         - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
@@ -415,17 +438,16 @@ ORDER BY l.rank DESC, m.id, m.chunk_no
     WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
         AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
-        AND (%(everything)s OR (
-            (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
-            AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
-            AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s AND NOT EXISTS (
-                SELECT FROM memory_gaps g WHERE g.group_id = m.group_id AND g.memory_id = m.id
-                    AND g.withdrawn_at <= %(as_of)s AND g.restored_at > %(as_of)s))
-            AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
-            AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
-            AND NOT EXISTS (
-                SELECT FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path text[], operator text, value jsonb)
-                WHERE clearwell_meets(m.metadata #> c.path, c.operator, coalesce(c.value, 'null')) IS NOT TRUE)))
+        AND (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
+        AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)
+        AND (%(as_of)s::timestamptz IS NULL OR m.promoted_at <= %(as_of)s AND NOT EXISTS (
+            SELECT FROM memory_gaps g WHERE g.group_id = m.group_id AND g.memory_id = m.id
+                AND g.withdrawn_at <= %(as_of)s AND g.restored_at > %(as_of)s))
+        AND (%(session_id)s::text IS NULL OR m.session_id = %(session_id)s)
+        AND (%(scope)s::text IS NULL OR m.scope = %(scope)s)
+        AND NOT EXISTS (
+            SELECT FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path text[], operator text, value jsonb)
+            WHERE clearwell_meets(m.metadata #> c.path, c.operator, coalesce(c.value, 'null')) IS NOT TRUE)
     ORDER BY away, m.id, m.chunk_no LIMIT %(pool)s
 -- include: lifted_pool
 
@@ -462,8 +484,8 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('ena
     WHERE m.group_id = %(group_id)s AND m.embedding_model = %(model)s AND m.valid_to IS NULL
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
     ORDER BY halfvec(m.embedding, %(size)s, true) <=> %(embedding)s LIMIT %(near)s
-), pool AS MATERIALIZED (
-    SELECT m.ctid AS place, m.session_id, m.agent_id, m.position, m.id, m.chunk_no, m.asks,
+), nearest AS MATERIALIZED (
+    SELECT m.ctid AS place, m.id, m.chunk_no,
         %(dense)s * (m.embedding <=> %(embedding)s) + %(lexical)s * (m.lexemes <#> (SELECT words FROM asked))
         - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
     FROM (SELECT place FROM near UNION SELECT clearwell_worded((SELECT terms FROM telling))) AS c
