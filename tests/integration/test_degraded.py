@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,13 @@ import psycopg
 import pytest
 import redis
 
-from clearwell.app import Clearwell, open_clearwell
-from clearwell.errors import Unavailable
+from clearwell.app import Clearwell, SystemClock, open_clearwell
+from clearwell.errors import Unavailable, WorkingMemoryUnavailable
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Retrieval, Source
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
+from clearwell.stores.valkey import ValkeyWorkingStore, open_client
 from tests.path import AGENT, LONG, OTHER, PERSON, said
 from tests.servers.embedding_api import EmbeddingApi
 from tests.servers.scripted import hang, reply
@@ -151,6 +153,19 @@ async def test_a_working_memory_that_hangs_leaves_long_term_memory(own: Clearwel
         assert (found.degraded, sources(found)) == (("working_memory",), {Source.COLD})
         assert seconds < BUDGET + SLACK
     await until(lambda: _whole(own))
+
+
+async def test_a_command_waits_for_working_memory_once_and_not_again() -> None:
+    """The retry, which is for a connection that the server has closed, does not double the time."""
+    clock = asyncio.get_running_loop().time
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        client = open_client(f"redis://127.0.0.1:{port}", pool_max=1, timeout_seconds=BUDGET)
+        start = clock()
+        with pytest.raises(WorkingMemoryUnavailable):
+            await ValkeyWorkingStore(client, SystemClock(), size=10, content_bytes=1000).entries("g")
+        assert clock() - start < BUDGET + SLACK
+        await client.aclose()
 
 
 async def test_everything_hanging_costs_one_budget_too(own: Clearwell, servers: Servers, api: EmbeddingApi) -> None:

@@ -1,8 +1,10 @@
 """The connection to Redis or Valkey that the stores share, with its error translation and its scripts."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
+from typing import Any
 
 import redis.asyncio as redis
 from redis.asyncio.retry import Retry
@@ -21,6 +23,25 @@ def working_address(url: str) -> str:
     return url
 
 
+class TimedClient(redis.Redis):
+    """A client whose commands each take at most ``seconds``, with the wait for a connection and with a retry.
+
+    The timeouts of the library's connections would start a task for every command.
+    """
+
+    def __init__(self, pool: redis.ConnectionPool, *, seconds: float) -> None:
+        super().__init__(connection_pool=pool)
+        self.auto_close_connection_pool = True
+        self._seconds = seconds
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        except TimeoutError:
+            raise redis.TimeoutError(f"no answer within {self._seconds:g} seconds") from None
+
+
 def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> redis.Redis:
     """Return a client for this address. It connects when it is first used."""
     # One retry: that the server has closed a pooled connection is only noticed when it is used.
@@ -28,13 +49,11 @@ def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> redis.Red
         url,
         max_connections=pool_max,
         timeout=timeout_seconds,
-        socket_timeout=timeout_seconds,
+        socket_timeout=None,
         socket_connect_timeout=timeout_seconds,
         retry=Retry(NoBackoff(), 1),
     )
-    client = redis.Redis(connection_pool=pool)
-    client.auto_close_connection_pool = True
-    return client
+    return TimedClient(pool, seconds=timeout_seconds)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from uuid import UUID
 import redis.asyncio as redis
 
 from clearwell.ports import Clock, Heartbeats
-from clearwell.stores.valkey.client import translated_errors
+from clearwell.stores.valkey.client import script, translated_errors
 from clearwell.stores.valkey.entries import to_ms
 
 KEY = "clearwell:workers"
@@ -20,16 +20,14 @@ class ValkeyHeartbeats(Heartbeats):
         self._clock = clock
         self._decides = decides
         self._member = f"{me} {decides}"
+        self._beat = client.register_script(script("beat"))
 
     async def beat(self, *, lasts: timedelta) -> None:
         """Register this process as a worker for this time."""
         now = self._clock.now()
         with translated_errors():
-            async with self._client.pipeline(transaction=True) as pipeline:
-                pipeline.zadd(KEY, {self._member: to_ms(now + lasts)})
-                pipeline.zremrangebyscore(KEY, "-inf", to_ms(now))
-                pipeline.pexpire(KEY, lasts)
-                await pipeline.execute()
+            kept = lasts // timedelta(milliseconds=1)
+            await self._beat(keys=[KEY], args=[self._member, to_ms(now + lasts), to_ms(now), kept])
 
     async def stop(self) -> None:
         with translated_errors():
