@@ -148,6 +148,10 @@ def test_a_rate_is_no_amount() -> None:
         ("week 46", "week 47", False),
         ("week 46", "46 weeks", False),
         ("2025-W46", "2026-W46", False),
+        ("week 46", "12 November", True),
+        ("week 46", "mid-November", True),
+        ("week 46", "2 December", False),
+        ("2026-W46", "12 November 2025", False),
     ],
 )
 def test_values_that_may_be_the_same(one: str, other: str, same: bool) -> None:
@@ -162,6 +166,8 @@ def test_values_that_may_be_the_same(one: str, other: str, same: bool) -> None:
         ("The pilot in Bergen starts in mid-November.", "The pilot in Bergen starts on 2 Dec.", Relation.CONFLICT),
         ("The audit takes place in week 46.", "The audit takes place in CW46.", Relation.SAME),
         ("The audit takes place in week 46.", "The audit takes place in week 48.", Relation.CONFLICT),
+        ("The audit takes place in week 46.", "The audit takes place on 2 December.", Relation.CONFLICT),
+        ("The audit takes place in week 3.", "The audit takes place on 2 December.", Relation.DIFFERENT),
         ("电费每度八毛钱。", "电费每度0.8元。", Relation.SAME),
         ("电费每度八毛钱。", "电费每度0.9元。", Relation.CONFLICT),
         ("这种螺丝每个一块五。", "这种螺丝每个1.5元。", Relation.SAME),

@@ -45,6 +45,7 @@ _PARTS: Final = {
     "late": "late", "end": "late", "下旬": "late", "底": "late", "末": "late",
 }  # fmt: skip
 """Parts of a month. ``DAYS_OF_PART`` says which days they may be."""
+_MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 DAYS_OF_PART: Final = {"early": range(1, 13), "mid": range(8, 24), "late": range(18, 32)}
 
 _MONTH: Final = rf"(?:{'|'.join(_MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
@@ -134,6 +135,17 @@ def _en_week(found: ValueMatch) -> Value:
 
 def _number_week(year: str | None, which: float, *, weak: bool = False) -> Value:
     return Value("week", f"{year or '*'}-{which:.0f}", number=float(which), weak=weak)
+
+
+def may_be_in_week(date: Value, week: Value) -> bool:
+    """Whether a date may be in a calendar week. On which of seven dates a week begins depends on the year."""
+    year, month, *day = date.amount.split("-")
+    if len({year, week.amount.split("-")[0]} - {"*"}) > 1:
+        return False
+    days = DAYS_OF_PART.get(day[0]) or range(int(day[0]), int(day[0]) + 1) if day else range(1, 32)
+    before = sum(_MONTH_DAYS[: int(month) - 1])
+    first = 7 * (int(week.number) - 1) - 2
+    return before + days[0] <= first + 12 and before + days[-1] >= first
 
 
 def _quarter(found: ValueMatch) -> Value:

@@ -16,6 +16,8 @@ _MOST_WORDS: Final = 0.8
 _SHORT: Final = 6
 _MOST_LEFT: Final = 20
 _CALENDAR: Final = frozenset({"date", "weekday", "relative", "quarter", "half-year", "season"})
+_WEEKS_OF_MONTH: Final = 5
+"""A week of a higher number is one of a year, and can be compared with a date."""
 _COMPARABLE: Final = (_CALENDAR, MONEY | {"count"}, frozenset({"count", "version"}), frozenset({"second", "month"}))
 _SCALES: Final = (
     ("quantity_words", "conflict_quantity"),
@@ -51,11 +53,13 @@ def _comparable(one: Value, other: Value, *, near: bool) -> bool:
     dimensions = {one.dimension, other.dimension}
     if len(dimensions) == 1 or any(dimensions <= some for some in _COMPARABLE):
         return True
+    if dimensions == {"date", "week"}:
+        return (one if one.dimension == "week" else other).number > _WEEKS_OF_MONTH
     return one.number == other.number != 0 and "count" not in dimensions
 
 
 def _value_reason(one: Value, other: Value) -> str:
-    if one.dimension in _CALENDAR:
+    if one.dimension in _CALENDAR or one.dimension == "week":
         return "conflict_date"
     if one.dimension in {"time", "version"}:
         return f"conflict_{one.dimension}"

@@ -103,6 +103,9 @@ def agree(one: Value, other: Value) -> bool:
         return _hour_alone(one, other)
     if "count" in {one.dimension, other.dimension}:
         return one.number == other.number and not {one.dimension, other.dimension}.isdisjoint(_BARE)
+    if {one.dimension, other.dimension} == {"date", "week"}:
+        date, week = (one, other) if one.dimension == "date" else (other, one)
+        return calendar.may_be_in_week(date, week)
     if one.dimension != other.dimension:
         return False
     if one.dimension == "ratio":
