@@ -5,7 +5,7 @@ RUN := .venv/bin/python
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: help serve test test-fast coverage check docs dist bench schema environment environment-dev clean
+.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
@@ -14,6 +14,8 @@ help:
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
 	@echo "make check     ruff, mypy and the import contracts"
 	@echo "make docs      the documentation, in site/; fails on a broken link"
+	@echo "make reference the pages of docs/reference/, written again from the code"
+	@echo "make outputs   what the snippets of the documentation print, written into its pages"
 	@echo "make dist      the wheel and the source archive, in dist/"
 	@echo "make bench     the measurements of bench/"
 	@echo "make schema    write schema.sql again from the migrations"
@@ -38,8 +40,14 @@ check: environment-dev
 	$(RUN) -m mypy
 	$(RUN) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
-docs: environment-dev
+docs: reference
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
+
+reference: environment-dev
+	$(RUN) scripts/reference.py
+
+outputs: environment-dev
+	WRITE_OUTPUTS=1 $(RUN) -m pytest --quiet tests/acceptance/test_snippets.py
 
 dist: environment-dev
 	rm -rf dist

@@ -27,6 +27,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_reference_is_up_to_date() -> None:
+    command = [sys.executable, "scripts/reference.py", "--check"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_both_languages_have_every_page(site: Path) -> None:
     pages = {path.relative_to(site).as_posix() for path in site.rglob("index.html")}
     english = {page for page in pages if not page.startswith("zh/")}
