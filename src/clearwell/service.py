@@ -28,7 +28,7 @@ from clearwell.flow.digest import DigestRequests
 from clearwell.flow.events.delivery import EventCallback, deliver_events
 from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.factcheck.checker import FactChecker, FactCheckOptions
-from clearwell.flow.factcheck.node import FactCheckNode
+from clearwell.flow.factcheck.node import FactCheckNode, StateChecker
 from clearwell.flow.groups import GroupProfiles
 from clearwell.flow.idempotency import CallKey, identify_call, run_once
 from clearwell.flow.ingress.override import RefusalOverride
@@ -404,7 +404,7 @@ class MemoryManager:
         Invalid options are refused here. Errors never break the workflow.
         """
         options = self._fact_checker.resolve_options(group, options or FactCheckOptions(), by=self._by)
-        return FactCheckNode(self._fact_checker, group, options, language=language, on_event=on_event)
+        return FactCheckNode(StateChecker(self._fact_checker), group, options, language=language, on_event=on_event)
 
     # events
 

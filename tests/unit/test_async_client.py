@@ -6,7 +6,7 @@ import httpx
 import pytest
 from httpx import ASGITransport
 
-from clearwell import AsyncClient, ContextRequest, NewCapture, NodeOptions, RetrieveOptions
+from clearwell import AsyncClient, ContextRequest, FactCheckOptions, NewCapture, NodeOptions, RetrieveOptions
 from clearwell.adapters.http.app import create_app
 from clearwell.errors import IdempotencyMismatch, InvalidInput, NotAllowed, Unavailable
 from clearwell.records import NodeEvent
@@ -151,3 +151,36 @@ async def test_without_an_address_the_settings_name_the_server(free_port: int, t
     async with AsyncClient(settings=settings, retries=0) as client:
         with pytest.raises(Unavailable, match=f"http://127.0.0.1:{free_port} "):
             await client.working_memory(group="g")
+
+
+async def test_a_fact_check_over_http_is_the_record_of_the_library() -> None:
+    path = Path()
+    await path.memory.promote(OTHER, group="g")
+    claims = [OTHER, OTHER.replace("eleven", "nineteen"), LONG]
+    options = FactCheckOptions(session_id="s7", max_results=4)
+    async with connect(path) as client:
+        there = await client.fact_check(claims, group="g", options=options, language="zh")
+        with pytest.raises(InvalidInput):
+            await client.fact_check(" ", group="g")
+    assert there == await path.memory.fact_check(claims, group="g", options=options, language="zh")
+    assert [claim.rating.value for claim in there.claims] == ["supported", "contradicted", "unknown"]
+
+
+async def test_the_fact_check_node_keeps_the_state_and_tells_its_events() -> None:
+    path = Path()
+    await path.memory.promote(OTHER, group="g")
+    state: dict[str, object] = {"claim": (OTHER, 5), "session_id": "s7", "secret": object()}
+    heard: list[NodeEvent] = []
+    async with connect(path) as client:
+        run = await client.fact_check_node(group="g", on_event=heard.append).run(state)
+    here = await path.memory.fact_check_node(group="g").run(state)
+    assert dict(run.output) == dict(here.output)
+    assert tuple(heard) == run.events == here.events
+
+
+async def test_a_server_that_is_down_makes_the_rating_unknown() -> None:
+    client = AsyncClient("http://127.0.0.1:1", retries=0)
+    async with client:
+        run = await client.fact_check_node(group="g").run({"claim": OTHER})
+    assert run.output["fact_check_result"] == {"rating": "unknown", "claims": []}
+    assert [event.type for event in run.events][1] is EventType.FACT_CHECK_ERROR

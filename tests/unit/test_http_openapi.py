@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from clearwell.adapters.http import create_app, openapi
-from clearwell.adapters.http.api import captures, context, groups, memory
+from clearwell.adapters.http.api import captures, context, factcheck, groups, memory
 from clearwell.settings import Settings
 
 ROUTES = {
@@ -31,6 +31,8 @@ ROUTES = {
     ("post", "/api/v1/tombstones/{id}/lift"),
     ("post", "/api/v1/context"),
     ("post", "/api/v1/nodes/memory_retrieval"),
+    ("post", "/api/v1/memory/fact_check"),
+    ("post", "/api/v1/nodes/fact_check"),
     ("post", "/api/v1/digests"),
     ("get", "/api/v1/digests"),
     ("get", "/api/v1/digests/{id}"),
@@ -71,6 +73,8 @@ BODIES: dict[str, dict[str, type[BaseModel]]] = {
     "/api/v1/tombstones": {"one": groups.TombstoneInput},
     "/api/v1/context": {"one": context.ContextInput},
     "/api/v1/nodes/memory_retrieval": {"one": context.NodeInput},
+    "/api/v1/memory/fact_check": {"one": factcheck.FactCheckInput},
+    "/api/v1/nodes/fact_check": {"one": factcheck.FactCheckNodeInput},
 }
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from clearwell.errors import ClearwellError
     from clearwell.flow.context.builder import ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
+    from clearwell.flow.factcheck.checker import FactCheckOptions
+    from clearwell.flow.factcheck.node import FactCheckNode
     from clearwell.flow.node_events import OnEvent
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.messages import Language
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         BuiltContext,
         CaptureReceipt,
         DryRun,
+        FactCheck,
         Metadata,
         NewCapture,
         PromotionResult,
@@ -206,8 +209,46 @@ class AsyncClient:
         runner = RemoteNodeRunner(self._routes)
         return MemoryRetrievalNode(runner, group, options or NodeOptions(), language=language, on_event=on_event)
 
+    async def fact_check(
+        self,
+        claim: str | Sequence[str],
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+    ) -> FactCheck:
+        """Rate a claim, several claims, or each statement of a text by what memory says, with the memories cited.
 
-def _read_fields(record: NewCapture | NewMemory | RetrieveOptions | ContextRequest) -> dict[str, object]:
+        The judge's language model rates them, or the comparison rules if there is none. If it fails, the rating is
+        unknown and the result has the reason.
+        """
+        wanted: dict[str, Any] = {} if options is None else _read_fields(options)
+        return (await self._routes.fact_check(group, claim, language=language, **wanted)).to_record()
+
+    def fact_check_node(
+        self,
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> FactCheckNode:
+        """Make the fact-check node of a workflow: ``state = await node(state)`` adds ``fact_check``, a text, and
+        ``fact_check_result``.
+
+        Errors, and invalid options, become events and never break the workflow.
+        """
+        from clearwell.client.nodes import RemoteFactCheckRunner
+        from clearwell.flow.factcheck.checker import FactCheckOptions
+        from clearwell.flow.factcheck.node import FactCheckNode
+
+        runner = RemoteFactCheckRunner(self._routes)
+        return FactCheckNode(runner, group, options or FactCheckOptions(), language=language, on_event=on_event)
+
+
+def _read_fields(
+    record: NewCapture | NewMemory | RetrieveOptions | ContextRequest | FactCheckOptions,
+) -> dict[str, object]:
     """The fields of a record that are set, by their names."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: value for name, value in values.items() if value is not None}

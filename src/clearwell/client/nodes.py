@@ -1,4 +1,4 @@
-"""The memory-retrieval node of a workflow, run by a server."""
+"""The memory-retrieval node and the fact-check node of a workflow, run by a server."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,9 +9,12 @@ import structlog
 from clearwell.client.routes import ApiClient
 from clearwell.errors import ClearwellError
 from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, NodeOptions
+from clearwell.flow.factcheck.checker import FactCheckOptions
+from clearwell.flow.factcheck.claims import CLAIM
+from clearwell.flow.factcheck.node import RESULT, TEXT, make_failed_result
 from clearwell.flow.node_events import EventLog, OnEvent
 from clearwell.messages import Language
-from clearwell.records import EventType, NodeRun
+from clearwell.records import ClaimRating, EventType, NodeRun
 
 log = structlog.get_logger(__name__)
 SENT_FIELDS = (*QUERY_FIELDS, "session_id")
@@ -60,5 +63,53 @@ class RemoteNodeRunner:
         return NodeRun(output={**fields, HISTORY: history}, events=tuple(events.emitted))
 
 
-def _drop_none(options: NodeOptions) -> dict[str, object]:
+class RemoteFactCheckRunner:
+    """Has a server run the fact-check node. Only the texts that the node reads are sent.
+
+    A server that does not answer never breaks the workflow: the rating is then unknown, and an event says why.
+    """
+
+    def __init__(self, routes: ApiClient) -> None:
+        self._routes = routes
+
+    async def run(
+        self,
+        state: object,
+        *,
+        group_id: str,
+        options: FactCheckOptions,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> NodeRun:
+        """Add ``fact_check`` and ``fact_check_result`` to a state. Errors become events."""
+        events = EventLog(_WallClock(), on_event)
+        fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
+        added: dict[str, object] = {TEXT: "", RESULT: make_failed_result()}
+        try:
+            answer = await self._routes.run_fact_check_node(
+                group_id, _select_claims(fields), _drop_none(options), language=language
+            )
+            run = answer.to_record()
+        except ClearwellError as error:
+            log.warning("claim not checked", group=group_id, reason=error.code)
+            await events.emit(EventType.NODE_STATE_CHANGE, status="running")
+            await events.emit(EventType.FACT_CHECK_ERROR, code=error.code, error=error.text(language))
+            await events.emit(EventType.NODE_STATE_CHANGE, status="completed", rating=ClaimRating.UNKNOWN.value)
+        else:
+            added = {name: run.output[name] for name in added}
+            for event in run.events:
+                await events.add(event)
+        return NodeRun(output={**fields, **added}, events=tuple(events.emitted))
+
+
+def _select_claims(state: Mapping[str, object]) -> dict[str, object]:
+    """The texts of a state that the fact-check node reads."""
+    texts = {name: state[name] for name in (CLAIM, *SENT_FIELDS) if isinstance(state.get(name), str)}
+    claims = state.get(CLAIM)
+    if isinstance(claims, list | tuple):
+        texts[CLAIM] = [claim for claim in claims if isinstance(claim, str)]
+    return texts
+
+
+def _drop_none(options: NodeOptions | FactCheckOptions) -> dict[str, object]:
     return {name: value for name, value in asdict(options).items() if value is not None}

@@ -20,6 +20,7 @@ from clearwell.views.captures import (
     RequeuedView,
 )
 from clearwell.views.context import ContextView, NodeRunView
+from clearwell.views.factcheck import FactCheckView
 from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
 from clearwell.views.memories import IngestedView, RetrievalView, WorkingMemoryView
 
@@ -73,6 +74,16 @@ class RetrievalFields(TypedDict, total=False):
     max_chars: int | None
     explain: bool | None
     scope: str | None
+
+
+class FactCheckFields(TypedDict, total=False):
+    """The options of a fact check."""
+
+    max_results: int | None
+    time_range_days: float | None
+    agent_id: str | None
+    session_id: str | None
+    language: str | None
 
 
 class ContextFields(RetrievalFields, total=False):
@@ -196,6 +207,22 @@ class ApiClient:
         """Run the memory-retrieval node on a state of a workflow."""
         body = {"group_id": group_id, "input": state, "options": options, "language": language}
         return await self._api.ask(NodeRunView, "/nodes/memory_retrieval", body)
+
+    async def fact_check(
+        self, group_id: str, claim: str | Sequence[str], **fields: Unpack[FactCheckFields]
+    ) -> FactCheckView:
+        """Rate claims by what memory says."""
+        claims = claim if isinstance(claim, str) else list(claim)
+        return await self._api.ask(
+            FactCheckView, "/memory/fact_check", {"group_id": group_id, "claim": claims, **fields}
+        )
+
+    async def run_fact_check_node(
+        self, group_id: str, state: Mapping[str, object], options: Mapping[str, object], *, language: str
+    ) -> NodeRunView:
+        """Run the fact-check node on a state of a workflow."""
+        body = {"group_id": group_id, "input": state, "options": options, "language": language}
+        return await self._api.ask(NodeRunView, "/nodes/fact_check", body)
 
     # groups, agents and tombstones
 

@@ -1,4 +1,4 @@
-"""``clearwell context`` in both languages."""
+"""``clearwell context`` and ``clearwell factcheck`` in both languages."""
 
 from tests.integration.cli.program import Program
 
@@ -29,3 +29,19 @@ def test_a_cut_is_said_on_stderr_and_a_wrong_budget_refused(program: Program) ->
     assert "Shortened to fit" in cut.err
     refused = program.run("context", "-g", "g", "-p", PROPOSAL, "--max-tokens", "5")
     assert (refused.code, "200..2000000" in refused.err) == (1, True)
+
+
+def test_a_fact_check_is_shown_to_people_and_programs(served: Program) -> None:
+    served.good("ingest", "-g", "facts", KNOWN)
+    wrong = KNOWN.replace("ten", "forty")
+    shown = served.good("factcheck", "-g", "facts", wrong).out
+    assert shown.startswith(
+        f"contradicted: {wrong}\n  verified memories that contradict it: 1\n  ✅ Verified · contradicts"
+    )
+    assert "A number differs: forty minutes instead of ten minutes." in shown
+    assert shown.endswith("rated by the comparison rules, without a language model\n")
+    chinese = served.chinese().good("factcheck", "-g", "facts", "-", stdin=KNOWN).out
+    assert chinese.startswith(f"有依据：{KNOWN}\n")
+    found = served.good("factcheck", "-g", "facts", "--session", "s1", "--json", wrong, "--max-results", "3").json
+    assert (found["rating"], found["method"], len(found["claims"][0]["citations"])) == ("contradicted", "rules", 1)
+    assert served.run("factcheck", "-g", "facts", " ").code == 1

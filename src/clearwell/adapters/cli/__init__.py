@@ -11,6 +11,7 @@ import typer
 from clearwell.adapters.cli import ingress, memory, operations, quarantine
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.digests import digests
+from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.models import models
@@ -57,6 +58,7 @@ for command in (
     memory.capture,
     memory.query,
     memory.context,
+    factcheck,
     memory.ingest,
     quarantine.explain,
     retract,

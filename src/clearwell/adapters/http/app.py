@@ -18,6 +18,7 @@ from clearwell.adapters.http.api import (
     context,
     digests,
     entries,
+    factcheck,
     groups,
     health,
     insights,
@@ -63,7 +64,7 @@ def create_app(
         redirect_slashes=False,
     )
     # What agents ask for comes first: the routes are tried one after the other.
-    for module in (memory, captures, context, insights, provenance, entries, digests, groups):
+    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router):
         app.include_router(router)

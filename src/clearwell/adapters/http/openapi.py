@@ -26,7 +26,14 @@ PROBLEMS: Mapping[int, str] = {
     503: "A required component does not respond.",
 }
 
-QUESTIONS = ("/api/v1/memory/query", "/api/v1/ingress/check", "/api/v1/context", "/api/v1/nodes/memory_retrieval")
+QUESTIONS = (
+    "/api/v1/memory/query",
+    "/api/v1/memory/fact_check",
+    "/api/v1/ingress/check",
+    "/api/v1/context",
+    "/api/v1/nodes/memory_retrieval",
+    "/api/v1/nodes/fact_check",
+)
 """Routes with POST that change nothing."""
 
 READS = (401, 403, 422, 500, 503)
