@@ -43,6 +43,12 @@ def plain_logs() -> None:
     configure_logs("en", level=logging.INFO, colors=False)
 
 
+@pytest.fixture(autouse=True)
+def own_spool(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A spool of each test's own, so that no test delivers what another one left."""
+    monkeypatch.setenv("CLEARWELL_SPOOL_DIR", str(tmp_path_factory.getbasetemp() / f"spool-{next(_numbers)}"))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="cw-test-"))

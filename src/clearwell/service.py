@@ -132,6 +132,11 @@ class MemoryManager:
     def _identify(self, method: str, key: CallKey, *arguments: object) -> IdempotencyKey | None:
         return identify_call(key, by=self._by, method=method, arguments=arguments)
 
+    @property
+    def destination(self) -> str:
+        """Names the caller, for captures that are delivered later: the same caller delivers them."""
+        return f"library, as {self._by.name}"
+
     # tier 1
 
     async def capture(self, new: NewCapture, *, wait: bool = False, idempotency_key: CallKey = None) -> CaptureReceipt:

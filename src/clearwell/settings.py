@@ -221,8 +221,15 @@ class Settings(BaseSettings):
     middleware_seconds: Seconds = Field(
         2.0, description="longest wait of the middleware for the memory before a node; then the node has no context"
     )
+    spool_dir: Path | None = Field(
+        None, description="folder for captures of the middleware that wait for delivery; default: spool in data_dir"
+    )
+    spool_max_days: Annotated[float, Field(gt=0)] = Field(
+        7.0, description="how long captures wait for delivery before they are dropped"
+    )
     spool_max_bytes: Annotated[int, Field(ge=1024)] = Field(
-        256 * 1024 * 1024, description="most bytes of captures that wait for delivery; the oldest are dropped"
+        256 * 1024 * 1024,
+        description="most bytes of captures of a process that wait for delivery; the oldest are dropped",
     )
 
     # embedding
@@ -288,6 +295,11 @@ class Settings(BaseSettings):
     max_body_bytes: Count = Field(16 * 1024 * 1024, description="largest request body")
     idempotency_hours: Seconds = Field(24.0, description="how long answers are kept for an Idempotency-Key")
     key_memory_seconds: Seconds = Field(300.0, description="how long a known key is accepted while PostgreSQL is down")
+
+    @property
+    def spool_path(self) -> Path:
+        """Return the folder for captures that wait for delivery."""
+        return self.data_dir / "spool" if self.spool_dir is None else self.spool_dir
 
     @property
     def display_language(self) -> Language:

@@ -46,6 +46,10 @@ class Faulty:
         self.refuses: set[str] = set()
         self.batches: list[int] = []
 
+    @property
+    def destination(self) -> str:
+        return self.memory.destination
+
     async def answer(self) -> None:
         await self.free.wait()
         if self.error is not None:
@@ -80,6 +84,18 @@ class Faulty:
         if self.error is not None:
             raise self.error
         return self.memory.retrieval_node(group=group, options=options, language=language)
+
+
+class Forgetful(Faulty):
+    """A memory whose first answers are lost after the captures were stored."""
+
+    async def capture_many(
+        self, news: Sequence[NewCapture], *, wait: bool = False
+    ) -> Sequence[CaptureReceipt | ClearwellError]:
+        answer = await super().capture_many(news, wait=wait)
+        if len(self.batches) < 3:
+            raise TimeoutError
+        return answer
 
 
 # before
@@ -285,16 +301,6 @@ async def test_a_capture_that_breaks_its_batch_is_set_aside_after_some_attempts(
 
 async def test_a_lost_answer_does_not_store_an_output_twice() -> None:
     path = Path()
-
-    class Forgetful(Faulty):
-        async def capture_many(
-            self, news: Sequence[NewCapture], *, wait: bool = False
-        ) -> Sequence[CaptureReceipt | ClearwellError]:
-            answer = await super().capture_many(news, wait=wait)
-            if len(self.batches) < 3:
-                raise TimeoutError
-            return answer
-
     async with middleware_on(Forgetful(path), path) as middleware:
         await middleware.after_node_execution(SESSION, AUDITOR, LONG)
         await middleware.after_node_execution(SESSION, AUDITOR, OTHER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
+from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -79,6 +80,7 @@ class AsyncClient:
         settings = settings or Settings()
         if api_key is None and settings.api_key is not None:
             api_key = settings.api_key.get_secret_value()
+        self._destination = _name_destination(url, api_key, agent=agent)
         self._routes = ApiClient(
             ApiConnection(
                 url or locate_server(settings).url,
@@ -106,6 +108,11 @@ class AsyncClient:
     async def is_alive(self) -> bool:
         """Whether a Clearwell server responds there within a short time."""
         return await self._routes.is_alive()
+
+    @property
+    def destination(self) -> str:
+        """Names the server and the caller, for captures that are delivered later: the same caller delivers them."""
+        return self._destination
 
     # tier 1
 
@@ -244,6 +251,12 @@ class AsyncClient:
 
         runner = RemoteFactCheckRunner(self._routes)
         return FactCheckNode(runner, group, options or FactCheckOptions(), language=language, on_event=on_event)
+
+
+def _name_destination(url: str | None, api_key: str | None, *, agent: bool) -> str:
+    """Name a server and a caller without revealing the key."""
+    key = "without a key" if api_key is None else f"key {sha256(api_key.encode()).hexdigest()[:12]}"
+    return f"{url or 'the server on the data folder'}, {key}, {'agent' if agent else 'person'}"
 
 
 def _read_fields(

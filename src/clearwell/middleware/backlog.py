@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final, Protocol
 
 import structlog
@@ -33,6 +34,15 @@ class BacklogSize:
     oldest_at: datetime | None = None
     dropped: int = 0
 
+    def __add__(self, other: "BacklogSize") -> "BacklogSize":
+        times = [size.oldest_at for size in (self, other) if size.oldest_at is not None]
+        return BacklogSize(
+            count=self.count + other.count,
+            bytes=self.bytes + other.bytes,
+            oldest_at=min(times, default=None),
+            dropped=self.dropped + other.dropped,
+        )
+
 
 class Backlog(Protocol):
     """Holds captures until they are delivered. Its methods return at once and raise nothing."""
@@ -54,6 +64,14 @@ class Backlog(Protocol):
         ...
 
     def measure(self) -> BacklogSize: ...
+
+    def recover(self) -> None:
+        """Take over what ended processes left. May take long, so it is called in a thread."""
+        ...
+
+    def sync(self) -> None:
+        """Have everything written to the disk. May take long, so it is called in a thread."""
+        ...
 
     def close(self) -> None: ...
 
@@ -78,13 +96,7 @@ class MemoryBacklog:
             log.warning("captures dropped", captures=self._dropped - dropped, reason="backlog_full")
 
     def peek(self, *, most: int, max_bytes: int) -> Sequence[QueuedCapture]:
-        first: list[QueuedCapture] = []
-        for queued in self._queue:
-            max_bytes -= estimate_bytes(queued.new)
-            if len(first) == most or (first and max_bytes < 0):
-                break
-            first.append(queued)
-        return first
+        return limit_bytes(list(islice(self._queue, most)), max_bytes)
 
     def advance(self, number: int) -> None:
         while self._queue and self._queue[0].number <= number:
@@ -97,11 +109,26 @@ class MemoryBacklog:
         oldest = self._queue[0].new.occurred_at if self._queue else None
         return BacklogSize(count=len(self._queue), bytes=self._bytes, oldest_at=oldest, dropped=self._dropped)
 
+    def recover(self) -> None:
+        """Nothing to recover."""
+
+    def sync(self) -> None:
+        """Nothing to write."""
+
     def close(self) -> None:
         """Nothing to close."""
 
     def _remove_first(self) -> None:
         self._bytes -= estimate_bytes(self._queue.popleft().new)
+
+
+def limit_bytes(captures: Sequence[QueuedCapture], max_bytes: int) -> Sequence[QueuedCapture]:
+    """The first captures that together stay within the limit, at least one."""
+    for number, queued in enumerate(captures):
+        max_bytes -= estimate_bytes(queued.new)
+        if max_bytes < 0:
+            return captures[: max(number, 1)]
+    return captures
 
 
 def estimate_bytes(new: NewCapture) -> int:

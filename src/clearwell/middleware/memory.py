@@ -22,6 +22,11 @@ class RetrievalNode(Protocol):
 class AgentMemory(Protocol):
     """What agents do with a memory. It is bound to its caller, and methods raise ClearwellError."""
 
+    @property
+    def destination(self) -> str:
+        """Names the memory and its caller. What was spooled for one destination is delivered to no other."""
+        ...
+
     async def capture(self, new: NewCapture, *, wait: bool = False) -> CaptureReceipt:
         """Store one output in quarantine."""
         ...

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 from uuid import UUID
 
 import structlog
 
+from clearwell.client.discovery import fingerprint_stores
 from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ClearwellError, InvalidInput, Unavailable
 from clearwell.flow.context.builder import ContextRequest
@@ -15,12 +18,13 @@ from clearwell.flow.context.fencing import format_history
 from clearwell.flow.context.retrieval_node import HISTORY, NodeOptions, extract_query
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.messages import Language
-from clearwell.middleware.backlog import MemoryBacklog
+from clearwell.middleware.backlog import Backlog, MemoryBacklog
 from clearwell.middleware.memory import AgentMemory
 from clearwell.middleware.nodes import Node, NodeContext, NodeProblem, Session, make_capture, read_question
 from clearwell.middleware.policies import HookPolicy, Injection, find_policy
 from clearwell.middleware.run import MemoryRun, NodeDecorator, SessionLike, capture_chunks, read_chunk
 from clearwell.middleware.sender import CaptureSender, DeliveryStatus
+from clearwell.middleware.spool import Spool
 from clearwell.ports import Clock, Ids
 from clearwell.records import EventType, Fate, Json
 from clearwell.settings import Settings
@@ -42,7 +46,11 @@ class MemoryMiddleware:
     Both fail open: an error of the memory is logged and reported, and never raised. ``group`` counts where neither
     the output nor the session names one. ``policies`` are by node type, in addition to the built-in ones.
 
-    Captures are delivered in the background: ``flush`` waits for them, and ``status`` shows what waits.
+    Captures are delivered in the background: ``flush`` waits for them, and ``status`` shows what waits. They are
+    written to ``spool`` first, a folder (by default that of the settings), so that they survive the process and are
+    delivered by the next one; with False they are only held in memory. A folder that others can write to is a
+    ConfigurationError.
+
     Use it as an asynchronous context manager, or call ``aclose`` at the end.
     """
 
@@ -53,6 +61,7 @@ class MemoryMiddleware:
         group: str | None = None,
         policies: Mapping[str, HookPolicy] | None = None,
         language: Language = "en",
+        spool: Path | bool = True,
         settings: Settings | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
@@ -64,7 +73,7 @@ class MemoryMiddleware:
         self._settings = settings or Settings()
         self._clock = clock or SystemClock()
         self._ids = ids or TimeOrderedIds()
-        self._backlog = MemoryBacklog(max_bytes=self._settings.spool_max_bytes)
+        self._backlog = self._open_backlog(spool)
         self._sender = CaptureSender(memory, self._backlog, self._clock)
         self._skip_until = 0.0
         self._last_problem: NodeProblem | None = None
@@ -157,6 +166,24 @@ class MemoryMiddleware:
         await self._sender.flush(seconds=seconds)
         await self._sender.close()
         self._backlog.close()
+
+    def _open_backlog(self, spool: Path | bool) -> Backlog:
+        """The spool, or a backlog in memory if there is to be none or its folder cannot be made."""
+        max_bytes = self._settings.spool_max_bytes
+        if spool is False:
+            return MemoryBacklog(max_bytes=max_bytes)
+        try:
+            return Spool(
+                self._settings.spool_path if spool is True else spool,
+                f"{self._memory.destination}\n{fingerprint_stores(self._settings)}",
+                max_bytes=max_bytes,
+                max_age=timedelta(days=self._settings.spool_max_days),
+                clock=self._clock,
+                ids=self._ids,
+            )
+        except OSError as error:
+            log.warning("no spool", reason=type(error).__name__, errno=error.errno)
+            return MemoryBacklog(max_bytes=max_bytes)
 
     # what a node reads
 

@@ -36,6 +36,9 @@ BATCH_BYTES: Final = 1024 * 1024
 SEND_SECONDS: Final = 30.0
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 10.0
+SYNC_SECONDS: Final = 1.0
+RECOVER_SECONDS: Final = 30.0
+"""How often an idle sender looks for what other processes left."""
 ATTEMPTS: Final = 5
 """Attempts at one capture that fails with an error which is neither an outage nor a refusal."""
 OUTAGES: Final = (Unavailable, Unauthenticated, RequestInProgress, ConfigurationError, OSError, TimeoutError)
@@ -123,17 +126,34 @@ class CaptureSender:
             await asyncio.wait([task], timeout=0.1)
 
     async def _run(self) -> None:
+        await asyncio.to_thread(self._backlog.recover)
         while True:
-            self._work.clear()
-            batch = self._backlog.peek(most=BATCH, max_bytes=BATCH_BYTES)
-            if not batch:
-                self._idle.set()
-                await self._work.wait()
-            elif await self._deliver(batch):
-                self._end_outage()
-            else:
-                self._idle.set()
+            try:
+                await self._send_next()
+            except Exception as error:
+                log.error("sender failed", reason=_describe(error), exc_info=error)
                 await self._pause()
+
+    async def _send_next(self) -> None:
+        """Deliver the next batch, or wait for one, or for the memory to answer again."""
+        self._work.clear()
+        batch = self._backlog.peek(most=BATCH, max_bytes=BATCH_BYTES)
+        if not batch:
+            self._idle.set()
+            await self._wait_for_work()
+        elif await self._deliver(batch):
+            self._end_outage()
+        else:
+            self._idle.set()
+            await self._pause()
+
+    async def _wait_for_work(self) -> None:
+        """Wait for a capture. Meanwhile take over what other processes left when they ended."""
+        try:
+            async with asyncio.timeout(RECOVER_SECONDS):
+                await self._work.wait()
+        except TimeoutError:
+            await asyncio.to_thread(self._backlog.recover)
 
     async def _deliver(self, batch: Sequence[QueuedCapture]) -> bool:
         """Send a batch, and its captures one by one if it fails as a whole. Returns False if the rest must wait."""
@@ -197,12 +217,18 @@ class CaptureSender:
         self._problem, self._failing_since, self._failures = None, None, 0
 
     async def _pause(self) -> None:
-        """Wait before the next attempt, longer each time, unless ``flush`` asks for one now."""
+        """Wait before the next attempt, longer each time, unless ``flush`` asks for one now.
+
+        Meanwhile the backlog is written to the disk every second.
+        """
         seconds = min(LONGEST_PAUSE, FIRST_PAUSE * (1 << min(self._failures, 20)))
         self._failures += 1
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._retry.wait()
+        until = asyncio.get_running_loop().time() + seconds
+        while not self._retry.is_set() and (left := until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.to_thread(self._backlog.sync)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left, SYNC_SECONDS)):
+                    await self._retry.wait()
         self._retry.clear()
 
 
