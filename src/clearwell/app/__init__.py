@@ -5,7 +5,7 @@ all of it as the settings say. ``evaluation`` evaluates the models alone.
 """
 
 from clearwell.app.evaluation import evaluate_models
-from clearwell.app.models import configured_model, make_chat, make_embedder, make_model
+from clearwell.app.models import configured_model, make_chat, make_embedder, make_model, make_writing_chat
 from clearwell.app.program import open_clearwell, open_indexes, open_keys, open_memory, open_reembedding, require_model
 from clearwell.app.stores import make_stores, open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, Health, build
@@ -23,6 +23,7 @@ __all__ = [
     "make_embedder",
     "make_model",
     "make_stores",
+    "make_writing_chat",
     "open_clearwell",
     "open_indexes",
     "open_keys",

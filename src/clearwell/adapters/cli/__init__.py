@@ -10,6 +10,7 @@ import typer
 
 from clearwell.adapters.cli import ingress, memory, operations, quarantine
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
+from clearwell.adapters.cli.demo import demo
 from clearwell.adapters.cli.digests import digests
 from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
@@ -51,6 +52,7 @@ def _start(
 
 for command in (
     operations.serve,
+    demo,
     operations.worker,
     operations.migrate,
     operations.reembed,

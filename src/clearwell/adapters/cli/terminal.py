@@ -64,9 +64,9 @@ class Terminal:
     def fail(self, text: str) -> None:
         self.err.print(Text(make_visible("✗ " + text), "red"), soft_wrap=True)
 
-    def block(self, text: str, *, indent: int) -> None:
+    def block(self, text: str, style: str = "", *, indent: int) -> None:
         """Text of others, wrapped and indented."""
-        self.out.print(Padding(Text(make_visible(text)), (0, 0, 0, indent), expand=False))
+        self.out.print(Padding(Text(make_visible(text), style), (0, 0, 0, indent), expand=False))
 
     def pairs(self, rows: Sequence[tuple[str, str]], *, indent: int = 2) -> None:
         """Print names and values in two columns."""
