@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -12,19 +11,19 @@ from uuid import UUID
 
 from clearwell.client.api import ApiConnection
 from clearwell.client.discovery import locate_server
-from clearwell.client.problems import error_from
+from clearwell.client.fields import read_fields, read_results, split_limit
 from clearwell.client.retries import RetryPolicy
 from clearwell.client.routes import ApiClient
-from clearwell.records import NOTHING, NewMemory
+from clearwell.records import NOTHING
 from clearwell.settings import Settings
 from clearwell.signatures import explain_wrong_calls
-from clearwell.views.problems import ProblemView
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     import httpx
 
+    from clearwell.client.review import AsyncReviewClient
     from clearwell.errors import ClearwellError
     from clearwell.flow.context.builder import ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
@@ -33,20 +32,34 @@ if TYPE_CHECKING:
     from clearwell.flow.node_events import OnEvent
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.messages import Language
+    from clearwell.ports import QuarantineFilter
     from clearwell.records import (
+        Admission,
+        Agent,
         BuiltContext,
         CaptureReceipt,
+        Digest,
+        DigestStatus,
         DryRun,
         FactCheck,
+        Group,
+        GroupChange,
+        IngressCount,
         Metadata,
         NewCapture,
+        NewMemory,
         PromotionResult,
+        QuarantineRow,
+        Requeued,
         Retrieval,
+        Tombstone,
         WorkingEntry,
     )
 
 TIMEOUT_SECONDS = 30.0
 RETRIES = 4
+ORIGIN = ("origin", "origin_id")
+"""Fields of a text to promote that the server sets."""
 
 
 @explain_wrong_calls
@@ -123,7 +136,7 @@ class AsyncClient:
 
         With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
         """
-        body: dict[str, Any] = _read_fields(new)
+        body: dict[str, Any] = read_fields(new)
         group, content = body.pop("group_id", None), body.pop("content")
         return (await self._routes.capture(group, content, wait=wait, key=idempotency_key, **body)).to_record()
 
@@ -131,23 +144,57 @@ class AsyncClient:
         self, news: Sequence[NewCapture], *, wait: bool = False, idempotency_key: str | None = None
     ) -> list[CaptureReceipt | ClearwellError]:
         """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
-        bodies = [_read_fields(new) for new in news]
+        bodies = [read_fields(new) for new in news]
         batch = await self._routes.capture_many(bodies, wait=wait, key=idempotency_key)
-        return [error_from(one) if isinstance(one, ProblemView) else one.to_record() for one in batch.results]
+        return read_results(batch.results)
 
     # between tier 1 and tier 2
 
     async def check(self, new: NewCapture) -> DryRun:
         """Run the ingress pipeline on an output without storing anything."""
-        body: dict[str, Any] = _read_fields(new)
+        body: dict[str, Any] = read_fields(new)
         group, content = body.pop("group_id", None), body.pop("content")
         return (await self._routes.check(group, content, **body)).to_record()
+
+    async def requeue(self, log_id: UUID, *, group: str, idempotency_key: str | None = None) -> Admission:
+        """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state."""
+        return (await self._routes.requeue(group, log_id, key=idempotency_key)).was
+
+    async def requeue_refused(self, refused_by: str, *, group: str, idempotency_key: str | None = None) -> Requeued:
+        """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
+        return (await self._routes.requeue_refused(group, refused_by, key=idempotency_key)).to_record()
+
+    async def admit_refused(
+        self, log_id: UUID, *, group: str, reason: str | None = None, idempotency_key: str | None = None
+    ) -> CaptureReceipt:
+        """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
+        return (await self._routes.admit_refused(group, log_id, reason=reason, key=idempotency_key)).to_record()
+
+    async def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
+        """How often each check had each outcome, by agent."""
+        return [count.to_record() for count in (await self._routes.ingress_counts(group)).counts]
+
+    async def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: str | None = None) -> UUID:
+        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
+        return (await self._routes.add_tombstone(group, value, reason=reason, key=idempotency_key)).id
+
+    async def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
+        """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""
+        await self._routes.lift_tombstone(group, tombstone_id, key=idempotency_key)
+
+    async def tombstones(self, *, group: str) -> Sequence[Tombstone]:
+        """The tombstones of a group, newest first."""
+        return [tombstone.to_record() for tombstone in (await self._routes.tombstones(group)).tombstones]
 
     # tier 2
 
     async def working_memory(self, *, group: str) -> list[WorkingEntry]:
         """The entries that have not expired, newest first."""
         return [entry.to_record() for entry in (await self._routes.working_memory(group)).entries]
+
+    async def remove_working_entry(self, entry_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
+        """Remove one entry from working memory. Its row stays in quarantine."""
+        await self._routes.remove_working_entry(group, entry_id, key=idempotency_key)
 
     # tier 3
 
@@ -181,12 +228,20 @@ class AsyncClient:
         )
         return view.to_record()
 
+    async def promote_many(
+        self, texts: Sequence[NewMemory], *, group: str, idempotency_key: str | None = None
+    ) -> list[PromotionResult | ClearwellError]:
+        """Promote many texts in one transaction; a result or an error in the place of each."""
+        items = [read_fields(text, without=ORIGIN) for text in texts]
+        batch = await self._routes.ingest_many(group, items, key=idempotency_key)
+        return read_results(batch.results)
+
     async def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
         """Search working and long-term memory together; each item has its source, score and label.
 
         With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
         """
-        wanted: dict[str, Any] = {} if options is None else _read_fields(options)
+        wanted: dict[str, Any] = {} if options is None else read_fields(options)
         return (await self._routes.query(group, query, **wanted)).to_record()
 
     async def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
@@ -194,7 +249,7 @@ class AsyncClient:
 
         Tokens are counted by the server.
         """
-        wanted: dict[str, Any] = {**_read_fields(request), **_read_fields(request.options)}
+        wanted: dict[str, Any] = {**read_fields(request), **read_fields(request.options)}
         proposal, _ = wanted.pop("proposal"), wanted.pop("options")
         return (await self._routes.context(group, proposal, **wanted)).to_record()
 
@@ -229,7 +284,7 @@ class AsyncClient:
         The judge's language model rates them, or the comparison rules if there is none. If it fails, the rating is
         unknown and the result has the reason.
         """
-        wanted: dict[str, Any] = {} if options is None else _read_fields(options)
+        wanted: dict[str, Any] = {} if options is None else read_fields(options)
         return (await self._routes.fact_check(group, claim, language=language, **wanted)).to_record()
 
     def fact_check_node(
@@ -252,16 +307,86 @@ class AsyncClient:
         runner = RemoteFactCheckRunner(self._routes)
         return FactCheckNode(runner, group, options or FactCheckOptions(), language=language, on_event=on_event)
 
+    # groups and agents
+
+    async def group(self, group_id: str) -> Group:
+        """A group's system prompt and digest schedule."""
+        return (await self._routes.group(group_id)).to_record()
+
+    async def groups(self) -> Sequence[Group]:
+        """The groups with a profile that the caller covers."""
+        return [group.to_record() for group in (await self._routes.groups()).groups]
+
+    async def change_group(self, change: GroupChange, *, group: str, idempotency_key: str | None = None) -> Group:
+        """Change a group's profile. Fields that the change does not name stay."""
+        named = {name: getattr(change, name) for name in change.changed}
+        return (await self._routes.change_group(group, named, key=idempotency_key)).to_record()
+
+    async def agent(self, agent_id: str, *, group: str) -> Agent:
+        """An agent with its persona."""
+        return (await self._routes.agent(group, agent_id)).to_record()
+
+    async def agents(self, *, group: str) -> Sequence[Agent]:
+        """The agents of a group that the caller may read."""
+        return [agent.to_record() for agent in (await self._routes.agents(group)).agents]
+
+    async def put_agent(self, agent_id: str, *, group: str, persona: str, idempotency_key: str | None = None) -> Agent:
+        """Write an agent's persona."""
+        return (await self._routes.put_agent(group, agent_id, persona, key=idempotency_key)).to_record()
+
+    async def remove_agent(self, agent_id: str, *, group: str, idempotency_key: str | None = None) -> None:
+        """Remove an agent's persona. Its outputs and memories stay."""
+        await self._routes.remove_agent(group, agent_id, key=idempotency_key)
+
+    # review
+
+    @cached_property
+    def review(self) -> AsyncReviewClient:
+        """The review service: insights and their dossiers, decisions and undo, provenance and statistics."""
+        from clearwell.client.review import AsyncReviewClient
+
+        return AsyncReviewClient(self._routes.review)
+
+    async def quarantine_row(self, log_id: UUID, *, group: str) -> QuarantineRow:
+        """One captured output with everything that happened to it."""
+        return (await self._routes.quarantine_row(group, log_id)).to_record()
+
+    async def quarantine_rows(
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[QuarantineRow]:
+        """A page of a group's quarantine, newest first."""
+        filters: dict[str, Any] = {} if where is None else read_fields(where)
+        rows = list[QuarantineRow]()
+        for size in split_limit(limit):
+            page = await self._routes.quarantine_rows(group, before=before, limit=size, **filters)
+            rows += [row.to_record() for row in page.rows]
+            before = page.next
+            if before is None:
+                break
+        return rows
+
+    async def request_digest(self, *, group: str, idempotency_key: str | None = None) -> tuple[UUID, DigestStatus]:
+        """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
+        requested = await self._routes.review.request_digest(group, key=idempotency_key)
+        return requested.id, requested.status
+
+    async def digest(self, digest_id: UUID, *, group: str | None = None) -> Digest:
+        """One digest, with its insights when it is done."""
+        return (await self._routes.review.digest(digest_id, group_id=group)).to_record()
+
+    async def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
+        """A page of a group's digests, newest first, without their insights."""
+        digests = list[Digest]()
+        for size in split_limit(limit):
+            page = await self._routes.review.digests(group, before=before, limit=size)
+            digests += [digest.to_record() for digest in page.digests]
+            before = page.next
+            if before is None:
+                break
+        return digests
+
 
 def _name_destination(url: str | None, api_key: str | None, *, agent: bool) -> str:
     """Name a server and a caller without revealing the key."""
     key = "without a key" if api_key is None else f"key {sha256(api_key.encode()).hexdigest()[:12]}"
     return f"{url or 'the server on the data folder'}, {key}, {'agent' if agent else 'person'}"
-
-
-def _read_fields(
-    record: NewCapture | NewMemory | RetrieveOptions | ContextRequest | FactCheckOptions,
-) -> dict[str, object]:
-    """The fields of a record that are set, by their names."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: value for name, value in values.items() if value is not None}

@@ -1,12 +1,12 @@
 """The memory-retrieval node and the fact-check node of a workflow, run by a server."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from datetime import UTC, datetime
 
 import structlog
 
+from clearwell.client.fields import read_fields
 from clearwell.client.routes import ApiClient
+from clearwell.clock import SystemClock
 from clearwell.errors import ClearwellError
 from clearwell.flow.context.retrieval_node import HISTORY, QUERY_FIELDS, NodeOptions
 from clearwell.flow.factcheck.checker import FactCheckOptions
@@ -18,11 +18,6 @@ from clearwell.records import ClaimRating, EventType, NodeRun
 
 log = structlog.get_logger(__name__)
 SENT_FIELDS = (*QUERY_FIELDS, "session_id")
-
-
-class _WallClock:
-    def now(self) -> datetime:
-        return datetime.now(UTC)
 
 
 class RemoteNodeRunner:
@@ -44,12 +39,12 @@ class RemoteNodeRunner:
         on_event: OnEvent | None = None,
     ) -> NodeRun:
         """Add ``history_context`` to a state. Errors of retrieval become events."""
-        events = EventLog(_WallClock(), on_event)
+        events = EventLog(SystemClock(), on_event)
         fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         texts = {name: fields[name] for name in SENT_FIELDS if isinstance(fields.get(name), str)}
         history = ""
         try:
-            answer = await self._routes.run_retrieval_node(group_id, texts, _drop_none(options), language=language)
+            answer = await self._routes.run_retrieval_node(group_id, texts, read_fields(options), language=language)
             run = answer.to_record()
         except ClearwellError as error:
             log.warning("history not retrieved", group=group_id, reason=error.code)
@@ -82,12 +77,12 @@ class RemoteFactCheckRunner:
         on_event: OnEvent | None = None,
     ) -> NodeRun:
         """Add ``fact_check`` and ``fact_check_result`` to a state. Errors become events."""
-        events = EventLog(_WallClock(), on_event)
+        events = EventLog(SystemClock(), on_event)
         fields: Mapping[str, object] = state if isinstance(state, Mapping) else {}
         added: dict[str, object] = {TEXT: "", RESULT: make_failed_result()}
         try:
             answer = await self._routes.run_fact_check_node(
-                group_id, _select_claims(fields), _drop_none(options), language=language
+                group_id, _select_claims(fields), read_fields(options), language=language
             )
             run = answer.to_record()
         except ClearwellError as error:
@@ -109,7 +104,3 @@ def _select_claims(state: Mapping[str, object]) -> dict[str, object]:
     if isinstance(claims, list | tuple):
         texts[CLAIM] = [claim for claim in claims if isinstance(claim, str)]
     return texts
-
-
-def _drop_none(options: NodeOptions | FactCheckOptions) -> dict[str, object]:
-    return {name: value for name, value in asdict(options).items() if value is not None}

@@ -1,15 +1,22 @@
 """A method for each route of digests and review. They return views."""
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypedDict, Unpack
 from uuid import UUID
 
 from clearwell.client.api import ApiConnection, rename, segment
-from clearwell.views.decisions import DecisionPageView, DecisionResultView
+from clearwell.views.decisions import DecisionBatchView, DecisionPageView, DecisionResultView
 from clearwell.views.digests import DigestPageView, DigestRequestView, DigestView
 from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import InsightPageView
-from clearwell.views.memories import PromotionResultView
-from clearwell.views.provenance import ProvenanceView, RetractionPreviewView
+from clearwell.views.memories import PromotionBatchView, PromotionResultView
+from clearwell.views.provenance import (
+    CalibrationView,
+    ProvenanceView,
+    RetractionPreviewView,
+    ReviewStatisticsView,
+)
 from clearwell.vocabulary import Action, InsightState, Origin
 
 DECISION_NAMES = {"others": "with"}
@@ -24,10 +31,10 @@ class DecisionFields(TypedDict, total=False):
     agent_id: str | None
     supersedes: UUID | None
     side: int | None
-    despite: list[str] | None
+    despite: Sequence[str] | None
     reason: str | None
-    others: list[UUID] | None
-    until: str | None
+    others: Sequence[UUID] | None
+    until: str | datetime | None
     days: float | None
 
 
@@ -47,9 +54,9 @@ class ReviewApiClient:
 
     # digests
 
-    async def request_digest(self, group_id: str) -> DigestRequestView:
+    async def request_digest(self, group_id: str, *, key: str | None = None) -> DigestRequestView:
         """Have a digest made."""
-        return await self._api.post(DigestRequestView, "/digests", {"group_id": group_id})
+        return await self._api.post(DigestRequestView, "/digests", {"group_id": group_id}, key=key)
 
     async def digest(self, digest_id: UUID, *, group_id: str | None = None) -> DigestView:
         return await self._api.get(DigestView, f"/digests/{digest_id}", group_id=group_id)
@@ -70,23 +77,41 @@ class ReviewApiClient:
         return await self._api.get(DossierView, f"/insights/{insight_id}", group_id=group_id)
 
     async def decide(
-        self, group_id: str, action: Action, insight_id: UUID, **fields: Unpack[DecisionFields]
+        self,
+        group_id: str,
+        action: Action,
+        insight_id: UUID,
+        *,
+        key: str | None = None,
+        **fields: Unpack[DecisionFields],
     ) -> DecisionResultView:
         """Decide on one insight."""
         body = rename({"group_id": group_id, **fields}, DECISION_NAMES)
-        return await self._api.post(DecisionResultView, f"/insights/{insight_id}/{action}", body)
+        return await self._api.post(DecisionResultView, f"/insights/{insight_id}/{action}", body, key=key)
+
+    async def decide_many(
+        self, group_id: str, decisions: Sequence[Mapping[str, object]], *, key: str | None = None
+    ) -> DecisionBatchView:
+        """Decide on many insights; a result or a problem in the place of each."""
+        body = {"group_id": group_id, "decisions": [rename(decision, DECISION_NAMES) for decision in decisions]}
+        return await self._api.post(DecisionBatchView, "/insights/decide", body, key=key)
 
     async def promote_output(
-        self, group_id: str, row_id: UUID, origin: Origin, **fields: Unpack[OutputFields]
+        self, group_id: str, row_id: UUID, origin: Origin, *, key: str | None = None, **fields: Unpack[OutputFields]
     ) -> PromotionResultView:
         """Promote an output straight from quarantine or working memory."""
         if origin is Origin.WORKING:
-            return await self._api.post(
-                PromotionResultView, f"/working/{segment(group_id)}/{row_id}/promote", {**fields}
-            )
-        return await self._api.post(
-            PromotionResultView, f"/quarantine/{row_id}/promote", {"group_id": group_id, **fields}
-        )
+            path = f"/working/{segment(group_id)}/{row_id}/promote"
+            return await self._api.post(PromotionResultView, path, {**fields}, key=key)
+        body = {"group_id": group_id, **fields}
+        return await self._api.post(PromotionResultView, f"/quarantine/{row_id}/promote", body, key=key)
+
+    async def promote_outputs(
+        self, group_id: str, ids: Sequence[str], origin: Origin, *, key: str | None = None
+    ) -> PromotionBatchView:
+        """Promote many outputs as they are; a result or a problem in the place of each."""
+        body = {"group_id": group_id, "ids": list(ids), "origin": origin}
+        return await self._api.post(PromotionBatchView, "/quarantine/promote", body, key=key)
 
     async def decisions(
         self, group_id: str, *, limit: int | None = None, before: UUID | None = None
@@ -94,11 +119,17 @@ class ReviewApiClient:
         return await self._api.get(DecisionPageView, "/decisions", group_id=group_id, limit=limit, before=before)
 
     async def undo(
-        self, group_id: str, decision_id: UUID, *, reason: str | None = None, only: Action | None = None
+        self,
+        group_id: str,
+        decision_id: UUID,
+        *,
+        reason: str | None = None,
+        only: Action | None = None,
+        key: str | None = None,
     ) -> DecisionResultView:
         """Take back any decision by its id; with ``only`` one of that kind."""
         body = {"group_id": group_id, "reason": reason, "only": only}
-        return await self._api.post(DecisionResultView, f"/decisions/{decision_id}/undo", body)
+        return await self._api.post(DecisionResultView, f"/decisions/{decision_id}/undo", body, key=key)
 
     async def preview_retraction(
         self,
@@ -116,6 +147,10 @@ class ReviewApiClient:
         """Read where a memory comes from, and what it contradicts."""
         return await self._api.get(ProvenanceView, f"/memories/{memory_id}/origin", group_id=group_id)
 
+    async def influence(self, group_id: str, row_id: UUID) -> ProvenanceView:
+        """Read which memories are based on an output."""
+        return await self._api.get(ProvenanceView, f"/quarantine/{row_id}/influence", group_id=group_id)
+
     async def retract(
         self,
         group_id: str,
@@ -125,8 +160,17 @@ class ReviewApiClient:
         session_id: str | None = None,
         agent_id: str | None = None,
         reason: str | None = None,
+        key: str | None = None,
     ) -> DecisionResultView:
         """Withdraw what the preview with this token showed."""
         named = {"source": source, "session_id": session_id, "agent_id": agent_id}
         body = {"group_id": group_id, "token": token, "reason": reason, **named}
-        return await self._api.post(DecisionResultView, "/memories/retract", body)
+        return await self._api.post(DecisionResultView, "/memories/retract", body, key=key)
+
+    # statistics
+
+    async def calibration(self, group_id: str) -> CalibrationView:
+        return await self._api.get(CalibrationView, "/review/calibration", group_id=group_id)
+
+    async def statistics(self, group_id: str) -> ReviewStatisticsView:
+        return await self._api.get(ReviewStatisticsView, "/review/numbers", group_id=group_id)

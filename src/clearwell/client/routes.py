@@ -15,6 +15,7 @@ from clearwell.views.captures import (
     CaptureView,
     DryRunView,
     IngressCountsView,
+    QuarantinePageView,
     QuarantineRowView,
     RequeuedRowView,
     RequeuedView,
@@ -22,7 +23,7 @@ from clearwell.views.captures import (
 from clearwell.views.context import ContextView, NodeRunView
 from clearwell.views.factcheck import FactCheckView
 from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
-from clearwell.views.memories import IngestedView, RetrievalView, WorkingMemoryView
+from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView, WorkingMemoryView
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import ReviewApiClient
@@ -41,6 +42,19 @@ class CaptureFields(TypedDict, total=False):
     occurred_at: str | datetime | None
     metadata: Mapping[str, Any] | None
     partial: bool | None
+
+
+class QuarantineFields(TypedDict, total=False):
+    """Which rows of quarantine to list."""
+
+    session_id: str | None
+    agent_id: str | None
+    node_type: str | None
+    admission: str | None
+    since: datetime | None
+    until: datetime | None
+    before: UUID | None
+    limit: int | None
 
 
 class MemoryFields(TypedDict, total=False):
@@ -158,29 +172,32 @@ class ApiClient:
     async def quarantine_row(self, group_id: str, row_id: UUID) -> QuarantineRowView:
         return await self._api.get(QuarantineRowView, f"/quarantine/{row_id}", group_id=group_id)
 
-    async def requeue(self, group_id: str, row_id: UUID) -> RequeuedRowView:
+    async def quarantine_rows(self, group_id: str, **parameters: Unpack[QuarantineFields]) -> QuarantinePageView:
+        return await self._api.get(QuarantinePageView, "/quarantine", group_id=group_id, **parameters)
+
+    async def requeue(self, group_id: str, row_id: UUID, *, key: str | None = None) -> RequeuedRowView:
         """Queue a refused output for the ingress pipeline again."""
-        return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id})
+        return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id}, key=key)
 
-    async def admit_refused(self, group_id: str, row_id: UUID, *, reason: str | None = None) -> CaptureView:
+    async def admit_refused(
+        self, group_id: str, row_id: UUID, *, reason: str | None = None, key: str | None = None
+    ) -> CaptureView:
         """Admit a refused output to working memory, as a person."""
-        return await self._api.post(
-            CaptureView, f"/quarantine/{row_id}/admit", {"group_id": group_id, "reason": reason}
-        )
+        body = {"group_id": group_id, "reason": reason}
+        return await self._api.post(CaptureView, f"/quarantine/{row_id}/admit", body, key=key)
 
-    async def requeue_refused(self, group_id: str, refused_by: str) -> RequeuedView:
+    async def requeue_refused(self, group_id: str, refused_by: str, *, key: str | None = None) -> RequeuedView:
         """Queue the outputs that one check refused again, a limited number at a time."""
-        return await self._api.post(
-            RequeuedView, "/quarantine/requeue", {"group_id": group_id, "refused_by": refused_by}
-        )
+        body = {"group_id": group_id, "refused_by": refused_by}
+        return await self._api.post(RequeuedView, "/quarantine/requeue", body, key=key)
 
     # working memory
 
     async def working_memory(self, group_id: str) -> WorkingMemoryView:
         return await self._api.get(WorkingMemoryView, f"/working/{segment(group_id)}")
 
-    async def remove_working_entry(self, group_id: str, entry_id: UUID) -> IdView:
-        return await self._api.write(IdView, "DELETE", f"/working/{segment(group_id)}/{entry_id}")
+    async def remove_working_entry(self, group_id: str, entry_id: UUID, *, key: str | None = None) -> IdView:
+        return await self._api.write(IdView, "DELETE", f"/working/{segment(group_id)}/{entry_id}", key=key)
 
     # knowledge
 
@@ -190,6 +207,14 @@ class ApiClient:
         """Promote a text to long-term memory, as a person."""
         body = {"group_id": group_id, "content": content, **fields}
         return await self._api.post(IngestedView, "/memory/ingest", body, key=key)
+
+    async def ingest_many(
+        self, group_id: str, items: Sequence[Mapping[str, object]], *, key: str | None = None
+    ) -> IngestedBatchView:
+        """Promote many texts; a result or a problem in the place of each."""
+        return await self._api.post(
+            IngestedBatchView, "/memory/ingest", {"group_id": group_id, "items": items}, key=key
+        )
 
     async def query(self, group_id: str, query: str = "", **fields: Unpack[RetrievalFields]) -> RetrievalView:
         """Search working memory and long-term memory. With ``recent`` the query may be empty."""
@@ -232,9 +257,11 @@ class ApiClient:
     async def group(self, group_id: str) -> GroupView:
         return await self._api.get(GroupView, f"/groups/{segment(group_id)}")
 
-    async def change_group(self, group_id: str, change: Mapping[str, str | None]) -> GroupView:
+    async def change_group(
+        self, group_id: str, change: Mapping[str, str | None], *, key: str | None = None
+    ) -> GroupView:
         """Change the named fields; None removes a value."""
-        return await self._api.write(GroupView, "PUT", f"/groups/{segment(group_id)}", change)
+        return await self._api.write(GroupView, "PUT", f"/groups/{segment(group_id)}", change, key=key)
 
     async def agents(self, group_id: str) -> AgentsView:
         return await self._api.get(AgentsView, f"/groups/{segment(group_id)}/agents")
@@ -242,20 +269,21 @@ class ApiClient:
     async def agent(self, group_id: str, agent_id: str) -> AgentView:
         return await self._api.get(AgentView, f"/groups/{segment(group_id)}/agents/{segment(agent_id)}")
 
-    async def put_agent(self, group_id: str, agent_id: str, persona: str) -> AgentView:
+    async def put_agent(self, group_id: str, agent_id: str, persona: str, *, key: str | None = None) -> AgentView:
         path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
-        return await self._api.write(AgentView, "PUT", path, {"persona": persona})
+        return await self._api.write(AgentView, "PUT", path, {"persona": persona}, key=key)
 
-    async def remove_agent(self, group_id: str, agent_id: str) -> AgentNameView:
+    async def remove_agent(self, group_id: str, agent_id: str, *, key: str | None = None) -> AgentNameView:
         path = f"/groups/{segment(group_id)}/agents/{segment(agent_id)}"
-        return await self._api.write(AgentNameView, "DELETE", path)
+        return await self._api.write(AgentNameView, "DELETE", path, key=key)
 
     async def tombstones(self, group_id: str) -> TombstonesView:
         return await self._api.get(TombstonesView, "/tombstones", group_id=group_id)
 
-    async def add_tombstone(self, group_id: str, value: str, *, reason: str) -> IdView:
+    async def add_tombstone(self, group_id: str, value: str, *, reason: str, key: str | None = None) -> IdView:
         """Reject a value."""
-        return await self._api.post(IdView, "/tombstones", {"group_id": group_id, "value": value, "reason": reason})
+        body = {"group_id": group_id, "value": value, "reason": reason}
+        return await self._api.post(IdView, "/tombstones", body, key=key)
 
-    async def lift_tombstone(self, group_id: str, tombstone_id: UUID) -> IdView:
-        return await self._api.post(IdView, f"/tombstones/{tombstone_id}/lift", {"group_id": group_id})
+    async def lift_tombstone(self, group_id: str, tombstone_id: UUID, *, key: str | None = None) -> IdView:
+        return await self._api.post(IdView, f"/tombstones/{tombstone_id}/lift", {"group_id": group_id}, key=key)

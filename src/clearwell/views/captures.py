@@ -38,7 +38,7 @@ class VerdictView(View):
     value: Any = Field(description="the measured value")
     threshold: float | None
     reason: str = Field(examples=["给出的置信度 0.5 低于 0.8。"])
-    reason_code: str = Field("", examples=["confidence_low"])
+    reason_code: str = Field("", examples=["verdict_confidence_low"])
     params: dict[str, Any] = Field(description="what the reason refers to, such as the id of a contradicting entry")
     at: datetime | None = Field(None, description="when it was recorded")
 
@@ -135,6 +135,11 @@ class IngressCountView(View):
     outcome: Outcome
     count: int
 
+    def to_record(self) -> IngressCount:
+        from clearwell.records import IngressCount
+
+        return self.make(IngressCount)
+
 
 class IngressCountsView(View):
     """How often each check had each outcome."""
@@ -159,6 +164,11 @@ class SightingView(View):
     def from_record(cls, sighting: SeenAgain, capture: Capture) -> Self:
         corroborates = sighting.agent_id is not None and sighting.agent_id != capture.agent_id
         return cls.read(sighting, id=sighting.log_id, corroborates=corroborates)
+
+    def to_record(self) -> SeenAgain:
+        from clearwell.records import SeenAgain
+
+        return self.make(SeenAgain, log_id=self.id)
 
 
 class SpanView(View):
@@ -185,6 +195,13 @@ class StatementView(View):
         segment = statement.segment
         span = SpanView(start=segment.start, end=segment.end)
         return cls.read(segment, span=span, text=content[segment.start : segment.end])
+
+    def to_record(self, log_id: UUID, number: int) -> Statement:
+        """The statement of this output, without its vector."""
+        from clearwell.records import Segment, Statement
+
+        segment = self.make(Segment, start=self.span.start, end=self.span.end)
+        return Statement(log_id=log_id, number=number, segment=segment)
 
 
 class QuarantineRowView(View):
@@ -239,6 +256,21 @@ class QuarantineRowView(View):
             else [StatementView.from_record(each, capture.content) for each in statements],
         )
 
+    def to_record(self) -> QuarantineRow:
+        """The row without vectors."""
+        from clearwell.records import Capture, QuarantineRow
+
+        sightings, statements = self.sightings, self.statements
+        return self.make(
+            QuarantineRow,
+            capture=self.make(Capture),
+            verdicts=tuple(verdict.to_record() for verdict in self.verdicts),
+            sightings=None if sightings is None else tuple(each.to_record() for each in sightings),
+            statements=None
+            if statements is None
+            else tuple(each.to_record(self.id, number) for number, each in enumerate(statements)),
+        )
+
 
 class QuarantinePageView(View):
     """Outputs, newest first. next, if not null, is the value of before for the next page."""
@@ -269,3 +301,8 @@ class RequeuedView(View):
     @classmethod
     def from_record(cls, requeued: Requeued) -> Self:
         return cls(requeued=requeued.rows, more=requeued.more)
+
+    def to_record(self) -> Requeued:
+        from clearwell.records import Requeued
+
+        return Requeued(rows=self.requeued, more=self.more)

@@ -40,6 +40,7 @@ class DecisionView(View):
     memory_id: UUID | None
     tombstone_id: UUID | None
     supersedes: UUID | None
+    origin_id: UUID | None = Field(None, description="the output that was promoted")
     others: tuple[UUID, ...]
     undoes: UUID | None
     already: bool
@@ -51,6 +52,12 @@ class DecisionView(View):
     @classmethod
     def from_record(cls, decision: Decision, key_names: Mapping[str, str]) -> Self:
         return cls.read(decision, by_name=key_names.get(decision.by, decision.by))
+
+    def to_record(self) -> Decision:
+        """The decision without what an undo needs to know of the insight before it."""
+        from clearwell.records import Decision
+
+        return self.make(Decision)
 
 
 class DecisionPageView(View):
@@ -110,6 +117,16 @@ class DecisionResultView(View):
             memories=result.memories or None,
             conflicts_with=result.conflicts_with or None,
             insight=insight,
+        )
+
+    def to_record(self) -> DecisionResult:
+        from clearwell.records import DecisionResult, InsightStatus
+
+        return self.make(
+            DecisionResult,
+            memories=self.memories or (),
+            conflicts_with=self.conflicts_with or (),
+            insight=None if self.insight is None else self.insight.make(InsightStatus),
         )
 
 

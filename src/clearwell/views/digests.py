@@ -32,6 +32,7 @@ class DigestSummaryView(DigestRequestView):
     progress: float = Field(description="0 to 1")
     note: str | None = Field(description="the current stage, the reason for waiting or failure, or the result")
     note_code: str | None
+    note_params: dict[str, Any] = Field(default_factory=dict, description="what the note refers to")
     requested_by: str
     due_at: datetime | None = Field(description="the scheduled time; null if a person requested it")
     created_at: datetime
@@ -43,6 +44,11 @@ class DigestSummaryView(DigestRequestView):
     @classmethod
     def from_record(cls, digest: Digest, language: Language) -> Self:
         return cls.read(digest, **_read_summary(digest, language))
+
+    def to_record(self) -> Digest:
+        from clearwell.records import Digest
+
+        return self.make(Digest, note=self.note_code)
 
 
 class DigestPageView(View):
@@ -68,6 +74,12 @@ class DigestView(DigestSummaryView):
         done = digest.status is DigestStatus.DONE
         insights = tuple(DigestInsightView.from_record(insight, language) for insight in digest.insights)
         return cls.read(digest, **_read_summary(digest, language), insights=insights if done else None)
+
+    def to_record(self) -> Digest:
+        from clearwell.records import Digest
+
+        insights = tuple(insight.to_record() for insight in self.insights or ())
+        return self.make(Digest, note=self.note_code, insights=insights)
 
 
 def _read_summary(digest: Digest, language: Language) -> dict[str, object]:

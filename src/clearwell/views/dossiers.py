@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -13,11 +13,12 @@ from clearwell.messages import Language, say
 from clearwell.text.hidden_text import escaped
 from clearwell.views.decisions import DecisionView
 from clearwell.views.insights import InsightView, read_review
+from clearwell.views.provenance import PromotionView
 from clearwell.views.view import View
 from clearwell.vocabulary import Scope
 
 if TYPE_CHECKING:
-    from clearwell.records import Dossier, NearbyMemory, PromotionState, Rejection
+    from clearwell.records import Dossier, NearbyMemory, Rejection
 
 
 class DiffPieceView(View):
@@ -31,16 +32,25 @@ class NearbyMemoryView(View):
     """A verified memory that is similar to an insight. The diff is from the memory to the insight."""
 
     id: UUID
+    group_id: str
     content: str
     content_shown: str
     chunk_no: int
+    promotion_id: UUID
     scope: Scope
+    session_id: str | None
+    agent_id: str | None
     author: str | None
+    metadata: dict[str, Any]
     occurred_at: datetime | None
+    created_at: datetime
     promoted_at: datetime | None
+    embedding_model: str
     similarity: float
     relation: str = Field(examples=["duplicates", "contradicts", "supersedes", "near"])
     why: str
+    why_code: str
+    params: dict[str, Any] = Field(description="what the reason refers to")
     diff: tuple[DiffPieceView, ...]
 
     @classmethod
@@ -51,7 +61,20 @@ class NearbyMemoryView(View):
             similarity=nearby.similarity,
             relation=nearby.relation,
             why=nearby.explanation(language),
+            why_code=nearby.reason,
+            params=nearby.params,
             diff=tuple(DiffPieceView.read(piece) for piece in nearby.diff),
+        )
+
+    def to_record(self) -> NearbyMemory:
+        """The memory without its vector, and its relation to the insight."""
+        from clearwell.records import DiffPiece, Memory, NearbyMemory
+
+        return self.make(
+            NearbyMemory,
+            memory=self.make(Memory),
+            reason=self.why_code,
+            diff=tuple(piece.make(DiffPiece) for piece in self.diff),
         )
 
 
@@ -82,26 +105,10 @@ class RejectionView(View):
         text = say("rejected_before", language, at=f"{rejection.at:%Y-%m-%d}", reason=rejection.reason)
         return cls.read(rejection, by_name=key_names.get(rejection.by, rejection.by), text=text)
 
+    def to_record(self) -> Rejection:
+        from clearwell.records import Rejection
 
-class PromotionProgressView(View):
-    """The state of the promotion of an insight."""
-
-    id: UUID
-    memory_id: UUID
-    state: str = Field(examples=["verified", "promoting", "withdrawn"])
-    problem: str | None = Field(description="why it is not verified yet")
-    problem_code: str | None
-    chunks: int
-
-    @classmethod
-    def from_record(cls, state: PromotionState, language: Language) -> Self:
-        return cls.read(
-            state.promotion,
-            state=state.state,
-            problem=state.explanation(language),
-            problem_code=state.problem,
-            chunks=state.chunks,
-        )
+        return self.make(Rejection)
 
 
 class DossierView(InsightView):
@@ -113,7 +120,7 @@ class DossierView(InsightView):
     supersedes: tuple[RelatedMemoryView, ...] = Field(description="the memories that it contradicts and that are older")
     rejected: RejectionView | None
     decisions: tuple[DecisionView, ...]
-    promotion: PromotionProgressView | None
+    promotion: PromotionView | None
     degraded: tuple[str, ...]
 
     @classmethod
@@ -129,6 +136,21 @@ class DossierView(InsightView):
             },
             rejected=None if rejected is None else RejectionView.from_record(rejected, language, key_names),
             decisions=tuple(DecisionView.from_record(decision, key_names) for decision in dossier.decisions),
-            promotion=None if promotion is None else PromotionProgressView.from_record(promotion, language),
+            promotion=None if promotion is None else PromotionView.from_record(promotion, language, key_names),
             degraded=dossier.degraded,
+        )
+
+    def to_dossier(self) -> Dossier:
+        """The dossier without vectors. Its insight has the flags of the dossier, and sources with their verdicts."""
+        from clearwell.records import Dossier
+
+        insight = self.to_record()
+        return self.make(
+            Dossier,
+            insight=insight,
+            verdicts={source.log_id: source.verdicts for source in insight.sources},
+            nearby=tuple(nearby.to_record() for nearby in self.beside),
+            rejected=None if self.rejected is None else self.rejected.to_record(),
+            decisions=tuple(decision.to_record() for decision in self.decisions),
+            promotion=None if self.promotion is None else self.promotion.to_record(),
         )

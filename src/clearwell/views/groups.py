@@ -30,6 +30,11 @@ class GroupView(View):
     def from_record(cls, group: Group) -> Self:
         return cls.read(group)
 
+    def to_record(self) -> Group:
+        from clearwell.records import Group
+
+        return self.make(Group)
+
 
 class GroupsView(View):
     """The groups with a system prompt or a digest schedule."""
@@ -58,6 +63,11 @@ class AgentView(AgentNameView):
     @classmethod
     def from_record(cls, agent: Agent) -> Self:
         return cls.read(agent)
+
+    def to_record(self) -> Agent:
+        from clearwell.records import Agent
+
+        return self.make(Agent)
 
 
 class AgentsView(View):
@@ -92,6 +102,11 @@ class TombstoneView(View):
             made_by_name=key_names.get(made_by, made_by),
             lifted_by_name=None if lifted_by is None else key_names.get(lifted_by, lifted_by),
         )
+
+    def to_record(self) -> Tombstone:
+        from clearwell.records import Tombstone
+
+        return self.make(Tombstone)
 
 
 class TombstonesView(View):

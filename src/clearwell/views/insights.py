@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -40,10 +40,18 @@ class ContradictionView(View):
     against: UUID = Field(alias="with", description="another output, or a verified memory")
     layer: Layer
     why: str
+    why_code: str = ""
+    params: dict[str, Any] = Field(default_factory=dict, description="what the reason refers to")
 
     @classmethod
     def from_record(cls, contradiction: Contradiction, language: Language) -> Self:
-        return cls.read(contradiction, why=contradiction.explanation(language))
+        why = contradiction.explanation(language)
+        return cls.read(contradiction, why=why, why_code=contradiction.reason)
+
+    def to_record(self) -> Contradiction:
+        from clearwell.records import Contradiction
+
+        return self.make(Contradiction, reason=self.why_code)
 
 
 class SupportView(View):
@@ -72,16 +80,27 @@ class SideView(View):
             support=SupportView.read(side.support),
         )
 
+    def to_record(self) -> InsightSide:
+        from clearwell.records import InsightSide, Support
+
+        return InsightSide(statement=self.statement, log_ids=self.sources, support=self.support.make(Support))
+
 
 class NoteView(View):
     """A note on how an insight was created."""
 
     code: str
     text: str
+    params: dict[str, Any] = Field(default_factory=dict, description="what the note refers to")
 
     @classmethod
     def from_record(cls, note: Note, language: Language) -> Self:
-        return cls(code=note.code, text=note.text(language))
+        return cls.read(note, text=note.text(language))
+
+    def to_record(self) -> Note:
+        from clearwell.records import Note
+
+        return self.make(Note)
 
 
 class SourceView(View):
@@ -100,13 +119,24 @@ class SourceView(View):
     content_shown: str = Field(description="the content with hidden characters escaped")
     statement: str | None = Field(description="what it says about the matter, word for word")
     span: SpanView | None = Field(None, description="where the statement stands in the whole content")
+    number: int | None = Field(None, description="the number of the statement among the segments of the output")
     side: int | None = Field(None, description="the place of its side in sides, from 0")
+    cut: bool = Field(False, description="the content is longer than shown here")
+    verdicts: tuple[VerdictView, ...] | None = Field(None, exclude_if=is_absent)
+
+    def to_record(self) -> InsightSource:
+        from clearwell.records import InsightSource
+
+        return self.make(
+            InsightSource,
+            span=None if self.span is None else self.span.to_record(),
+            verdicts=tuple(verdict.to_record() for verdict in self.verdicts or ()),
+        )
 
 
 class DigestSourceView(SourceView):
     """A source of an insight in a digest."""
 
-    cut: bool = Field(description="the content is longer than shown here")
     verdicts: tuple[VerdictView, ...]
 
     @classmethod
@@ -117,8 +147,6 @@ class DigestSourceView(SourceView):
 
 class ReviewSourceView(SourceView):
     """A source of an insight under review. It has verdicts when a single insight is read."""
-
-    verdicts: tuple[VerdictView, ...] | None = Field(None, exclude_if=is_absent)
 
     @classmethod
     def from_record(cls, source: InsightSource, language: Language, verdicts: Sequence[Verdict] | None) -> Self:
@@ -146,16 +174,31 @@ class InsightHeadView(View):
     changed_at: datetime
     snoozed_until: datetime | None
     merged_into: UUID | None
+    sentences: tuple[SentenceView, ...] = Field(description="which sources each sentence of the summary cites")
+    notes: tuple[NoteView, ...] = Field(description="notes on how it was created")
+    sources: tuple[SourceView, ...]
+    flags: tuple[str, ...] = Field(examples=[["single_author", "contradiction"]])
+    score: float
+
+    def to_record(self) -> Insight:
+        """The insight without its vector, with those sentences that are still part of the summary."""
+        from clearwell.records import Insight, Sentence, Support
+
+        return self.make(
+            Insight,
+            contradictions=tuple(contradiction.to_record() for contradiction in self.contradictions),
+            sides=tuple(side.to_record() for side in self.sides),
+            support=self.support.make(Support),
+            sentences=tuple(sentence.make(Sentence) for sentence in self.sentences),
+            sources=tuple(source.to_record() for source in self.sources),
+            notes=tuple(note.to_record() for note in self.notes),
+        )
 
 
 class DigestInsightView(InsightHeadView):
     """An insight in a digest, with its sources."""
 
-    sentences: tuple[SentenceView, ...]
     sources: tuple[DigestSourceView, ...]
-    flags: tuple[str, ...] = Field(examples=[["single_author", "contradiction"]])
-    score: float
-    notes: tuple[NoteView, ...]
 
     @classmethod
     def from_record(cls, insight: Insight, language: Language) -> Self:
@@ -171,12 +214,8 @@ class DigestInsightView(InsightHeadView):
 class InsightView(InsightHeadView):
     """An insight under review."""
 
-    sentences: tuple[SentenceView, ...] = Field(description="which sources each sentence of the summary cites")
-    notes: tuple[NoteView, ...] = Field(description="notes on how it was created")
     sources: tuple[ReviewSourceView, ...]
-    flags: tuple[str, ...]
     flags_said: tuple[FlagView, ...] = Field(description="the flags in words")
-    score: float
 
     @classmethod
     def from_record(cls, insight: Insight, language: Language) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -33,6 +33,7 @@ class PromotionView(View):
     """The promotion of a memory, and whether it is valid."""
 
     id: UUID
+    group_id: str
     memory_id: UUID
     state: str = Field(examples=["verified", "promoting", "withdrawn"])
     problem: str | None = Field(description="why it is not verified yet")
@@ -43,6 +44,7 @@ class PromotionView(View):
     session_id: str | None
     author: str | None
     occurred_at: datetime | None
+    metadata: dict[str, Any]
     origin: Origin
     origin_id: UUID | None
     supersedes: UUID | None
@@ -55,6 +57,15 @@ class PromotionView(View):
     @classmethod
     def from_record(cls, state: PromotionState, language: Language, key_names: Mapping[str, str]) -> Self:
         return cls.read(state.promotion.text, **_read_promotion(state, language, key_names))
+
+    def to_record(self) -> PromotionState:
+        """The state of the promotion, without the fingerprint of its text."""
+        from clearwell.records import NewMemory, Promotion, PromotionState
+
+        promotion = self.make(Promotion, text=self.make(NewMemory))
+        return self.make(
+            PromotionState, promotion=promotion, waiting=self.state == "promoting", problem=self.problem_code
+        )
 
 
 class RestsOnView(View):
@@ -78,6 +89,11 @@ class DependentMemoryView(PromotionView):
             rests_on=RestsOnView(meant=dependent.matching, others=dependent.others),
         )
 
+    def to_dependent(self) -> DependentMemory:
+        from clearwell.records import DependentMemory
+
+        return DependentMemory(state=self.to_record(), matching=self.rests_on.meant, others=self.rests_on.others)
+
 
 class RetractionPreviewView(View):
     """What would be withdrawn, and the token to do it."""
@@ -92,6 +108,11 @@ class RetractionPreviewView(View):
             DependentMemoryView.from_dependent(dependent, language, key_names) for dependent in preview.memories
         )
         return cls(status="listed", memories=memories, token=preview.token)
+
+    def to_record(self) -> RetractionPreview:
+        from clearwell.records import RetractionPreview
+
+        return RetractionPreview(memories=tuple(memory.to_dependent() for memory in self.memories), token=self.token)
 
 
 class SightingOfView(View):
@@ -127,6 +148,18 @@ class ProvenanceView(View):
             conflicts_with=provenance.conflicts_with,
         )
 
+    def to_record(self) -> Provenance:
+        from clearwell.records import Provenance
+
+        return Provenance(
+            promotions=tuple(promotion.to_record() for promotion in self.promotions),
+            decisions=tuple(decision.to_record() for decision in self.decisions),
+            insights=tuple(insight.to_record() for insight in self.insights),
+            rows=tuple(row.to_record() for row in self.rows),
+            sightings_of=tuple((sighting.id, sighting.layer) for sighting in self.sightings_of),
+            conflicts_with=self.conflicts_with,
+        )
+
 
 class CalibrationRowView(View):
     """What happened to the outputs for which an agent stated a confidence in this range."""
@@ -150,6 +183,12 @@ class CalibrationRowView(View):
             open=row.entries - row.promoted - row.rejected,
         )
 
+    def to_record(self) -> CalibrationRow:
+        from clearwell.records import CalibrationRow
+
+        low, high = self.confidence or (None, None)
+        return self.make(CalibrationRow, low=low, high=high)
+
 
 class CalibrationView(View):
     """The stated confidence of agents, and what happened to their outputs."""
@@ -166,6 +205,8 @@ class ReviewLagView(View):
 
     median: float | None
     p90: float | None
+    sum: float
+    count: int
 
 
 class AgentAcceptRateView(View):
@@ -179,6 +220,11 @@ class AgentAcceptRateView(View):
     @classmethod
     def from_record(cls, rate: AcceptRate) -> Self:
         return cls.read(rate, agent_id=rate.by)
+
+    def to_record(self) -> AcceptRate:
+        from clearwell.records import AcceptRate
+
+        return self.make(AcceptRate, by=self.agent_id)
 
 
 class CheckAcceptRateView(View):
@@ -195,10 +241,24 @@ class CheckAcceptRateView(View):
         check, _, outcome = (rate.by or "").partition(":")
         return cls.read(rate, check=check, outcome=outcome)
 
+    def to_record(self) -> AcceptRate:
+        from clearwell.records import AcceptRate
+
+        return self.make(AcceptRate, by=f"{self.check}:{self.outcome}")
+
+
+class AcceptRateView(View):
+    """Decisions on insights."""
+
+    promoted: int
+    rejected: int
+    rate: float | None
+
 
 class AcceptRatesView(View):
-    """Accept rates by agent and by check."""
+    """The accept rate of all decided insights, and the rates by agent and by check."""
 
+    all: AcceptRateView
     by_agent: tuple[AgentAcceptRateView, ...]
     by_check: tuple[CheckAcceptRateView, ...]
 
@@ -233,9 +293,15 @@ class ReviewStatisticsView(View):
     def from_record(cls, statistics: ReviewStatistics) -> Self:
         return cls(
             insights=statistics.insights,
-            review_lag_seconds=ReviewLagView(median=statistics.lag_median, p90=statistics.lag_p90),
+            review_lag_seconds=ReviewLagView(
+                median=statistics.lag_median,
+                p90=statistics.lag_p90,
+                sum=statistics.lag_sum,
+                count=statistics.lag_count,
+            ),
             oldest_pending_at=statistics.oldest_pending_at,
             accept_rate=AcceptRatesView(
+                all=AcceptRateView.read(statistics.accepted),
                 by_agent=tuple(AgentAcceptRateView.from_record(rate) for rate in statistics.by_agent),
                 by_check=tuple(CheckAcceptRateView.from_record(rate) for rate in statistics.by_check),
             ),
@@ -248,12 +314,33 @@ class ReviewStatisticsView(View):
             digests=DigestFiguresView(done=statistics.digests, promoted_share=statistics.digests_yield),
         )
 
+    def to_record(self) -> ReviewStatistics:
+        from clearwell.records import AcceptRate, ReviewStatistics
+
+        return ReviewStatistics(
+            insights=self.insights,
+            lag_median=self.review_lag_seconds.median,
+            lag_p90=self.review_lag_seconds.p90,
+            lag_sum=self.review_lag_seconds.sum,
+            lag_count=self.review_lag_seconds.count,
+            oldest_pending_at=self.oldest_pending_at,
+            accepted=self.accept_rate.all.make(AcceptRate, by=None),
+            by_agent=tuple(rate.to_record() for rate in self.accept_rate.by_agent),
+            by_check=tuple(rate.to_record() for rate in self.accept_rate.by_check),
+            memories=self.memories.verified,
+            memories_used=self.memories.ever_retrieved,
+            promoting=self.memories.promoting,
+            digests=self.digests.done,
+            digests_yield=self.digests.promoted_share,
+        )
+
 
 def _read_promotion(state: PromotionState, language: Language, key_names: Mapping[str, str]) -> dict[str, object]:
     """The parts of a promotion that are not attributes of its text."""
     promotion = state.promotion
     return {
         "id": promotion.id,
+        "group_id": promotion.group_id,
         "memory_id": promotion.memory_id,
         "state": state.state,
         "problem": state.explanation(language),

@@ -32,7 +32,9 @@ async def test_a_row_tells_its_whole_fate(http: httpx.AsyncClient) -> None:
         "value": 0.1,
         "threshold": 0.8,
         "reason": "The confidence 0.1 is below 0.8.",
+        "reason_code": "verdict_confidence_low",
         "params": {},
+        "at": row["settled_at"],
     }
     assert [one["outcome"] for one in row["verdicts"][1:]] == ["not_checked"] * 7
 

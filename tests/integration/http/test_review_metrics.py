@@ -68,4 +68,8 @@ async def test_an_undone_promotion_is_no_longer_accepted(settings: Settings) -> 
         made = (await http.post(f"/api/v1/quarantine/{row}/promote", json={"group_id": "g"})).json()
         await http.post(f"/api/v1/decisions/{made['decision_id']}/undo", json={})
         told = (await http.get("/api/v1/review/numbers", params={"group_id": "g"})).json()
-        assert told["accept_rate"] == {"by_agent": [], "by_check": []}
+        assert told["accept_rate"] == {
+            "all": {"promoted": 0, "rejected": 0, "rate": None},
+            "by_agent": [],
+            "by_check": [],
+        }
