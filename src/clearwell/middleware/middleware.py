@@ -14,7 +14,7 @@ from clearwell.client.discovery import fingerprint_stores
 from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ClearwellError, InvalidInput, Unavailable
 from clearwell.flow.context.builder import ContextRequest
-from clearwell.flow.context.fencing import format_history
+from clearwell.flow.context.fencing import format_history, quote_memories
 from clearwell.flow.context.retrieval_node import HISTORY, NodeOptions, extract_query
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.messages import Language
@@ -86,6 +86,23 @@ class MemoryMiddleware:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    # what it works on
+
+    @property
+    def memory(self) -> AgentMemory:
+        """The memory that this middleware reads from and captures to."""
+        return self._memory
+
+    @property
+    def group(self) -> str | None:
+        """The group of sessions that name none."""
+        return self._group
+
+    @property
+    def language(self) -> Language:
+        """The language of contexts and problems."""
+        return self._language
 
     # the hooks
 
@@ -210,6 +227,7 @@ class MemoryMiddleware:
         items = [item for section in built.report.sections for item in section.items]
         return NodeContext(
             text=built.text,
+            memories=quote_memories(built.messages[-1].content, self._language),
             messages=built.messages,
             ids=tuple(item.id for item in items if item.fate is not Fate.LEFT_OUT),
             degraded=built.degraded,
@@ -221,8 +239,10 @@ class MemoryMiddleware:
         _, query = extract_query({"topic": claim} if isinstance(claim, str) else question)
         found = await self._memory.retrieve(query, group=group, options=RetrieveOptions(agent_id=node.agent_id))
         items = tuple(sorted(found.items, key=lambda item: not item.verified))
+        history = format_history(items, self._language)
         return NodeContext(
-            text=format_history(items, self._language),
+            text=history,
+            memories=quote_memories(history, self._language),
             items=items,
             ids=tuple(item.id for item in items),
             degraded=found.degraded,

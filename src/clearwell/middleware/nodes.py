@@ -82,10 +82,13 @@ class NodeContext:
 
     ``text`` is everything as one text, and ``messages`` the same for a chat API, where a context was built. ``items``
     are the retrieved memories where they are evidence, ``ids`` the ids of the memories in the text. ``state`` is the
-    state with ``history_context``, for a memory-retrieval node. With ``problem`` the rest is empty.
+    state with ``history_context``, for a memory-retrieval node. ``memories`` are the memories alone with the sentence
+    that says how to read them, for frameworks that have prompts and a question of their own. With ``problem`` the rest
+    is empty.
     """
 
     text: str = ""
+    memories: str = ""
     messages: tuple[PromptMessage, ...] = ()
     items: tuple[ContextItem, ...] = ()
     ids: tuple[UUID, ...] = ()

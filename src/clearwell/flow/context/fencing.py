@@ -39,6 +39,7 @@ _OPENERS: Final = "<＜﹤‹«〈《⟨⟪❬❮❰⧼⦑⦓˂ᐸᚲ≺⋖≪�
 _TAG: Final = re.compile(rf"([{_OPENERS}])(?=[\s/\\|!⁄∕╱⟋⧸／＼]{{0,8}}(\w{{1,40}}))")
 _NAME: Final = re.compile(r"[^\w.@:/-]+")
 MEMORY: Final = "memory"
+OPENING: Final = "<memory id="
 LONGEST_NAME: Final = 40
 NAMELESS: Final = "_"
 HEADING: Final = "## 历史上下文 / History"
@@ -68,7 +69,16 @@ def _escape_tag(found: re.Match[str], *, word: str) -> str:
 
 def fence(memory_id: UUID, text: str) -> str:
     """Put a text into the fence of a memory."""
-    return f'<memory id="{memory_id}">{escape_markup(text)}</memory>'
+    return f'{OPENING}"{memory_id}">{escape_markup(text)}</memory>'
+
+
+def quote_memories(text: str, language: Language = "en") -> str:
+    """The memories in a prompt without the rest of it, after the sentence that says how to read them.
+
+    No other text of a prompt can have such a line, because what looks like our own tag is escaped in it.
+    """
+    lines = [line for line in text.splitlines() if OPENING in line]
+    return "\n".join([say("context_reading", language), "", HEADING, *lines]) if lines else ""
 
 
 def format_item(number: int, item: ContextItem, language: Language) -> str:

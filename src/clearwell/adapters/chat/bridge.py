@@ -1,0 +1,75 @@
+"""Reaches the memory middleware from synchronous and asynchronous code, in whatever thread a framework runs it.
+
+A middleware and the connections of its memory belong to one event loop, their home. Frameworks run synchronous nodes
+and callbacks in threads of their own, and a synchronous program has its home in a thread that only serves memory.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import ParamSpec, TypeVar
+
+from clearwell.errors import Conflict
+from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class MiddlewareBridge:
+    """Calls a middleware in its home: the event loop that runs when the bridge is made, else when it is first used."""
+
+    def __init__(self, middleware: MemoryMiddleware) -> None:
+        self._middleware = middleware
+        self._home = _find_running_loop()
+
+    async def read(self, session: Session, node: Node) -> NodeContext:
+        """What a node should read before it runs."""
+        return await self.call(self._middleware.before_node_execution, session, node)
+
+    def read_sync(self, session: Session, node: Node) -> NodeContext:
+        """The same, for synchronous code. It waits for the answer."""
+        return self.call_sync(self._middleware.before_node_execution, session, node)
+
+    async def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function of the memory at home."""
+        here = asyncio.get_running_loop()
+        home = self._find_home(here)
+        if home is here:
+            return await function(*args, **kwargs)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home))
+
+    def call_sync(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same, for synchronous code. It waits for the answer.
+
+        Raises Conflict in the thread of the event loop, which could not answer while it waits.
+        """
+        home = self._home
+        if home is None or home is _find_running_loop():
+            raise Conflict("adapter_sync_in_loop")
+        return asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home).result()
+
+    def capture(self, session: Session, node: Node, output: object, *, reason: str | None = None) -> None:
+        """Queue the capture of an output. This does not wait, and may be called from any thread."""
+        here = _find_running_loop()
+        home = self._home or here
+        if home is None:
+            raise Conflict("adapter_sync_in_loop")
+        if home is here:
+            self._middleware.capture(session, node, output, reason=reason)
+        elif not home.is_closed():
+            home.call_soon_threadsafe(self._capture_at_home, session, node, output, reason)
+
+    def _capture_at_home(self, session: Session, node: Node, output: object, reason: str | None) -> None:
+        self._middleware.capture(session, node, output, reason=reason)
+
+    def _find_home(self, here: asyncio.AbstractEventLoop) -> asyncio.AbstractEventLoop:
+        if self._home is None or self._home.is_closed():
+            self._home = here
+        return self._home
+
+
+def _find_running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,59 @@
+"""What the configuration of a run says: the session, the group, the node, and who captures its output."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
+
+
+@runtime_checkable
+class RunObserver(Protocol):
+    """A callback handler that captures outputs of runs, and leaves out those that are captured elsewhere."""
+
+    def leave_out(self, run_id: UUID, *, tools: bool) -> None:
+        """Do not capture the output of this run, nor those of its tools if ``tools`` is true."""
+        ...
+
+
+def read_session_id(config: RunnableConfig) -> str | None:
+    """The session of a run, which is its thread."""
+    return _read_text(config.get("configurable") or {}, "thread_id") or _read_text(_metadata(config), "thread_id")
+
+
+def read_group(config: RunnableConfig) -> str | None:
+    """The group that the caller named in ``configurable`` or in the metadata of the run."""
+    return _read_text(config.get("configurable") or {}, "group") or _read_text(_metadata(config), "group")
+
+
+def read_node_name(config: RunnableConfig) -> str | None:
+    """The name of the node of the graph that runs."""
+    return _read_text(_metadata(config), "langgraph_node")
+
+
+def claim_output(config: RunnableConfig, *, tools: bool = False) -> bool:
+    """Tell the callback handlers of Clearwell that the caller captures the output of this run.
+
+    Returns whether there is such a handler.
+    """
+    manager = config.get("callbacks")
+    if not isinstance(manager, BaseCallbackManager) or manager.parent_run_id is None:
+        return False
+    observers = list(_find_observers(manager))
+    for observer in observers:
+        observer.leave_out(manager.parent_run_id, tools=tools)
+    return bool(observers)
+
+
+def _find_observers(manager: BaseCallbackManager) -> Iterator[RunObserver]:
+    return (handler for handler in manager.handlers if isinstance(handler, RunObserver))
+
+
+def _metadata(config: RunnableConfig) -> Mapping[str, object]:
+    return config.get("metadata") or {}
+
+
+def _read_text(fields: Mapping[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return str(value) if value is not None and str(value) else None

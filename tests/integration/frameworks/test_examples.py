@@ -1,0 +1,43 @@
+"""The examples of the frameworks, run as a reader runs them, on real servers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clearwell.settings import Settings
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+LONGEST = 40
+
+
+def run_example(name: str, settings: Settings) -> str:
+    """Run an example that has to succeed, and return what it printed."""
+    assert settings.database_url is not None
+    assert settings.redis_url is not None
+    environment = {name: value for name, value in os.environ.items() if name != "MODEL"} | {
+        "CLEARWELL_DATABASE_URL": settings.database_url.get_secret_value(),
+        "CLEARWELL_REDIS_URL": settings.redis_url.get_secret_value(),
+        "CLEARWELL_DATA_DIR": str(settings.data_dir),
+    }
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_council_recalls_its_last_meeting(settings: Settings) -> None:
+    first = run_example("langgraph_council.py", settings)
+    assert "⚡️" not in first
+    second = run_example("langgraph_council.py", settings)
+    history = second.partition("## 历史上下文 / History\n")[2].partition("\n\n")[0]
+    assert "⚡️ Unverified" in history
+    assert "agent chair" in history
+    assert "is supported" in second
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("lang*.py")))
+def test_examples_are_short(name: str) -> None:
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= LONGEST
