@@ -3,8 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import redis
+
 from clearwell.ports import BEGINNING, EventPage, Stores
 from clearwell.records import Event, EventType
+from clearwell.settings import Settings
 from tests.contract.ports import START
 
 
@@ -96,3 +99,17 @@ async def test_a_deleted_stream_is_gone_and_its_ids_unknown(stores: Stores) -> N
 async def test_appending_nothing_is_allowed(stores: Stores) -> None:
     await stores.events.append([])
     assert await stores.events.find_last("g") == BEGINNING
+
+
+async def test_a_key_of_another_type_is_replaced_by_the_stream(real_stores: Stores, redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url) as client:
+        client.set("events:g", "written by another program")
+    await real_stores.events.append([event(1), event(2, "h")])
+    assert numbers(await read(real_stores, BEGINNING)) == [1]
+    assert numbers(await read(real_stores, BEGINNING, "h")) == [2]
+
+
+async def test_a_stream_expires_after_its_last_event(real_stores: Stores, redis_url: str) -> None:
+    await real_stores.events.append([event(1)])
+    with redis.Redis.from_url(redis_url) as client:
+        assert 0 < int(str(client.pttl("events:g"))) <= Settings().event_stream_seconds * 1_000

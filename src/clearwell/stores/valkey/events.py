@@ -1,6 +1,7 @@
 """The streams of events: one bounded stream for each group, which expires when nothing happens for a while."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -10,7 +11,7 @@ import structlog
 
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.records import Event, EventType
-from clearwell.stores.valkey.client import translated_errors
+from clearwell.stores.valkey.client import script, translated_errors
 from clearwell.stores.valkey.entries import from_ms, to_ms
 
 log = structlog.get_logger(__name__)
@@ -28,19 +29,16 @@ class ValkeyEvents(EventStore):
     def __init__(self, client: redis.Redis, *, length: int, keep: timedelta) -> None:
         self._client = client
         self._length = length
-        self._keep = keep
+        self._keep_ms = keep // timedelta(milliseconds=1)
+        self._append = client.register_script(script("append"))
 
     async def append(self, events: Sequence[Event]) -> None:
-        if not events:
-            return
+        by_group: defaultdict[str, list[str]] = defaultdict(list)
+        for event in events:
+            by_group[event.group_id].append(encode_event(event))
         with translated_errors():
-            async with self._client.pipeline(transaction=False) as pipeline:
-                for event in events:
-                    fields = {FIELD: encode_event(event)}
-                    pipeline.xadd(KEYS + event.group_id, fields, maxlen=self._length, approximate=True)  # type: ignore[arg-type]
-                for group_id in dict.fromkeys(event.group_id for event in events):
-                    pipeline.pexpire(KEYS + group_id, self._keep)
-                await pipeline.execute()
+            for group_id, texts in by_group.items():
+                await self._append(keys=[KEYS + group_id], args=[self._length, self._keep_ms, *texts])
 
     async def find_last(self, group_id: str) -> str:
         with translated_errors():
