@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.ports import BEGINNING, EventPage
-from clearwell.records import Event
+from clearwell.records import EVENT_FIELDS, Event
 from clearwell.testing import MemoryEvents
 from tests.path import Path
 
@@ -36,6 +36,8 @@ async def published(path: Path, group_id: str = "g") -> list[Event]:
     await path.program.events.flush()
     page = await path.events.read(group_id, after=BEGINNING, limit=1_000)
     assert page is not None
+    for event in page.events:
+        assert set(event.data) <= set(EVENT_FIELDS[event.type]), event
     return list(page.events)
 
 

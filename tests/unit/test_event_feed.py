@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clearwell.errors import NotAllowed, TooManyReaders
+from clearwell.errors import NotAllowed, TooManyReaders, Unavailable
 from clearwell.ports import BEGINNING
 from clearwell.records import Event, EventType, Principal, Right
 from clearwell.settings import Settings
@@ -95,6 +95,8 @@ async def test_readers_end_with_the_program() -> None:
         seen.append(event.type)
         path.program.feed.close()
     assert seen == [EventType.SUBSCRIBED]
+    with pytest.raises(Unavailable):
+        await anext(path.memory.events(group="g"))
 
 
 async def test_a_callback_gets_the_events_of_its_block() -> None:

@@ -4,12 +4,15 @@ import json
 from dataclasses import asdict, replace
 from uuid import UUID
 
+import pytest
 from structlog.testing import capture_logs
 
 from clearwell.flow.counters import Counters
 from clearwell.flow.events.publisher import MAX_WAITING, EventPublisher
+from clearwell.messages import catalogue
 from clearwell.ports import BEGINNING
 from clearwell.records import (
+    EVENT_FIELDS,
     Action,
     Admission,
     DecisionRequest,
@@ -228,3 +231,9 @@ async def test_the_events_that_wait_are_bounded() -> None:
     assert [event.data.get("number") for event in page.events if event.type is EventType.CAPTURED] == list(
         range(MAX_WAITING)
     )
+
+
+@pytest.mark.parametrize("event_type", list(EventType))
+def test_every_type_of_event_has_its_words_and_fields(event_type: EventType) -> None:
+    assert f"event_{event_type}" in catalogue()
+    assert event_type in EVENT_FIELDS

@@ -61,6 +61,7 @@ ROUTES = {
     ("post", "/api/v1/decisions/{id}/undo"),
     ("get", "/api/v1/review/calibration"),
     ("get", "/api/v1/review/numbers"),
+    ("get", "/api/v1/events"),
     ("get", "/metrics"),
     ("get", "/healthz"),
     ("get", "/readyz"),
@@ -127,8 +128,11 @@ def test_every_route_is_described(document: dict[str, Any]) -> None:
             kind = "application/problem+json" if int(status) >= 400 else "application/json"
             if (path, status) == ("/metrics", "200"):
                 kind = "text/plain; version=0.0.4; charset=utf-8"
+            if (path, status) == ("/api/v1/events", "200"):
+                kind = "text/event-stream"
             assert list(answer["content"]) == [kind], (path, status)
-            assert answer["content"][kind]["schema"], (path, status)
+            schema = "itemSchema" if kind == "text/event-stream" else "schema"
+            assert answer["content"][kind][schema], (path, status)
 
 
 def test_every_route_of_the_api_names_the_key_its_headers_and_its_problems(document: dict[str, Any]) -> None:

@@ -2,6 +2,6 @@
 
 ``client`` is the client: the methods of the memory manager, with the same parameters and records. ``routes`` and
 ``review_routes`` have one method for each route and return the view that the route answers with. ``api`` sends the
-requests, ``retries`` sends failed ones again, ``problems`` turns the problems that a server answers with into the
-errors of the library, and ``discovery`` finds the server that runs on a data folder.
+requests, ``retries`` sends failed ones again, ``events`` follows the events of a group, ``problems`` turns the problems
+that a server answers with into the errors of the library, and ``discovery`` finds the server of a data folder.
 """

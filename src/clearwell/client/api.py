@@ -3,9 +3,9 @@
 import asyncio
 import json
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final, NoReturn, TypeVar
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
@@ -110,6 +110,30 @@ class ApiConnection:
         headers = {} if key is None else {KEY_HEADER: key}
         return self._read(view, await self._send(method, path, body=body, headers=headers, parameters=parameters))
 
+    async def stream(
+        self, path: str, *, headers: Mapping[str, str], silence_seconds: float, **parameters: object
+    ) -> AsyncGenerator[str]:
+        """Yield the lines of an answer that goes on. Raises Unavailable if nothing comes for this time."""
+        request = self._http.build_request(
+            "GET",
+            f"/api/v1{path}",
+            params={name: _print(value) for name, value in parameters.items() if value is not None},
+            headers=dict(headers),
+            timeout=httpx.Timeout(silence_seconds, connect=CONNECT_SECONDS),
+        )
+        try:
+            answer = await self._http.send(request, stream=True)
+            try:
+                if not answer.is_success:
+                    await answer.aread()
+                    self._raise_problem(answer)
+                async for line in _split_lines(answer.aiter_bytes()):
+                    yield line
+            finally:
+                await answer.aclose()
+        except httpx.HTTPError as error:
+            raise _no_answer(error) from error
+
     async def _send(
         self,
         method: str,
@@ -136,19 +160,28 @@ class ApiConnection:
         except TimeoutError as error:
             raise Unavailable("client_timeout", url=self.base_url, seconds=seconds) from error
         except httpx.HTTPError as error:
-            url = str(error.request.url.copy_with(raw_path=b"/")).rstrip("/")
-            raise Unavailable("client_no_answer", url=url, reason=str(error) or type(error).__name__) from error
+            raise _no_answer(error) from error
 
     def _read(self, view: type[V], answer: httpx.Response) -> V:
+        if not answer.is_success:
+            self._raise_problem(answer)
         try:
-            if answer.is_success:
-                return view.model_validate_json(answer.content)
+            return view.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise self._strange_answer(answer) from error
+
+    def _raise_problem(self, answer: httpx.Response) -> NoReturn:
+        """Raise the error that the problem of an answer stands for."""
+        try:
             problem = ProblemView.model_validate_json(answer.content)
         except ValidationError as error:
-            raise Unavailable("client_strange_answer", url=self.base_url, status=answer.status_code) from error
+            raise self._strange_answer(answer) from error
         if self._acts_for_agent and problem.type in PERSONS_RIGHTS:
             raise error_from(problem, advice=say("client_acts_for_agent", self._language))
         raise error_from(problem)
+
+    def _strange_answer(self, answer: httpx.Response) -> Unavailable:
+        return Unavailable("client_strange_answer", url=self.base_url, status=answer.status_code)
 
 
 def rename(fields: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
@@ -176,6 +209,20 @@ def _encode(value: object) -> object:
 
 def _print(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _no_answer(error: httpx.HTTPError) -> Unavailable:
+    url = str(error.request.url.copy_with(raw_path=b"/")).rstrip("/")
+    return Unavailable("client_no_answer", url=url, reason=str(error) or type(error).__name__)
+
+
+async def _split_lines(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The lines of a text that arrives in parts. Of the line ends that Unicode knows, only those of ASCII count."""
+    rest = b""
+    async for part in parts:
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            yield line.removesuffix(b"\r").decode()
 
 
 def _tls_context(base_url: str) -> ssl.SSLContext:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from types import TracebackType
@@ -19,6 +19,7 @@ from clearwell.settings import Settings
 from clearwell.signatures import explain_wrong_calls
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
     import httpx
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from clearwell.errors import ClearwellError
     from clearwell.flow.context.builder import ContextRequest
     from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptions
+    from clearwell.flow.events.delivery import EventCallback
     from clearwell.flow.factcheck.checker import FactCheckOptions
     from clearwell.flow.factcheck.node import FactCheckNode
     from clearwell.flow.node_events import OnEvent
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         Digest,
         DigestStatus,
         DryRun,
+        Event,
         FactCheck,
         Group,
         GroupChange,
@@ -306,6 +309,28 @@ class AsyncClient:
 
         runner = RemoteFactCheckRunner(self._routes)
         return FactCheckNode(runner, group, options or FactCheckOptions(), language=language, on_event=on_event)
+
+    # events
+
+    def events(self, *, group: str, after: str | None = None) -> AsyncGenerator[Event]:
+        """Follow the events of a group: ``async for event in client.events(group="grp-123")``.
+
+        They are those of ``MemoryManager.events``. If the connection ends, it is restored, and the events continue
+        after the last one. While the server does not answer there is one event ``degraded``, and ``recovered`` when it
+        is back. A server that does not answer at first raises Unavailable.
+        """
+        return self._routes.events(group, after=after)
+
+    def on_event(
+        self, callback: EventCallback, *, group: str, after: str | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Call a function with each event of a group: ``async with client.on_event(show, group="grp-123"): …``.
+
+        It is called from the beginning of the block to its end, with the same events as ``events`` has.
+        """
+        from clearwell.flow.events.delivery import deliver_events
+
+        return deliver_events(self.events(group=group, after=after), callback)
 
     # groups and agents
 

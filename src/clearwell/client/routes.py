@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from types import TracebackType
@@ -27,6 +27,7 @@ from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalV
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import ReviewApiClient
+    from clearwell.records import Event
 
 RETRIEVAL_NAMES = {"since": "from", "until": "to"}
 """Names of the API that are words of Python."""
@@ -248,6 +249,14 @@ class ApiClient:
         """Run the fact-check node on a state of a workflow."""
         body = {"group_id": group_id, "input": state, "options": options, "language": language}
         return await self._api.ask(NodeRunView, "/nodes/fact_check", body)
+
+    # events
+
+    def events(self, group_id: str, *, after: str | None = None) -> AsyncGenerator[Event]:
+        """Follow the events of a group. The connection is restored and continues after the last event."""
+        from clearwell.client.events import follow_events
+
+        return follow_events(self._api, group_id, after=after)
 
     # groups, agents and tombstones
 

@@ -38,7 +38,7 @@ from clearwell.records.evaluation import (
     TokenPrices,
     TokenUsage,
 )
-from clearwell.records.events import Event
+from clearwell.records.events import EVENT_FIELDS, Event
 from clearwell.records.factcheck import AssessedEvidence, Assessment, Citation, ClaimCheck, Evidence, FactCheck
 from clearwell.records.filters import EVERYTHING, Condition, Where
 from clearwell.records.groups import KEEP, Agent, Group, GroupChange, Keep, Prompts
@@ -110,6 +110,7 @@ from clearwell.vocabulary import (
 )
 
 __all__ = [
+    "EVENT_FIELDS",
     "EVERYTHING",
     "KEEP",
     "NOBODY",

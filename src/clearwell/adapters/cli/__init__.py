@@ -12,6 +12,7 @@ from clearwell.adapters.cli import ingress, memory, operations, quarantine
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.demo import demo
 from clearwell.adapters.cli.digests import digests
+from clearwell.adapters.cli.events import events
 from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
@@ -68,6 +69,7 @@ for command in (
     ingress.admit,
     ingress.requeue,
     ingress.counts,
+    events,
     operations.status,
     operations.data,
     operations.doctor,

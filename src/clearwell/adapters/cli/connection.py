@@ -13,7 +13,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from clearwell.adapters.cli.terminal import Terminal
     from clearwell.app import Clearwell
-    from clearwell.records import Principal
+    from clearwell.records import Event, Principal
     from clearwell.settings import Settings
     from clearwell.views.captures import QuarantineRowView
 
@@ -59,6 +59,17 @@ class Connection:
         if self.program is not None:
             self.program.queue.leave_rows()
             self.leaves_admissions = True
+
+    async def events(self, group_id: str, after: str | None) -> AsyncGenerator[Event]:
+        """The events of a group. A program in this process is followed directly: its answers are not streamed."""
+        if self.program is None:
+            return self.client.events(group_id, after=after)
+        caller, key = local_person(), self.settings.api_key
+        if key is not None:
+            caller = await self.program.keys.authenticate(key.get_secret_value(), local=False)
+        if self.settings.actor == "agent":
+            caller = caller.lowered()
+        return self.program.memory.acting_as(caller).events(group=group_id, after=after)
 
     async def wait_for_admission(self, group_id: str, row_id: UUID) -> QuarantineRowView:
         """Wait until the admission of an output has ended, or some seconds, and return the output."""

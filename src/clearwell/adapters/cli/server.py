@@ -250,10 +250,16 @@ async def _serve_api(
         keys = app.state.clearwell.keys
         keys.trust(assignment.token, local_person())
         needs_key = not is_loopback(settings.host) or await keys.any_key_ever()
+
+        def end_streams() -> None:
+            """A stream of events has no end of its own, and the server waits for open requests."""
+            app.state.clearwell.feed.close()
+            on_stop()
+
         api = ApiServer(
             _configure(app, access_log=assignment.access_log),
             on_ready=lambda: on_ready(needs_key),
-            on_stop=on_stop,
+            on_stop=end_streams,
         )
         stop.watch(api.stop)
         if not stop.asked:

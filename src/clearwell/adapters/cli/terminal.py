@@ -89,6 +89,11 @@ class Terminal:
         utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
         self.out.out(json.dumps(data, ensure_ascii=not utf8, indent=2, default=str), highlight=False)
 
+    def json_line(self, data: Json) -> None:
+        """One JSON value on a line of its own, for an answer that goes on."""
+        utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
+        self.out.out(json.dumps(data, ensure_ascii=not utf8, default=str), highlight=False)
+
     def answer(self, view: View) -> None:
         """An answer of the API as JSON."""
         self.json(view.model_dump(mode="json"))

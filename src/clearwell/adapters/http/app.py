@@ -18,6 +18,7 @@ from clearwell.adapters.http.api import (
     context,
     digests,
     entries,
+    events,
     factcheck,
     groups,
     health,
@@ -64,7 +65,7 @@ def create_app(
         redirect_slashes=False,
     )
     # What agents ask for comes first: the routes are tried one after the other.
-    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups):
+    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups, events):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router):
         app.include_router(router)
@@ -152,7 +153,15 @@ class Edge:
 
 
 def _drop_body(send: Send) -> Send:
+    """Send the head alone, and end the answer with the first part of the body: a stream of events has no last one."""
+    ended = False
+
     async def send_head(message: Message) -> None:
-        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+        nonlocal ended
+        if message["type"] != "http.response.body":
+            await send(message)
+        elif not ended:
+            ended = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     return send_head

@@ -97,10 +97,16 @@ def _body(document: Document, operation: Document) -> str:
 def _answers(document: Document, operation: Document) -> str:
     rows = []
     for status, answer in sorted(operation["responses"].items()):
-        (content,) = answer["content"].values()
-        fields = "" if int(status) >= 400 else _fields(document, content["schema"])
+        fields = "" if int(status) >= 400 else _fields(document, _find_schema(answer))
         rows.append(f"<tr><td><code>{status}</code></td><td>{escape(answer['description'])}{fields}</td></tr>")
     return f"<h4>Answers</h4><table>{''.join(rows)}</table>"
+
+
+def _find_schema(answer: Document) -> Document:
+    """The schema of an answer, or of the data of each event in a stream."""
+    (content,) = answer["content"].values()
+    schema: Document = content.get("schema") or content["itemSchema"]["properties"]["data"]["contentSchema"]
+    return schema
 
 
 def _fields(document: Document, schema: Document) -> str:

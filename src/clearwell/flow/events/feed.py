@@ -37,7 +37,8 @@ class EventFeed:
 
         The first event is ``subscribed``. Without ``after`` the events that follow are new ones. With ``after``, an id
         of an earlier event, they continue where that one ended; if this is not possible because the id is too old or
-        unknown, the first event is ``reset``. Raises NotAllowed at once, and TooManyReaders at the first step.
+        unknown, the first event is ``reset``. Raises NotAllowed at once, and at the first step TooManyReaders, or
+        Unavailable if the program is stopping.
         """
         if group_id == UNASSIGNED:
             require_reviewer(by, group_id)
@@ -50,6 +51,8 @@ class EventFeed:
         self._closed.set()
 
     async def _follow(self, group_id: str, by: Principal, after: str | None) -> AsyncGenerator[Event]:
+        if self._closed.is_set():
+            raise Unavailable("events_closed")
         if self._readers >= self._max_readers:
             raise TooManyReaders("events_too_many_readers", limit=self._max_readers)
         self._readers += 1
