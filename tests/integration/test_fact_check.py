@@ -80,6 +80,27 @@ async def test_what_a_fact_check_quotes_keeps_no_agent_from_saying_it(clearwell:
     assert [one.agent_id for one in after.claims[0].citations] == ["a1"], "a fact check is no evidence for another"
 
 
+async def test_an_agent_that_repeats_a_fact_check_says_nothing_new(clearwell: Clearwell) -> None:
+    await fill(clearwell)
+    memory = clearwell.memory.acting_as(AGENT)
+    text = (await memory.fact_check("The freight lift in hall four is open again.", group="g")).text
+    assert (await memory.capture(output(text, node_type="fact_check"), wait=True)).admission is Admission.ADMITTED
+    repeated = await memory.capture(output(text, agent_id="a2"), wait=True)
+    assert repeated.admission is Admission.REFUSED
+
+
+@pytest.mark.parametrize(("claim", "language"), [(SAID, "en"), (SAID, "zh"), (UNRELATED, "en"), (UNRELATED, "zh")])
+async def test_a_fact_check_does_not_bring_back_a_rejected_text(
+    clearwell: Clearwell, claim: str, language: Language
+) -> None:
+    memory = clearwell.memory.acting_as(AGENT)
+    await clearwell.memory.acting_as(PERSON).add_tombstone(claim, group="g", reason="wrong")
+    text = (await memory.fact_check(claim, group="g", language=language)).text
+    receipt = await memory.capture(output(text, node_type="fact_check"), wait=True)
+    assert (receipt.admission, receipt.verdicts[-1].outcome) == (Admission.REFUSED, Outcome.NOT_CHECKED)
+    assert "verdict_tombstone_rejected" in [one.reason for one in receipt.verdicts]
+
+
 async def test_a_dead_working_memory_is_named_and_verified_evidence_decides(
     settings: Settings, offline_embedder: OfflineEmbedder
 ) -> None:

@@ -563,6 +563,15 @@ async def test_fact_checks_do_not_make_the_claim_of_one_agent_supported() -> Non
     assert [insight.summary for insight in (await made(path)).insights] == [LIFT]
 
 
+async def test_an_agent_that_repeats_a_fact_check_is_no_voice_for_the_claim() -> None:
+    path = Path()
+    await keep(path, says(GATEWAY, "a1"), *agreed(LIFT))
+    report = (await path.memory.fact_check(GATEWAY, group="g")).text
+    await keep(path, says(report, "checker", node_type="fact_check"), says(f"{report}\n\n{BACKUPS}", "a4"))
+    await keep(path, says(f"{BACKUPS} I saw the job log.", "a5"))
+    assert {insight.summary for insight in (await made(path)).insights} == {LIFT, BACKUPS}
+
+
 async def test_fact_checks_alone_make_no_insight() -> None:
     path = Path()
     reports = [await path.memory.fact_check(text, group="g") for text in (GATEWAY, LIFT)]

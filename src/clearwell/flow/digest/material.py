@@ -178,22 +178,26 @@ def make_candidates(row: DigestRow, *, evidence: bool = False) -> list[DigestCan
     """The claims and decisions of a row, as many as get vectors."""
     whole = [one for one in row.statements if one.segment.is_statement and one.segment.end <= len(row.content)]
     found = [_make_candidate(row, each, evidence) for each in whole[:MOST_VECTORS]]
-    claims = find_quoted_claims(row.content) if evidence else []
-    return [one for one in (_quote_claims(found, claims) if claims else found) if one.text]
+    claims = find_quoted_claims(row.content)
+    return [one for one in (_quote_claims(found, claims, evidence=evidence) if claims else found) if one.text]
 
 
-def _quote_claims(found: Sequence[DigestCandidate], claims: Sequence[QuotedClaim]) -> list[DigestCandidate]:
-    """The candidates of a fact check that quotes claims: what it says of a claim is about the claim.
+def _quote_claims(
+    found: Sequence[DigestCandidate], claims: Sequence[QuotedClaim], *, evidence: bool
+) -> list[DigestCandidate]:
+    """The candidates of a fact check, or of an agent that repeats one: what is said of a claim is about the claim.
 
-    They have the text of the claim, and get its vector. The words around it are the same in every fact check.
+    They have the text of the claim, and get its vector: the words around it are the same in every fact check. All else
+    that a fact check says is of its form.
     """
     quoting: dict[int, DigestCandidate] = {}
     for claim in claims:
         one = next((one for one in found if one.span[0] < claim.end and claim.start < one.span[1]), None)
         if one is not None:
-            quoted = replace(one, text=claim.text[:KEPT_CHARS], repeats=True, embedding=None)
-            quoting.setdefault(one.number, quoted)
-    return list(quoting.values())
+            text = claim.text[:KEPT_CHARS]
+            quoting.setdefault(one.number, replace(one, text=text, evidence=True, repeats=True, embedding=None))
+    others = [] if evidence else [one for one in found if one.number not in quoting]
+    return [*quoting.values(), *others]
 
 
 def _make_candidate(row: DigestRow, statement: Statement, evidence: bool) -> DigestCandidate:

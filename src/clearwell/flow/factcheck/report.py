@@ -1,8 +1,8 @@
 """The text of a fact check, for the nodes that follow and for people.
 
-Claims and memories stand in it as fenced data. A claim between its tags is quoted: the fact check does not say it
-itself. So ``flow.ingress`` compares it only with other fact checks of the same claims, and for ``flow.digest`` it is no
-voice for the claim.
+Claims and memories stand in it as fenced data. A claim between its tags is quoted: neither the fact check nor an agent
+that repeats it says it itself. So ``flow.ingress`` compares a fact check only with others of the same claims, and for
+``flow.digest`` it is no voice for the claim.
 """
 
 import re
@@ -73,9 +73,14 @@ def find_quoted_claims(text: str) -> list[QuotedClaim]:
     return [QuotedClaim(*found.span(), unescape(found.group(1)).strip()) for found in _CLAIM.finditer(text)]
 
 
-def list_checked_claims(node_type: str | None, content: str) -> list[str]:
-    """The claims of an output that is the text of a fact check; of any other output, none."""
-    return [claim.text for claim in find_quoted_claims(content)] if node_type == NODE_TYPE else []
+def list_quoted_claims(text: str) -> list[str]:
+    """The texts of the claims that a text quotes between tags."""
+    return [claim.text for claim in find_quoted_claims(text)]
+
+
+def is_report(node_type: str | None, content: str) -> bool:
+    """Whether an output is the text of a fact check, which quotes claims and memories and says neither itself."""
+    return node_type == NODE_TYPE and bool(find_quoted_claims(content))
 
 
 def _format_citation(number: int, citation: Citation, item: ContextItem, language: Language) -> str:

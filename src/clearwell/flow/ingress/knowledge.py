@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY
-from clearwell.flow.factcheck.report import list_checked_claims
+from clearwell.flow.factcheck.report import is_report, list_quoted_claims
 from clearwell.flow.ingress.candidates import Candidate, ComparedText, Known, Neighbour
 from clearwell.flow.ingress.echo import OwnText, find_fenced_ids, remove_fences
 from clearwell.flow.ingress.neighbours import MemoryNeighbours
@@ -135,16 +135,19 @@ class Knowledge:
     def _find_entries(self, candidate: Candidate, live: Sequence[WorkingEntry]) -> list[Neighbour]:
         """The entries and statements of entries that are like what is compared of a candidate.
 
-        A fact check quotes claims, so it is compared only with fact checks of the same claims.
+        A fact check quotes claims: it is like other fact checks of the same claims, and like what repeats it.
         """
         capture = candidate.capture
-        claims = list_checked_claims(capture.node_type, capture.content)
+        claims = list_quoted_claims(capture.content)
+        report = is_report(capture.node_type, capture.content)
         others = [
             entry
             for entry in live
             if entry.id != capture.id
             and entry.embedding_model == self._embedder.model
-            and list_checked_claims(entry.node_type, entry.content) == claims
+            and (
+                not (report or is_report(entry.node_type, entry.content)) or list_quoted_claims(entry.content) == claims
+            )
         ]
         return self._find_near(candidate.compared, [part for one in others for part in _read_parts(one)])
 
@@ -172,7 +175,7 @@ class Knowledge:
     async def _find_memories(self, candidate: Candidate) -> list[Neighbour]:
         """The verified memories that are like what is compared of a candidate."""
         capture, texts = candidate.capture, candidate.compared
-        if list_checked_claims(capture.node_type, capture.content):
+        if is_report(capture.node_type, capture.content):
             return []
         limit = MEMORIES_COMPARED if len(texts) == 1 else SOME_COMPARED
         # The vector of an output that only quotes is that of the whole output.
