@@ -14,6 +14,27 @@ from clearwell.messages import Language, catalogue, say
 
 def configure_logs(language: Language, *, level: int, colors: bool) -> None:
     """Configure one format for the log lines of Clearwell and of its libraries."""
+    shared, renderer = _configure_structlog(language, level=level, colors=colors)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer], foreign_pre_chain=shared
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
+
+
+def ensure_logs_configured() -> None:
+    """Configure the log lines of Clearwell unless the application has. Those of other libraries are left alone.
+
+    By default, structlog prints the variables of every frame of an exception, which can contain the text of memories.
+    """
+    if not structlog.is_configured():
+        _configure_structlog("en", level=logging.INFO, colors=False)
+
+
+def _configure_structlog(language: Language, *, level: int, colors: bool) -> tuple[list[Processor], Processor]:
+    """Configure structlog, and return what makes the lines of other libraries look the same."""
 
     def in_words(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
         """Replace an event that is a message code by the message."""
@@ -33,20 +54,7 @@ def configure_logs(language: Language, *, level: int, colors: bool) -> None:
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer], foreign_pre_chain=shared
-        )
-    )
-    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
-
-
-def ensure_logs_configured() -> None:
-    """Configure logs unless the application has. By default, structlog prints the variables of every frame of an
-    exception, which can contain the text of memories."""
-    if not structlog.is_configured():
-        configure_logs("en", level=logging.INFO, colors=False)
+    return shared, renderer
 
 
 def write_exception(stream: TextIO, exc_info: ExcInfo) -> None:

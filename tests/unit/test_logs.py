@@ -8,7 +8,7 @@ import pytest
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from clearwell.logs import configure_logs, write_exception
+from clearwell.logs import configure_logs, ensure_logs_configured, write_exception
 
 SECRET = "what an agent said in confidence"
 
@@ -64,3 +64,14 @@ def test_an_exception_that_a_library_logs_is_told_the_same_way(capsys: pytest.Ca
     said = capsys.readouterr().err
     assert said.count("RuntimeError: the row was not stored") == 2
     assert SECRET not in said
+
+
+@pytest.mark.usefixtures("own_logs")
+def test_a_library_leaves_the_logs_of_the_application_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    structlog.reset_defaults()
+    handlers = logging.getLogger().handlers[:]
+    ensure_logs_configured()
+    structlog.get_logger().info("sweep", rows=3)
+    assert logging.getLogger().handlers == handlers
+    said = capsys.readouterr()
+    assert (said.out, "rows=3" in said.err) == ("", True)

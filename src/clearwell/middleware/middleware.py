@@ -17,6 +17,7 @@ from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.context.fencing import format_history, quote_memories
 from clearwell.flow.context.retrieval_node import HISTORY, NodeOptions, extract_query
 from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.logs import ensure_logs_configured
 from clearwell.messages import Language
 from clearwell.middleware.backlog import Backlog, MemoryBacklog
 from clearwell.middleware.memory import AgentMemory
@@ -66,6 +67,7 @@ class MemoryMiddleware:
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
+        ensure_logs_configured()
         self._memory = memory
         self._group = group
         self._policies = dict(policies or {})
