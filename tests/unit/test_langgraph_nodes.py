@@ -7,23 +7,17 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
 from clearwell.adapters.langgraph import fact_check, memory_retrieval, remember
 from clearwell.errors import Conflict
-from clearwell.middleware import MemoryMiddleware
-from clearwell.records import Capture
-from tests.path import AGENT, LONG, OTHER, Path
-
-QUESTION = "When was the payment service moved to the new cluster?"
-CONFIG: RunnableConfig = {"configurable": {"thread_id": "meeting-7", "group": "g"}}
+from tests.frameworks import CONFIG, QUESTION, Board, graph_of, speaking
+from tests.path import LONG, OTHER
 
 
 class Council(TypedDict, total=False):
@@ -33,30 +27,11 @@ class Council(TypedDict, total=False):
     verdict: str
 
 
-class Board:
-    """The program on twins, with a middleware on it and what is in quarantine."""
-
-    def __init__(self) -> None:
-        self.path = Path()
-        self.middleware = MemoryMiddleware(
-            self.path.memory.acting_as(AGENT), settings=self.path.settings, clock=self.path.clock
-        )
-
-    async def captured(self) -> list[Capture]:
-        assert await self.middleware.flush()
-        rows = self.path.quarantine.rows["g"]
-        return [row.capture for _, row in sorted(rows.items())]
-
-
 @pytest.fixture
 async def board() -> AsyncIterator[Board]:
     made = Board()
     async with made.middleware:
         yield made
-
-
-def speaking(*answers: str) -> GenericFakeChatModel:
-    return GenericFakeChatModel(messages=iter([AIMessage(answer) for answer in answers]))
 
 
 class Spoken(list[Sequence[AnyMessage]]):
@@ -68,10 +43,6 @@ class Spoken(list[Sequence[AnyMessage]]):
             return {"messages": [await model.ainvoke(state["messages"])]}
 
         return agent
-
-
-def graph_of(node: Any, schema: Any = MessagesState, name: str = "auditor", **options: Any) -> CompiledStateGraph[Any]:
-    return StateGraph(schema).add_node(name, node).add_edge(START, name).compile(**options)
 
 
 async def test_agent_reads_memory_as_data_before_the_question(board: Board) -> None:

@@ -17,19 +17,24 @@ class RunObserver(Protocol):
         ...
 
 
-def read_session_id(config: RunnableConfig) -> str | None:
-    """The session of a run, which is its thread."""
-    return _read_text(config.get("configurable") or {}, "thread_id") or _read_text(_metadata(config), "thread_id")
+def read_session_id(config: Mapping[str, object]) -> str | None:
+    """The session of a run, which is its thread, from its configuration or its metadata."""
+    return _read(config, "thread_id")
 
 
-def read_group(config: RunnableConfig) -> str | None:
+def read_group(config: Mapping[str, object]) -> str | None:
     """The group that the caller named in ``configurable`` or in the metadata of the run."""
-    return _read_text(config.get("configurable") or {}, "group") or _read_text(_metadata(config), "group")
+    return _read(config, "group")
 
 
-def read_node_name(config: RunnableConfig) -> str | None:
+def read_node_name(config: Mapping[str, object]) -> str | None:
     """The name of the node of the graph that runs."""
-    return _read_text(_metadata(config), "langgraph_node")
+    return _read(config, "langgraph_node")
+
+
+def read_agent_name(config: Mapping[str, object]) -> str | None:
+    """The name that an agent of LangChain was given, else that of the node."""
+    return _read(config, "lc_agent_name") or read_node_name(config)
 
 
 def claim_output(config: RunnableConfig, *, tools: bool = False) -> bool:
@@ -50,10 +55,10 @@ def _find_observers(manager: BaseCallbackManager) -> Iterator[RunObserver]:
     return (handler for handler in manager.handlers if isinstance(handler, RunObserver))
 
 
-def _metadata(config: RunnableConfig) -> Mapping[str, object]:
-    return config.get("metadata") or {}
-
-
-def _read_text(fields: Mapping[str, object], name: str) -> str | None:
-    value = fields.get(name)
-    return str(value) if value is not None and str(value) else None
+def _read(config: Mapping[str, object], name: str) -> str | None:
+    """A text of ``configurable``, else of ``metadata``, else of the mapping itself, if it is the metadata of a run."""
+    for fields in (config.get("configurable"), config.get("metadata"), config):
+        value = fields.get(name) if isinstance(fields, Mapping) else None
+        if value is not None and str(value):
+            return str(value)
+    return None

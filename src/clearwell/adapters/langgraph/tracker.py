@@ -23,13 +23,13 @@ TOOL: Final = "tool"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Produced:
-    """The output of a node or a tool. ``error`` says why it is incomplete."""
+    """The output of a node or a tool, with the metadata of its run."""
 
     name: str
     text: str
     metadata: Mapping[str, object]
     is_tool: bool = False
-    error: str | None = None
+    incomplete: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +52,10 @@ class RunTracker:
 
     def __init__(self) -> None:
         self._runs: dict[UUID, _Run] = {}
+
+    def __len__(self) -> int:
+        """The number of runs that have not ended."""
+        return len(self._runs)
 
     def leave_out(self, run_id: UUID, *, tools: bool) -> None:
         """Do not report the output of the node of this run, nor those of its tools if ``tools`` is true."""
@@ -112,7 +116,7 @@ class RunTracker:
         if isinstance(error, GraphBubbleUp):
             return None
         output = NodeOutput(texts=tuple(answer for answer in run.answers.values() if answer.strip()))
-        return self._report(run, output, error=type(error).__name__)
+        return self._report(run, output, incomplete=True)
 
     def end_tool(self, run_id: UUID, output: object) -> Produced | None:
         """A tool has returned; returns its result as text."""
@@ -128,13 +132,13 @@ class RunTracker:
         """A run has ended, and there is nothing to capture of it."""
         self._runs.pop(run_id, None)
 
-    def _report(self, run: _Run, output: NodeOutput, *, error: str | None = None) -> Produced | None:
+    def _report(self, run: _Run, output: NodeOutput, *, incomplete: bool = False) -> Produced | None:
         new = [text for text in output.texts if text not in run.reported]
         if run.outer is not None:
             run.outer.reported |= {*run.reported, *output.texts}
         if not new or any(node.leaves_out_output for node in _list_nodes(run)):
             return None
-        return Produced(name=run.name or "", text="\n\n".join(new), metadata=run.metadata, error=error)
+        return Produced(name=run.name or "", text="\n\n".join(new), metadata=run.metadata, incomplete=incomplete)
 
 
 def _list_nodes(run: _Run) -> list[_Run]:
