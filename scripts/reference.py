@@ -23,7 +23,8 @@ from clearwell import errors
 from clearwell.adapters.cli import app as command_line
 from clearwell.adapters.http import create_app
 from clearwell.flow.review import ReviewService
-from clearwell.messages import Language, catalogue
+from clearwell.messages import Language, catalogue, say
+from clearwell.records import EVENT_FIELDS
 from clearwell.settings import Settings
 from clearwell.views.problems import STATUSES
 from clearwell.vocabulary import EventType
@@ -288,8 +289,18 @@ def events_page() -> list[str]:
         clean(EventType.__doc__),
         "Each event has a `type`, a `group_id` and a time `at`, and, where it applies, an `id`, `agent_id`, "
         "`session_id`, `node_id` and `data` with ids, counts and codes.",
-        "\n".join(f"* `{event.value}`" for event in EventType),
+        "\n".join(
+            [
+                "| type | what happened | data |",
+                "|---|---|---|",
+                *(f"| `{event}` | {say(f'event_{event}')} | {name_fields(event)} |" for event in EventType),
+            ]
+        ),
     ]
+
+
+def name_fields(event: EventType) -> str:
+    return ", ".join(f"`{field}`" for field in EVENT_FIELDS[event])
 
 
 # Python

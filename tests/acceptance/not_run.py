@@ -7,6 +7,7 @@ NOT_RUN = {
     r"\S*=\S+ (\S*=\S+ )*make serve$": "the server of the tests is already running",
     r"source \.venv/bin/activate$": "the tests already run in an environment",
     r"clearwell serve\b": "the server of the tests is already running",
+    r"(curl -N|clearwell events) ": "runs until it is stopped",
     r"clearwell worker$": "runs until it is stopped",
     r"clearwell reembed --model text-embedding": "needs a key of a paid API",
 }
