@@ -355,6 +355,7 @@ def plain_type(annotation: Any) -> str:
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     if get_args(annotation):
         text = str(annotation)
+    text = re.sub(r"<function ([\w.]+) at 0x[0-9a-f]+>", r"\1", text)
     text = re.sub(r"\b(?:clearwell|collections|datetime|uuid|typing|pathlib|contextlib)(?:\.\w+)*\.(?=\w)", "", text)
     return re.sub(r"<(?:class|enum) '([\w.]+)'>", lambda found: found[1].rpartition(".")[2], text).replace("'", "")
 
