@@ -250,7 +250,10 @@ class Settings(BaseSettings):
     )
 
     # judge
-    judge_base_url: str | None = Field(None, description="address of the chat API of the judge; empty: no judge")
+    judge_base_url: str | None = Field(
+        None,
+        description="address of the chat API of the judge, which also rates the claims of fact checks; empty: no judge",
+    )
     judge_model: str = Field("", description="model name at the chat API; required with an address")
     judge_api_key: SecretStr | None = Field(None, description="key of the chat API")
     judge_timeout_seconds: Seconds = Field(20.0, description="longest wait for one answer of the chat API")

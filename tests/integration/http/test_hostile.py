@@ -198,6 +198,8 @@ SURROGATES: dict[str, tuple[str, str, dict[str, object], str]] = {
     "node, in the state": ("POST", "nodes/memory_retrieval", {"input": {"topic": "backup", "x": "\ud800"}}, "input.x"),
     "node, deep": ("POST", "nodes/memory_retrieval", {"input": {"a": [{"b": "\udfff"}]}}, "input.a.0.b"),
     "node, a name": ("POST", "nodes/memory_retrieval", {"input": {"\ud800": 1}}, "input.\\ud800"),
+    "fact-check node": ("POST", "nodes/fact_check", {"input": {"claim": ["\ud800"]}}, "input.claim.0"),
+    "claim": ("POST", "memory/fact_check", {"claim": "\ud800"}, "claim"),
     "query": ("POST", "memory/query", {"query": "x", "filters": {"\ud800": 1}}, "filters.\\ud800"),
     "context": ("POST", "context", {"proposal": "x", "filters": {"\ud800": 1}}, "filters.\\ud800"),
     "cron": ("PUT", "groups/g", {"digest_cron": "\ud800"}, "digest_cron"),
