@@ -35,8 +35,6 @@ SOURCE = ROOT / "src" / "clearwell"
 WRITTEN_BY = "<!-- Written by scripts/reference.py from the code. Run `make reference` instead of editing it. -->"
 SECTION = re.compile(r"^    # (.+)$")
 FIELD = re.compile(r"^    (\w+): ")
-ADDRESS = re.compile(r"<function (\w+) at 0x[0-9a-f]+>")
-"""A default that is a function, with its address, which differs in every process."""
 LANGUAGES: Sequence[Language] = ("en", "zh")
 
 Texts = Mapping[Language, str]
@@ -348,7 +346,7 @@ def own_methods(value: type) -> Iterator[tuple[str, Any]]:
 def signature_of(name: str, value: Any) -> str:
     signature = inspect.signature(value)
     own = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
-    shown = ADDRESS.sub(r"\1", str(signature.replace(parameters=own)))
+    shown = str(signature.replace(parameters=own))
     word = "async " if inspect.iscoroutinefunction(inspect.unwrap(value)) else ""
     return f"```\n{word}{name.rpartition('.')[2]}{plain_type(shown)}\n```"
 
