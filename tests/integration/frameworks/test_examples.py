@@ -38,6 +38,14 @@ def test_council_recalls_its_last_meeting(settings: Settings) -> None:
     assert "is supported" in second
 
 
+def test_agent_reads_what_it_said_before(settings: Settings) -> None:
+    first = run_example("langchain_agent.py", settings)
+    assert "<memory" not in first
+    second = run_example("langchain_agent.py", settings)
+    assert "⚡️ Unverified" in second
+    assert "agent release-manager" in second
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("lang*.py")))
 def test_examples_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= LONGEST

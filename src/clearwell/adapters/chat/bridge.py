@@ -6,13 +6,19 @@ and callbacks in threads of their own, and a synchronous program has its home in
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
+
+import structlog
 
 from clearwell.errors import Conflict
 from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
 
 P = ParamSpec("P")
 T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+LONGEST_WAIT: Final = 120.0
+"""Seconds. A fact check by a language model is what takes longest; a context has a time limit of its own."""
 
 
 class MiddlewareBridge:
@@ -27,8 +33,12 @@ class MiddlewareBridge:
         return await self.call(self._middleware.before_node_execution, session, node)
 
     def read_sync(self, session: Session, node: Node) -> NodeContext:
-        """The same, for synchronous code. It waits for the answer."""
-        return self.call_sync(self._middleware.before_node_execution, session, node)
+        """The same, for synchronous code. It waits for the answer; without one the context is empty."""
+        try:
+            return self.call_sync(self._middleware.before_node_execution, session, node)
+        except TimeoutError as error:
+            log.warning("context not read", reason=type(error).__name__)
+            return NodeContext()
 
     async def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function of the memory at home."""
@@ -41,12 +51,20 @@ class MiddlewareBridge:
     def call_sync(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, for synchronous code. It waits for the answer.
 
-        Raises Conflict in the thread of the event loop, which could not answer while it waits.
+        Raises Conflict in the thread of the event loop, which could not answer while it waits, and TimeoutError if the
+        loop has ended or does not answer.
         """
         home = self._home
         if home is None or home is _find_running_loop():
             raise Conflict("adapter_sync_in_loop")
-        return asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home).result()
+        if home.is_closed():
+            raise TimeoutError
+        future = asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home)
+        try:
+            return future.result(LONGEST_WAIT)
+        except BaseException:
+            future.cancel()
+            raise
 
     def capture(self, session: Session, node: Node, output: object, *, reason: str | None = None) -> None:
         """Queue the capture of an output. This does not wait, and may be called from any thread."""

@@ -1,11 +1,14 @@
 """What the configuration of a run says: the session, the group, the node, and who captures its output."""
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.runnables import RunnableConfig
+
+REMEMBERED: Final = "clearwell_remembered"
+"""In the metadata of runs in a node whose output is captured as a whole."""
 
 
 @runtime_checkable
@@ -33,8 +36,13 @@ def read_node_name(config: Mapping[str, object]) -> str | None:
 
 
 def read_agent_name(config: Mapping[str, object]) -> str | None:
-    """The name that an agent of LangChain was given, else that of the node."""
-    return _read(config, "lc_agent_name") or read_node_name(config)
+    """The name that an agent of LangChain was given."""
+    return _read(config, "lc_agent_name")
+
+
+def is_remembered(config: RunnableConfig) -> bool:
+    """Whether the node around this run captures its output already."""
+    return bool((config.get("metadata") or {}).get(REMEMBERED))
 
 
 def claim_output(config: RunnableConfig, *, tools: bool = False) -> bool:

@@ -8,7 +8,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
 from clearwell.adapters.chat.bridge import MiddlewareBridge
-from clearwell.adapters.chat.runs import read_agent_name, read_group, read_session_id
+from clearwell.adapters.chat.runs import read_agent_name, read_group, read_node_name, read_session_id
 from clearwell.adapters.langgraph.tracker import Produced, RunTracker
 from clearwell.middleware import MemoryMiddleware, Node, Session
 from clearwell.middleware.run import describe_end
@@ -135,5 +135,10 @@ class CaptureHandler(BaseCallbackHandler):
             return
         session = Session(read_session_id(produced.metadata), group_id=read_group(produced.metadata) or self._group)
         node_type = "tool" if produced.is_tool else self._node_types.get(produced.name, "agent")
-        node = Node(produced.name, type=node_type, agent_id=read_agent_name(produced.metadata))
+        node = Node(produced.name, type=node_type, agent_id=_find_agent(produced.metadata))
         self._bridge.capture(session, node, produced.text, reason=reason if produced.incomplete else None)
+
+
+def _find_agent(metadata: Mapping[str, object]) -> str | None:
+    """The agent that an output belongs to: one of LangChain that has a name, else the node."""
+    return read_agent_name(metadata) or read_node_name(metadata)

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, TypeAlias, cast
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, ParentCommand
 
 from clearwell.adapters.chat.bridge import MiddlewareBridge
 from clearwell.adapters.chat.messages import read_text
-from clearwell.adapters.chat.runs import claim_output
+from clearwell.adapters.chat.pieces import PieceCollector, use_config
+from clearwell.adapters.chat.runs import REMEMBERED, claim_output
 from clearwell.adapters.langgraph.scope import NodeScope, make_tool_node
 from clearwell.adapters.langgraph.state import add_context, read_channels, read_output, remove_from_output
 from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
@@ -61,19 +61,6 @@ def remember(
     return remembered.wrap_sync(node)
 
 
-class _PieceCollector(BaseCallbackHandler):
-    """Collects what the models in a node write, in case the node does not reach its end."""
-
-    run_inline = True
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-
-    def on_llm_new_token(self, token: object, **_: object) -> None:
-        if isinstance(token, str):
-            self.pieces.append(token)
-
-
 @dataclass(slots=True, kw_only=True)
 class _Execution:
     """One execution of a node: where its output belongs, and what it has written."""
@@ -82,7 +69,7 @@ class _Execution:
     node: Node
     channels: Mapping[str, object]
     captures_tools: bool
-    collector: _PieceCollector = field(default_factory=_PieceCollector)
+    pieces: PieceCollector = field(default_factory=PieceCollector)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,20 +145,18 @@ class _RememberedNode:
         An interrupt is no failure: the node runs again when the graph is resumed. A command for the parent graph is the
         output of the node.
         """
-        added: RunnableConfig = {"callbacks": [execution.collector]}
-        token = var_child_runnable_config.set(merge_configs(get_config(), added))
+        added: RunnableConfig = {"callbacks": [execution.pieces], "metadata": {REMEMBERED: True}}
         if "config" in kwargs:
             kwargs = {**kwargs, "config": merge_configs(kwargs["config"], added)}
         try:
-            yield kwargs
+            with use_config(get_config(), added):
+                yield kwargs
         except ParentCommand as command:
             self._finish(execution, command.args[0])
             raise
         except GraphBubbleUp:
             raise
         except BaseException as error:
-            written = "".join(execution.collector.pieces)
+            written = execution.pieces.text
             self.bridge.capture(execution.session, execution.node, written, reason=describe_end(error))
             raise
-        finally:
-            var_child_runnable_config.reset(token)
