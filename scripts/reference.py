@@ -35,9 +35,8 @@ SOURCE = ROOT / "src" / "clearwell"
 WRITTEN_BY = "<!-- Written by scripts/reference.py from the code. Run `make reference` instead of editing it. -->"
 SECTION = re.compile(r"^    # (.+)$")
 FIELD = re.compile(r"^    (\w+): ")
-LANGUAGES: Sequence[Language] = ("en", "zh")
-
-Texts = Mapping[Language, str]
+MADE_BY_CALLERS = ("AsyncClient", "Client", "FunctionTokenCounter", "MemoryMiddleware")
+"""Classes that are called by users; the others are returned by something else."""
 
 
 def main() -> None:
@@ -328,6 +327,8 @@ def documented(name: str, value: Any, depth: str) -> list[str]:
         return [*lines, "See [Settings](settings.md)."]
     if is_dataclass(value):
         return [*lines, "\n".join(f"* `{field.name}: {plain_type(field.type)}`" for field in fields(value))]
+    if name in MADE_BY_CALLERS:
+        lines.insert(1, signature_of(name, value))
     for method_name, method in own_methods(value):
         lines += documented(f"{name}.{method_name}", method, f"{depth}#")
     return lines

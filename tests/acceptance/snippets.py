@@ -50,8 +50,9 @@ class Block:
 
 
 def documents() -> list[Path]:
-    """Every page of the site."""
-    return [path for path in sorted((ROOT / "docs").rglob("*.md")) if path != ROOT / "docs" / "README.md"]
+    """The READMEs and every page of the site."""
+    pages = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path != ROOT / "docs" / "README.md"]
+    return [ROOT / "README.md", ROOT / "README.zh-CN.md", *pages]
 
 
 def read_blocks(path: Path) -> list[Block]:

@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^ *```(\w*).*?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+LONGEST_README = 200
 TRANSLATED = ("tutorial", "how-to/", "explanation/", "index")
 
 
@@ -86,6 +87,10 @@ def test_names_and_links_are_the_same(pair: Pair) -> None:
 def test_every_linked_file_is_there(path: Path) -> None:
     found = re.findall(r"\]\(([^)#]+)[^)]*\)", FENCE.sub("", path.read_text(encoding="utf-8")))
     assert [link for link in found if not link.startswith("http") and not (path.parent / link).exists()] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert [len(text.splitlines()) for text in PAIRS[0].texts() if len(text.splitlines()) > LONGEST_README] == []
 
 
 def test_every_page_for_readers_is_translated() -> None:

@@ -50,11 +50,11 @@ def test_cases_have_names_of_their_own_and_are_as_many_in_both_languages() -> No
     assert {count for (_, fault), count in faults.items() if fault is not OutputFault.NONE} == {4}
 
 
-def test_the_readmes_and_the_help_state_the_number_of_calls() -> None:
+def test_the_documentation_and_the_help_state_the_number_of_calls() -> None:
     calls = [1 + len(LANGUAGES) + len(load_embedder_cases()), len(load_judge_cases()), len(load_writer_cases())]
     assert [int(number) for number in re.findall(r"\d+(?= calls| to the)", check.__doc__ or "")] == calls
-    for readme, words in (("README.md", "makes {}, {} and {} calls"), ("README.zh-CN.md", "调用 {}、{} 和 {} 次")):
-        assert words.format(*calls) in (ROOT / readme).read_text(encoding="utf-8")
+    for page, words in (("models.md", "makes {}, {} and {} calls"), ("models.zh.md", "调用 {}、{} 和 {} 次")):
+        assert words.format(*calls) in (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
 
 
 def test_cases_are_written_in_their_language() -> None:

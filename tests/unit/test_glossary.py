@@ -1,4 +1,4 @@
-"""Messages and READMEs use the words of docs/glossary.md, and Chinese text is spaced in one way."""
+"""Messages, READMEs and pages use the words of docs/glossary.md, and Chinese text is spaced in one way."""
 
 import re
 from dataclasses import dataclass
@@ -41,8 +41,10 @@ LONGER = [word for row in ROWS for word in row.words if any(other in word and ot
 
 def texts() -> dict[str, str]:
     sentences = {f"{code}.{language}": text for code, entry in catalogue().items() for language, text in entry.items()}
-    readmes = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md")}
-    return sentences | readmes
+    readmes = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
+    pages = [page for folder in ("how-to", "explanation") for page in (ROOT / "docs" / folder).glob("*.md")]
+    own = [*readmes, *pages, ROOT / "docs" / "tutorial.md", ROOT / "docs" / "tutorial.zh.md"]
+    return sentences | {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in own}
 
 
 TEXTS = texts()
@@ -68,5 +70,5 @@ def without_longer_terms(text: str, word: str) -> str:
 
 
 def test_chinese_and_latin_are_separated_by_a_space() -> None:
-    chinese = {place: text for place, text in TEXTS.items() if place.endswith((".zh", "README.zh-CN.md"))}
+    chinese = {place: text for place, text in TEXTS.items() if place.endswith((".zh", ".zh.md", "README.zh-CN.md"))}
     assert not [(place, found.group()) for place, text in chinese.items() for found in UNSPACED.finditer(text)]
