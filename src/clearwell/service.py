@@ -36,6 +36,7 @@ from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.node_events import OnEvent
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneRegistry
+from clearwell.flow.retrieval.memories import MemoryReader
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService
@@ -68,6 +69,7 @@ from clearwell.records import (
     Retrieval,
     Right,
     Tombstone,
+    VerifiedMemory,
     WorkingEntry,
 )
 from clearwell.settings import Settings
@@ -95,6 +97,7 @@ class MemoryManager:
         digests: DigestRequests,
         review: ReviewService,
         retriever: Retriever,
+        memories: MemoryReader,
         profiles: GroupProfiles,
         contexts: ContextBuilder,
         history: HistoryRetriever,
@@ -116,6 +119,7 @@ class MemoryManager:
         self._digests = digests
         self._review = review
         self._retriever = retriever
+        self._memories = memories
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
@@ -410,6 +414,12 @@ class MemoryManager:
         """
         options = self._fact_checker.resolve_options(group, options or FactCheckOptions(), by=self._by)
         return FactCheckNode(StateChecker(self._fact_checker), group, options, language=language, on_event=on_event)
+
+    async def memory(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> VerifiedMemory:
+        """One verified memory of the group, or of this agent, whole. Raises NotFound, also if it was withdrawn."""
+        require_in_group(self._by, group, Right.READ)
+        agent_id = resolve_agent(self._by, limits.require_id(agent_id, "agent_id"))
+        return await self._memories.read(group, memory_id, agent_id=agent_id)
 
     # events
 

@@ -55,6 +55,7 @@ ROUTES = {
     ("post", "/api/v1/quarantine/promote"),
     ("get", "/api/v1/quarantine/{id}/influence"),
     ("post", "/api/v1/working/{group_id}/{id}/promote"),
+    ("get", "/api/v1/memories/{id}"),
     ("get", "/api/v1/memories/{id}/origin"),
     ("post", "/api/v1/memories/retract"),
     ("get", "/api/v1/decisions"),

@@ -37,6 +37,7 @@ from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneLifter, TombstoneRegistry
 from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
+from clearwell.flow.retrieval.memories import MemoryReader
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService, StatisticsCache
 from clearwell.flow.review.dossier import DossierBuilder
@@ -249,6 +250,7 @@ def build(
         review=review,
         texts=texts,
         retriever=retriever,
+        memories=MemoryReader(longterm),
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
         contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
         history=history,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Requeued,
         Retrieval,
         Tombstone,
+        VerifiedMemory,
         WorkingEntry,
     )
 
@@ -246,6 +247,10 @@ class AsyncClient:
         """
         wanted: dict[str, Any] = {} if options is None else read_fields(options)
         return (await self._routes.query(group, query, **wanted)).to_record()
+
+    async def memory(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> VerifiedMemory:
+        """One verified memory of the group, or of this agent, whole. Raises NotFound, also if it was withdrawn."""
+        return (await self._routes.memory(group, memory_id, agent_id=agent_id)).to_record()
 
     async def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
         """Build the prompt for the agent of ``request.options``: five sections within a token budget.

@@ -23,7 +23,13 @@ from clearwell.views.captures import (
 from clearwell.views.context import ContextView, NodeRunView
 from clearwell.views.factcheck import FactCheckView
 from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
-from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView, WorkingMemoryView
+from clearwell.views.memories import (
+    IngestedBatchView,
+    IngestedView,
+    RetrievalView,
+    VerifiedMemoryView,
+    WorkingMemoryView,
+)
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import ReviewApiClient
@@ -221,6 +227,11 @@ class ApiClient:
         """Search working memory and long-term memory. With ``recent`` the query may be empty."""
         body = rename({"group_id": group_id, "query": query, **fields}, RETRIEVAL_NAMES)
         return await self._api.ask(RetrievalView, "/memory/query", body)
+
+    async def memory(self, group_id: str, memory_id: UUID, *, agent_id: str | None = None) -> VerifiedMemoryView:
+        """Read one verified memory."""
+        path = f"/memories/{memory_id}"
+        return await self._api.get(VerifiedMemoryView, path, group_id=group_id, agent_id=agent_id)
 
     async def context(self, group_id: str, proposal: str, **fields: Unpack[ContextFields]) -> ContextView:
         """Build the context of an agent."""

@@ -58,7 +58,7 @@ from clearwell.records.maintenance import IndexChanges
 from clearwell.records.node import NodeEvent, NodeRun
 from clearwell.records.promotion import Promotion, PromotionResult
 from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembedding, Reembedding, StoredText
-from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval
+from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval, VerifiedMemory
 from clearwell.records.review import (
     AcceptRate,
     CalibrationRow,
@@ -240,6 +240,7 @@ __all__ = [
     "TombstoneKind",
     "Vector",
     "Verdict",
+    "VerifiedMemory",
     "Where",
     "WorkingEntry",
     "Writer",

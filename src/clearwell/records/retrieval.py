@@ -96,6 +96,22 @@ class ContextItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedMemory:
+    """One valid memory of long-term memory, whole."""
+
+    id: UUID
+    group_id: str
+    content: str
+    scope: Scope
+    agent_id: str | None
+    session_id: str | None
+    author: str | None
+    occurred_at: datetime | None
+    promoted_at: datetime | None
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
     """The items in order, the components that did not respond, and the tiers that were searched.
 

@@ -19,7 +19,7 @@ from clearwell.views.view import View
 from clearwell.vocabulary import Label, Layer, Scope, Source
 
 if TYPE_CHECKING:
-    from clearwell.records import ContextItem, Explanation, PromotionResult, Retrieval, WorkingEntry
+    from clearwell.records import ContextItem, Explanation, PromotionResult, Retrieval, VerifiedMemory, WorkingEntry
 
 
 class PromotionResultView(View):
@@ -194,6 +194,32 @@ class RetrievedMemoryView(View):
             explanation=None if self.explanation is None else self.explanation.to_record(),
             match=None if self.match is None else self.match.to_record(),
         )
+
+
+class VerifiedMemoryView(View):
+    """One verified memory, whole."""
+
+    id: UUID
+    group_id: str
+    content: str
+    label: Label = Field(examples=["verified"])
+    label_text: str = Field(examples=["✅ Verified"])
+    scope: Scope
+    agent_id: str | None
+    session_id: str | None
+    author: str | None
+    occurred_at: datetime | None
+    promoted_at: datetime | None
+    metadata: dict[str, Any]
+
+    @classmethod
+    def from_record(cls, memory: VerifiedMemory, language: Language) -> Self:
+        return cls.read(memory, label=Label.VERIFIED, label_text=say_label(Label.VERIFIED, language))
+
+    def to_record(self) -> VerifiedMemory:
+        from clearwell.records import VerifiedMemory
+
+        return self.make(VerifiedMemory)
 
 
 class RetrievalView(View):

@@ -7,6 +7,6 @@ label, and what was missing (``degraded``). Next: ``flow.context`` puts the item
 limit, and both are merged. ``fusion`` is the formula by which entries are ranked as long-term memory is, and
 ``entry_index`` has their words and vectors. ``options`` turns a caller's options into a plan, ``metadata_filters``
 reads and matches conditions on metadata, ``bm25`` makes the lexical side of queries and memories, ``relevance``
-calibrates scores, ``ranking`` makes the items and puts them into one order, and ``passages`` shortens them. Quarantine
-is never read here: an import contract forbids it.
+calibrates scores, ``ranking`` makes the items and puts them into one order, and ``passages`` shortens them.
+``memories`` reads one memory by its id. Quarantine is never read here: an import contract forbids it.
 """

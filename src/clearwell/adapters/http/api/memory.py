@@ -1,17 +1,28 @@
-"""The protocol's two routes: promote a text, and ask working and long-term memory."""
+"""The protocol's two routes, promote a text and ask working and long-term memory, and one memory by its id."""
 
 from typing import Annotated, Any
+from uuid import UUID
 
-from fastapi import APIRouter, Body, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Discriminator, Field, Tag
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import MANY, MAX_RESULTS, ONE, GroupedBody, Id, Moment, RequestBody, Share
+from clearwell.adapters.http.fields import (
+    MANY,
+    MAX_RESULTS,
+    ONE,
+    GroupedBody,
+    GroupParameters,
+    Id,
+    Moment,
+    RequestBody,
+    Share,
+)
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import ClearwellError
 from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
 from clearwell.records import NewMemory, Operator, Scope
-from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView
+from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView, VerifiedMemoryView
 
 router = APIRouter(tags=["memory"], route_class=ApiRoute)
 
@@ -40,6 +51,12 @@ class MemoryInput(RequestBody):
             metadata=self.metadata,
             supersedes=self.supersedes,
         )
+
+
+class MemoryParameters(GroupParameters):
+    """Which memories may be read."""
+
+    agent_id: str | None = Field(None, description="include the memories of this agent")
 
 
 class IngestInput(MemoryInput, GroupedBody):
@@ -199,3 +216,20 @@ async def query(
 ) -> RetrievalView:
     found = await request.memory.retrieve(question.query, group=request.group(question), options=question.to_options())
     return RetrievalView.from_record(found, request.language)
+
+
+@router.get(
+    "/api/v1/memories/{id}",
+    summary="Read a verified memory",
+    description="The whole text. A memory that was withdrawn is not found here. Requires the scope read.",
+    response_description="The memory.",
+    responses=openapi.problems(*openapi.READS, 404),
+)
+async def memory(
+    request: ApiRequest,
+    memory_id: Annotated[UUID, Path(alias="id")],
+    parameters: Annotated[MemoryParameters, Query()],
+) -> VerifiedMemoryView:
+    group_id = request.group(parameters)
+    found = await request.memory.memory(memory_id, group=group_id, agent_id=parameters.agent_id)
+    return VerifiedMemoryView.from_record(found, request.language)
