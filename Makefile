@@ -27,6 +27,8 @@ serve: environment
 test: check
 	$(RUN) -m pytest $(PARALLEL) --durations=10
 
+# Also where the environment forbids it: pytest takes ten seconds to rewrite the assertions of every test again.
+test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: environment-dev
 	$(RUN) -m pytest --quiet $(PARALLEL) tests/unit tests/contract
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -81,16 +81,20 @@ def valkey_server(data_dir: Path) -> Iterator[str]:
 @pytest.fixture
 def empty_database_url(postgres_url: str) -> Iterator[str]:
     """A database with nothing in it."""
-    yield from _database(postgres_url, "template1")
+    with copy_database(postgres_url, "template1") as url:
+        yield url
 
 
 @pytest.fixture
 def database_url(postgres_url: str) -> Iterator[str]:
     """A migrated database of this test's own."""
-    yield from _database(postgres_url, "template_clearwell")
+    with copy_database(postgres_url, "template_clearwell") as url:
+        yield url
 
 
-def _database(postgres_url: str, template: str) -> Iterator[str]:
+@contextmanager
+def copy_database(postgres_url: str, template: str) -> Iterator[str]:
+    """A copy of a database, removed afterwards."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         # A copy of files costs half as much as the default, which writes every page to the log.

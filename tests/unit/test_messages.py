@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -59,16 +60,17 @@ def is_error(kind: object) -> bool:
 MAKERS = {name for name, kind in vars(clearwell.errors).items() if is_error(kind)} | {"say"}
 
 
-def is_code(word: str, path: Path) -> bool:
-    """A code that stands alone, as in a table of codes. Settings and columns have names like the judge's codes."""
+def lone_codes(path: Path) -> re.Pattern[str]:
+    """Codes that stand alone, as in a table of codes. Settings and columns have names like the judge's codes."""
     own = {SOURCE / "models": "|judge", SOURCE / "comparison": "|conflict"}
     kinds = "verdict|embedder" + next((more for folder, more in own.items() if path.is_relative_to(folder)), "")
-    return re.fullmatch(rf"({kinds})_[a-z_]+", word) is not None
+    return re.compile(rf"({kinds})_[a-z_]+")
 
 
 def uses_in(path: Path) -> Iterator[Use]:
+    lone = lone_codes(path)
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and is_code(str(node.value), path):
+        if isinstance(node, ast.Constant) and lone.fullmatch(str(node.value)):
             yield Use(str(node.value), f"{path.relative_to(SOURCE)}:{node.lineno}", None)
         if not isinstance(node, ast.Call) or not node.args:
             continue
@@ -80,16 +82,18 @@ def uses_in(path: Path) -> Iterator[Use]:
             yield Use(code.value, f"{path.relative_to(SOURCE)}:{node.lineno}", given)
 
 
-USES = [use for path in sorted(SOURCE.rglob("*.py")) for use in uses_in(path)]
+@cache
+def find_uses() -> list[Use]:
+    return [use for path in sorted(SOURCE.rglob("*.py")) for use in uses_in(path)]
 
 
 def test_every_code_that_is_used_has_a_sentence() -> None:
-    assert USES, "the search finds something"
-    assert not [use for use in USES if use.code not in catalogue()]
+    assert find_uses(), "the search finds something"
+    assert not [use for use in find_uses() if use.code not in catalogue()]
 
 
 def test_every_placeholder_is_filled_in_where_the_code_is_used() -> None:
-    known = [use for use in USES if use.given is not None and use.code in catalogue()]
+    known = [use for use in find_uses() if use.given is not None and use.code in catalogue()]
     assert not [use for use in known if not placeholders(catalogue()[use.code]["en"]) <= (use.given or set())]
 
 
