@@ -58,14 +58,12 @@ def count_terms(text: str) -> Counter[str]:
 def weigh_terms(query: str, *, dates: float = 1.0) -> dict[str, float]:
     """Each term of a query and how much it counts, before the group says how rare it is; 0 leaves its dates out."""
     said, written = extract_dates(unicodedata.normalize("NFKC", query))
-    counted = {term: count * (PAIR_WEIGHT if term.startswith(PAIR) else 1.0) for term, count in _counted(said).items()}
+    weights: dict[str, float] = {}
+    for term in _of_words(said):
+        weights[term] = weights.get(term, 0.0) + (PAIR_WEIGHT if term.startswith(PAIR) else 1.0)
     for term in written if dates > 0 else ():
-        counted[term] = counted.get(term, 0.0) + dates
-    return counted
-
-
-def _counted(text: str) -> Counter[str]:
-    return Counter(_of_words(text))
+        weights[term] = weights.get(term, 0.0) + dates
+    return weights
 
 
 @lru_cache(maxsize=1 << 16)

@@ -66,7 +66,8 @@ def analyse_query(query: str, *, dates: float = 1.0) -> QueryTerms:
     """The terms of a query with their weights. ``dates`` is the weight of dates."""
     term_weights: dict[int, float] = {}
     for term, weight in weigh_terms(query, dates=dates).items():
-        term_weights[dimension(term)] = term_weights.get(dimension(term), 0.0) + weight
+        place = dimension(term)
+        term_weights[place] = term_weights.get(place, 0.0) + weight
     return QueryTerms(weights=term_weights, spoken=spell_words(query), names=tuple(_find_names(query)))
 
 

@@ -88,10 +88,10 @@ class Retriever:
         finally:
             if reading is not None:
                 abandon(reading)
-        matches = await offload(
-            ranking.count_unread(working.matches, cold), ranking.drop_verified, working.matches, cold, found
-        )
-        working = replace(working, matches=matches)
+        if working.matches:
+            size = ranking.count_unread(working.matches, cold)
+            matches = await offload(size, ranking.drop_verified, working.matches, cold, found)
+            working = replace(working, matches=matches)
         return await self._answer(group_id, plan, terms, working, cold, degraded, record=record)
 
     async def _retrieve_recent(self, group_id: str, plan: RetrievalPlan, *, record: bool) -> Retrieval:
