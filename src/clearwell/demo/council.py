@@ -58,7 +58,7 @@ class Council:
         self._language: Language = language
         self._person = clearwell.memory.acting_as(Principal.local(REVIEWER))
         self._agents = clearwell.memory.acting_as(Principal.local(REVIEWER).lowered())
-        self._middleware = MemoryMiddleware(self._agents, group=group, language=language, clock=clock)
+        self._middleware = MemoryMiddleware(self._agents, group=group, language=language, spool=False, clock=clock)
         self._outputs: dict[UUID, OutputStep] = {}
         self._memories: dict[UUID, list[UUID]] = {}
 

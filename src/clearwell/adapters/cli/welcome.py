@@ -39,6 +39,8 @@ def welcome(served: Served, terminal: Terminal) -> None:
         terminal.tell("cli_serve_local", program=program())
     terminal.line()
     _commands(served, terminal)
+    terminal.tell("cli_serve_demo", command=f"{program()} demo")
+    terminal.line()
     terminal.tell("cli_serve_stop")
 
 
