@@ -21,32 +21,20 @@ LONGEST_WAIT: Final = 120.0
 """Seconds. A fact check by a language model is what takes longest; a context has a time limit of its own."""
 
 
-class MiddlewareBridge:
-    """Calls a middleware in its home: the event loop that runs when the bridge is made, else when it is first used."""
+class LoopBridge:
+    """Runs functions of a memory in its home: the event loop that runs when the bridge is made, else at a call."""
 
-    def __init__(self, middleware: MemoryMiddleware) -> None:
-        self._middleware = middleware
+    def __init__(self) -> None:
         self._home = _find_running_loop()
-
-    async def read(self, session: Session, node: Node) -> NodeContext:
-        """What a node should read before it runs."""
-        return await self.call(self._middleware.before_node_execution, session, node)
-
-    def read_sync(self, session: Session, node: Node) -> NodeContext:
-        """The same, for synchronous code. It waits for the answer; without one the context is empty."""
-        try:
-            return self.call_sync(self._middleware.before_node_execution, session, node)
-        except TimeoutError as error:
-            log.warning("context not read", reason=type(error).__name__)
-            return NodeContext()
 
     async def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function of the memory at home."""
         here = asyncio.get_running_loop()
-        home = self._find_home(here)
-        if home is here:
+        if self._home is None or self._home.is_closed():
+            self._home = here
+        if self._home is here:
             return await function(*args, **kwargs)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._home))
 
     def call_sync(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, for synchronous code. It waits for the answer.
@@ -66,24 +54,43 @@ class MiddlewareBridge:
             future.cancel()
             raise
 
-    def capture(self, session: Session, node: Node, output: object, *, reason: str | None = None) -> None:
-        """Queue the capture of an output. This does not wait, and may be called from any thread."""
+    def post(self, function: Callable[..., object], *args: object) -> None:
+        """Call a function at home that does not wait. This does not wait either, and may be called from any thread."""
         here = _find_running_loop()
         home = self._home or here
         if home is None:
             raise Conflict("adapter_sync_in_loop")
         if home is here:
-            self._middleware.capture(session, node, output, reason=reason)
+            function(*args)
         elif not home.is_closed():
-            home.call_soon_threadsafe(self._capture_at_home, session, node, output, reason)
+            home.call_soon_threadsafe(function, *args)
 
-    def _capture_at_home(self, session: Session, node: Node, output: object, reason: str | None) -> None:
+
+class MiddlewareBridge(LoopBridge):
+    """Calls a middleware in its home."""
+
+    def __init__(self, middleware: MemoryMiddleware) -> None:
+        super().__init__()
+        self._middleware = middleware
+
+    async def read(self, session: Session, node: Node) -> NodeContext:
+        """What a node should read before it runs."""
+        return await self.call(self._middleware.before_node_execution, session, node)
+
+    def read_sync(self, session: Session, node: Node) -> NodeContext:
+        """The same, for synchronous code. It waits for the answer; without one the context is empty."""
+        try:
+            return self.call_sync(self._middleware.before_node_execution, session, node)
+        except TimeoutError as error:
+            log.warning("context not read", reason=type(error).__name__)
+            return NodeContext()
+
+    def capture(self, session: Session, node: Node, output: object, *, reason: str | None = None) -> None:
+        """Queue the capture of an output. This does not wait, and may be called from any thread."""
+        self.post(self._capture, session, node, output, reason)
+
+    def _capture(self, session: Session, node: Node, output: object, reason: str | None) -> None:
         self._middleware.capture(session, node, output, reason=reason)
-
-    def _find_home(self, here: asyncio.AbstractEventLoop) -> asyncio.AbstractEventLoop:
-        if self._home is None or self._home.is_closed():
-            self._home = here
-        return self._home
 
 
 def _find_running_loop() -> asyncio.AbstractEventLoop | None:

@@ -2,7 +2,7 @@
 
 ``remember`` wraps the node of an agent: it reads its context before and its output is captured after.
 ``memory_retrieval`` and ``fact_check`` make the nodes of the protocol. ``CaptureHandler`` captures the outputs of a
-graph that stays as it is.
+graph that stays as it is, and ``ClearwellStore`` is a store whose verified namespace is read-only.
 """
 
 try:
@@ -12,6 +12,7 @@ except ImportError as error:
 
 from clearwell.adapters.langgraph.callback import CaptureHandler
 from clearwell.adapters.langgraph.nodes import fact_check, memory_retrieval
+from clearwell.adapters.langgraph.store import ClearwellStore
 from clearwell.adapters.langgraph.wrapper import remember
 
-__all__ = ["CaptureHandler", "fact_check", "memory_retrieval", "remember"]
+__all__ = ["CaptureHandler", "ClearwellStore", "fact_check", "memory_retrieval", "remember"]
