@@ -5,7 +5,7 @@ RUN := .venv/bin/python
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema environment environment-dev clean
+.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema sync environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
@@ -19,6 +19,7 @@ help:
 	@echo "make dist      the wheel and the source archive, in dist/"
 	@echo "make bench     the measurements of bench/"
 	@echo "make schema    write schema.sql again from the migrations"
+	@echo "make sync      write the synchronous classes again from the asynchronous ones"
 	@echo "make clean     remove the environment and caches; data stays"
 
 serve: environment
@@ -61,6 +62,9 @@ bench: environment-dev
 
 schema: environment-dev
 	PYTHONPATH=. $(RUN) scripts/schema.py
+
+sync: environment-dev
+	$(RUN) scripts/sync.py
 
 environment:
 	@$(PYTHON) scripts/environment.py

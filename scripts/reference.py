@@ -22,7 +22,6 @@ import clearwell
 from clearwell import errors
 from clearwell.adapters.cli import app as command_line
 from clearwell.adapters.http import create_app
-from clearwell.flow.review import ReviewService
 from clearwell.messages import Language, catalogue, say
 from clearwell.records import EVENT_FIELDS
 from clearwell.settings import Settings
@@ -37,6 +36,13 @@ SECTION = re.compile(r"^    # (.+)$")
 FIELD = re.compile(r"^    (\w+): ")
 MADE_BY_CALLERS = ("AsyncClient", "Client", "FunctionTokenCounter", "MemoryMiddleware")
 """Classes that are called by users; the others are returned by something else."""
+FACES = {
+    "Client": "AsyncClient",
+    "ReviewClient": "AsyncReviewClient",
+    "SyncMemoryManager": "MemoryManager",
+    "SyncReviewService": "ReviewService",
+}
+"""Synchronous classes, and the asynchronous ones that they are made from."""
 
 
 def main() -> None:
@@ -312,7 +318,7 @@ def python_page() -> list[str]:
         "group is always a keyword.",
     ]
     names = {name: getattr(clearwell, name) for name in clearwell.__all__ if not name.startswith("_")}
-    for name, value in (names | {"ReviewService": ReviewService}).items():
+    for name, value in names.items():
         lines += documented(name, value, "##")
     return lines
 
@@ -329,6 +335,9 @@ def documented(name: str, value: Any, depth: str) -> list[str]:
         return [*lines, "\n".join(f"* `{field.name}: {plain_type(field.type)}`" for field in fields(value))]
     if name in MADE_BY_CALLERS:
         lines.insert(1, signature_of(name, value))
+    if name in FACES:
+        original = FACES[name]
+        return [*lines, f"Its methods are those of [`{original}`](#{original.lower()}), without `await`."]
     for method_name, method in own_methods(value):
         lines += documented(f"{name}.{method_name}", method, f"{depth}#")
     return lines

@@ -1,23 +1,55 @@
 """The public names, the protocol's fields, and the settings with the protocol's numbers."""
 
+import inspect
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import clearwell
 import clearwell.flow
+from clearwell import errors
+from clearwell.client.client import AsyncClient
+from clearwell.client.review import AsyncReviewClient
+from clearwell.flow.review import ReviewService
 from clearwell.records import Capture, ContextItem, Memory, MemoryEntry, WorkingEntry
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
+from tests.unit.test_client_surface import NAMES
 
 
 def test_the_public_names_are_these() -> None:
     assert clearwell.__all__ == sorted(clearwell.__all__)
-    assert len(clearwell.__all__) == 43
+    assert len(clearwell.__all__) == 93
     assert all(hasattr(clearwell, name) for name in clearwell.__all__)
+
+
+def test_every_error_is_public() -> None:
+    found = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Exception)}
+    assert found <= {*clearwell.__all__}
+
+
+def test_every_type_that_a_signature_names_is_public() -> None:
+    """So that a program can name what it passes and gets. Add it to ``clearwell/__init__.py``."""
+    services = (MemoryManager, ReviewService, AsyncClient, AsyncReviewClient)
+    members = (member for service in services for name, member in vars(service).items() if not name.startswith("_"))
+    functions = (getattr(member, "fget", None) or getattr(member, "func", member) for member in members)
+    named = {kind for function in functions for kind in named_types(function)}
+    assert named - {"IdempotencyKey"} <= {*clearwell.__all__}, "IdempotencyKey is for the HTTP adapter"
+
+
+def named_types(function: Callable[..., Any]) -> Iterator[str]:
+    """The classes of the package in the annotations of a function."""
+    waiting = [*get_type_hints(inspect.unwrap(function), globalns=NAMES).values()]
+    while waiting:
+        hint = waiting.pop()
+        waiting += [*(hint if isinstance(hint, list) else ()), *get_args(hint)]
+        if inspect.isclass(hint) and hint.__module__.startswith("clearwell"):
+            yield hint.__name__
 
 
 def test_the_path_names_each_of_its_files() -> None:

@@ -386,7 +386,7 @@ class AsyncClient:
     ) -> Sequence[QuarantineRow]:
         """A page of a group's quarantine, newest first."""
         filters: dict[str, Any] = {} if where is None else read_fields(where)
-        rows = list[QuarantineRow]()
+        rows: list[QuarantineRow] = []
         for size in split_limit(limit):
             page = await self._routes.quarantine_rows(group, before=before, limit=size, **filters)
             rows += [row.to_record() for row in page.rows]
@@ -406,7 +406,7 @@ class AsyncClient:
 
     async def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
-        digests = list[Digest]()
+        digests: list[Digest] = []
         for size in split_limit(limit):
             page = await self._routes.review.digests(group, before=before, limit=size)
             digests += [digest.to_record() for digest in page.digests]

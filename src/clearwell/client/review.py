@@ -45,7 +45,7 @@ class AsyncReviewClient:
         self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[Insight]:
         """Return insights, newest digest first and the best of each digest first."""
-        insights = list[Insight]()
+        insights: list[Insight] = []
         for size in split_limit(limit):
             page = await self._routes.insights(group, state=state, before=before, limit=size)
             insights += [insight.to_record() for insight in page.insights]
@@ -60,7 +60,7 @@ class AsyncReviewClient:
 
     async def decisions(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Decision]:
         """Return decisions, newest first."""
-        decisions = list[Decision]()
+        decisions: list[Decision] = []
         for size in split_limit(limit):
             page = await self._routes.decisions(group, before=before, limit=size)
             decisions += [decision.to_record() for decision in page.decisions]

@@ -1,0 +1,569 @@
+"""The client for synchronous programs.
+
+Written by scripts/sync.py: run `make sync` instead of editing it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearwell.client.client import RETRIES, TIMEOUT_SECONDS, AsyncClient
+from clearwell.records import NOTHING, Origin
+from clearwell.signatures import explain_wrong_calls
+from clearwell.sync.loop_thread import LoopThread
+from clearwell.sync.node import SyncNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from types import TracebackType
+    from typing import Self
+    from uuid import UUID
+
+    import httpx
+
+    from clearwell.client.review import AsyncReviewClient
+    from clearwell.errors import ClearwellError
+    from clearwell.flow.context.builder import ContextRequest
+    from clearwell.flow.context.retrieval_node import NodeOptions
+    from clearwell.flow.events.delivery import EventCallback
+    from clearwell.flow.factcheck.checker import FactCheckOptions
+    from clearwell.flow.node_events import OnEvent
+    from clearwell.flow.retrieval.options import RetrieveOptions
+    from clearwell.messages import Language
+    from clearwell.ports import QuarantineFilter
+    from clearwell.records import (
+        Admission,
+        Agent,
+        BuiltContext,
+        CalibrationRow,
+        CaptureReceipt,
+        Decision,
+        DecisionRequest,
+        DecisionResult,
+        Digest,
+        DigestStatus,
+        Dossier,
+        DryRun,
+        Event,
+        FactCheck,
+        Group,
+        GroupChange,
+        IngressCount,
+        Insight,
+        InsightState,
+        Metadata,
+        NewCapture,
+        NewMemory,
+        PromotionResult,
+        Provenance,
+        QuarantineRow,
+        Requeued,
+        RetractionPreview,
+        Retrieval,
+        ReviewStatistics,
+        SourceSelector,
+        Tombstone,
+        VerifiedMemory,
+        WorkingEntry,
+    )
+    from clearwell.settings import Settings
+    from clearwell.vocabulary import Action
+
+
+@explain_wrong_calls
+class Client:
+    """The memory manager of a server. Methods, parameters and records are those of ``MemoryManager``.
+
+    Without ``url`` the server that runs on the data folder of the settings is used, else the address in the settings;
+    without ``api_key``, the key of the settings. With ``agent``, which is the default, the client has no more rights
+    than an agent, whatever its key is allowed: it captures and reads. A tool that a person uses passes ``agent=False``.
+    ``language`` is that of error messages.
+
+    A request that fails is sent again up to ``retries`` times, with growing pauses; ``timeout`` bounds the seconds of a
+    call with all its attempts. Every write has an Idempotency-Key, so that no attempt is carried out twice. Methods
+    raise the errors of the library, and Unavailable if the server does not answer.
+
+    Use it as a context manager, or call ``close``. ``transport`` replaces the network, for tests.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        agent: bool = True,
+        language: Language = "en",
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+        settings: Settings | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._inner = AsyncClient(
+            url,
+            api_key,
+            agent=agent,
+            language=language,
+            timeout=timeout,
+            retries=retries,
+            settings=settings,
+            transport=transport,
+        )
+        self._loop = LoopThread(self._inner.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections and end the thread of the client."""
+        self._loop.close()
+
+    def is_alive(self) -> bool:
+        """Whether a Clearwell server responds there within a short time."""
+        return self._loop.run(self._inner.is_alive())
+
+    @property
+    def destination(self) -> str:
+        """Names the server and the caller, for captures that are delivered later: the same caller delivers them."""
+        return self._inner.destination
+
+    def capture(self, new: NewCapture, *, wait: bool = False, idempotency_key: str | None = None) -> CaptureReceipt:
+        """Store one output in quarantine and start its admission. The output is committed when this returns.
+
+        With ``wait`` this returns when the admission has ended, or after ``wait_seconds`` with a pending receipt.
+        """
+        return self._loop.run(self._inner.capture(new, wait=wait, idempotency_key=idempotency_key))
+
+    def capture_many(
+        self, news: Sequence[NewCapture], *, wait: bool = False, idempotency_key: str | None = None
+    ) -> list[CaptureReceipt | ClearwellError]:
+        """Capture many outputs; a receipt or an error in the place of each. Raises if none could be stored."""
+        return self._loop.run(self._inner.capture_many(news, wait=wait, idempotency_key=idempotency_key))
+
+    def check(self, new: NewCapture) -> DryRun:
+        """Run the ingress pipeline on an output without storing anything."""
+        return self._loop.run(self._inner.check(new))
+
+    def requeue(self, log_id: UUID, *, group: str, idempotency_key: str | None = None) -> Admission:
+        """Run the ingress pipeline again on a refused row, or now on a pending one; returns its former state."""
+        return self._loop.run(self._inner.requeue(log_id, group=group, idempotency_key=idempotency_key))
+
+    def requeue_refused(self, refused_by: str, *, group: str, idempotency_key: str | None = None) -> Requeued:
+        """Requeue the rows that one check refused, or that were refused for one reason, a limited number at a time."""
+        return self._loop.run(self._inner.requeue_refused(refused_by, group=group, idempotency_key=idempotency_key))
+
+    def admit_refused(
+        self, log_id: UUID, *, group: str, reason: str | None = None, idempotency_key: str | None = None
+    ) -> CaptureReceipt:
+        """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
+        return self._loop.run(
+            self._inner.admit_refused(log_id, group=group, reason=reason, idempotency_key=idempotency_key)
+        )
+
+    def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
+        """How often each check had each outcome, by agent."""
+        return self._loop.run(self._inner.ingress_counts(group=group))
+
+    def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: str | None = None) -> UUID:
+        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
+        return self._loop.run(
+            self._inner.add_tombstone(value, group=group, reason=reason, idempotency_key=idempotency_key)
+        )
+
+    def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
+        """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""
+        self._loop.run(self._inner.lift_tombstone(tombstone_id, group=group, idempotency_key=idempotency_key))
+
+    def tombstones(self, *, group: str) -> Sequence[Tombstone]:
+        """The tombstones of a group, newest first."""
+        return self._loop.run(self._inner.tombstones(group=group))
+
+    def working_memory(self, *, group: str) -> list[WorkingEntry]:
+        """The entries that have not expired, newest first."""
+        return self._loop.run(self._inner.working_memory(group=group))
+
+    def remove_working_entry(self, entry_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
+        """Remove one entry from working memory. Its row stays in quarantine."""
+        self._loop.run(self._inner.remove_working_entry(entry_id, group=group, idempotency_key=idempotency_key))
+
+    def promote(
+        self,
+        content: str,
+        *,
+        group: str,
+        session_id: str | None = None,
+        author: str | None = None,
+        occurred_at: datetime | None = None,
+        agent_id: str | None = None,
+        metadata: Metadata = NOTHING,
+        supersedes: UUID | None = None,
+        idempotency_key: str | None = None,
+    ) -> PromotionResult:
+        """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
+
+        ``supersedes`` is the memory that it replaces, whose history is kept.
+        """
+        return self._loop.run(
+            self._inner.promote(
+                content,
+                group=group,
+                session_id=session_id,
+                author=author,
+                occurred_at=occurred_at,
+                agent_id=agent_id,
+                metadata=metadata,
+                supersedes=supersedes,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def promote_many(
+        self, texts: Sequence[NewMemory], *, group: str, idempotency_key: str | None = None
+    ) -> list[PromotionResult | ClearwellError]:
+        """Promote many texts in one transaction; a result or an error in the place of each."""
+        return self._loop.run(self._inner.promote_many(texts, group=group, idempotency_key=idempotency_key))
+
+    def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
+        """Search working and long-term memory together; each item has its source, score and label.
+
+        With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
+        """
+        return self._loop.run(self._inner.retrieve(query, group=group, options=options))
+
+    def memory(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> VerifiedMemory:
+        """One verified memory of the group, or of this agent, whole. Raises NotFound, also if it was withdrawn."""
+        return self._loop.run(self._inner.memory(memory_id, group=group, agent_id=agent_id))
+
+    def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
+        """Build the prompt for the agent of ``request.options``: five sections within a token budget.
+
+        Tokens are counted by the server.
+        """
+        return self._loop.run(self._inner.build_context(request, group=group))
+
+    def retrieval_node(
+        self,
+        *,
+        group: str,
+        options: NodeOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> SyncNode:
+        """Make the memory-retrieval node of a workflow: ``state = node(state)`` adds ``history_context``.
+
+        Errors of retrieval, and invalid options, become events and never break the workflow.
+        """
+        return SyncNode(
+            self._inner.retrieval_node(group=group, options=options, language=language, on_event=on_event), self._loop
+        )
+
+    def fact_check(
+        self,
+        claim: str | Sequence[str],
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+    ) -> FactCheck:
+        """Rate a claim, several claims, or each statement of a text by what memory says, with the memories cited.
+
+        The judge's language model rates them, or the comparison rules if there is none. If it fails, the rating is
+        unknown and the result has the reason.
+        """
+        return self._loop.run(self._inner.fact_check(claim, group=group, options=options, language=language))
+
+    def fact_check_node(
+        self,
+        *,
+        group: str,
+        options: FactCheckOptions | None = None,
+        language: Language = "en",
+        on_event: OnEvent | None = None,
+    ) -> SyncNode:
+        """Make the fact-check node of a workflow: ``state = node(state)`` adds ``fact_check``, a text, and
+        ``fact_check_result``.
+
+        Errors, and invalid options, become events and never break the workflow.
+        """
+        return SyncNode(
+            self._inner.fact_check_node(group=group, options=options, language=language, on_event=on_event), self._loop
+        )
+
+    def events(self, *, group: str, after: str | None = None) -> Iterator[Event]:
+        """Follow the events of a group: ``for event in client.events(group="grp-123")``.
+
+        They are those of ``MemoryManager.events``. If the connection ends, it is restored, and the events continue
+        after the last one. While the server does not answer there is one event ``degraded``, and ``recovered`` when it
+        is back. A server that does not answer at first raises Unavailable.
+        """
+        return self._loop.iterate(self._inner.events(group=group, after=after))
+
+    def on_event(
+        self, callback: EventCallback, *, group: str, after: str | None = None
+    ) -> AbstractContextManager[None]:
+        """Call a function with each event of a group: ``with client.on_event(show, group="grp-123"): …``.
+
+        It is called from the beginning of the block to its end, with the same events as ``events`` has.
+        """
+        return self._loop.enter(self._inner.on_event(callback, group=group, after=after))
+
+    def group(self, group_id: str) -> Group:
+        """A group's system prompt and digest schedule."""
+        return self._loop.run(self._inner.group(group_id))
+
+    def groups(self) -> Sequence[Group]:
+        """The groups with a profile that the caller covers."""
+        return self._loop.run(self._inner.groups())
+
+    def change_group(self, change: GroupChange, *, group: str, idempotency_key: str | None = None) -> Group:
+        """Change a group's profile. Fields that the change does not name stay."""
+        return self._loop.run(self._inner.change_group(change, group=group, idempotency_key=idempotency_key))
+
+    def agent(self, agent_id: str, *, group: str) -> Agent:
+        """An agent with its persona."""
+        return self._loop.run(self._inner.agent(agent_id, group=group))
+
+    def agents(self, *, group: str) -> Sequence[Agent]:
+        """The agents of a group that the caller may read."""
+        return self._loop.run(self._inner.agents(group=group))
+
+    def put_agent(self, agent_id: str, *, group: str, persona: str, idempotency_key: str | None = None) -> Agent:
+        """Write an agent's persona."""
+        return self._loop.run(
+            self._inner.put_agent(agent_id, group=group, persona=persona, idempotency_key=idempotency_key)
+        )
+
+    def remove_agent(self, agent_id: str, *, group: str, idempotency_key: str | None = None) -> None:
+        """Remove an agent's persona. Its outputs and memories stay."""
+        self._loop.run(self._inner.remove_agent(agent_id, group=group, idempotency_key=idempotency_key))
+
+    @property
+    def review(self) -> ReviewClient:
+        """The review service: insights and their dossiers, decisions and undo, provenance and statistics."""
+        return ReviewClient(self._inner.review, self._loop)
+
+    def quarantine_row(self, log_id: UUID, *, group: str) -> QuarantineRow:
+        """One captured output with everything that happened to it."""
+        return self._loop.run(self._inner.quarantine_row(log_id, group=group))
+
+    def quarantine_rows(
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[QuarantineRow]:
+        """A page of a group's quarantine, newest first."""
+        return self._loop.run(self._inner.quarantine_rows(group=group, where=where, before=before, limit=limit))
+
+    def request_digest(self, *, group: str, idempotency_key: str | None = None) -> tuple[UUID, DigestStatus]:
+        """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
+        return self._loop.run(self._inner.request_digest(group=group, idempotency_key=idempotency_key))
+
+    def digest(self, digest_id: UUID, *, group: str | None = None) -> Digest:
+        """One digest, with its insights when it is done."""
+        return self._loop.run(self._inner.digest(digest_id, group=group))
+
+    def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
+        """A page of a group's digests, newest first, without their insights."""
+        return self._loop.run(self._inner.digests(group=group, before=before, limit=limit))
+
+
+@explain_wrong_calls
+class ReviewClient:
+    """The review service of a server without ``await``. Create the client with ``agent=False``."""
+
+    def __init__(self, inner: AsyncReviewClient, loop: LoopThread) -> None:
+        self._inner = inner
+        self._loop = loop
+
+    def insights(
+        self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[Insight]:
+        """Return insights, newest digest first and the best of each digest first."""
+        return self._loop.run(self._inner.insights(group=group, state=state, before=before, limit=limit))
+
+    def insight(self, insight_id: UUID, *, group: str) -> Dossier:
+        """One insight with everything that a reviewer needs to decide on it."""
+        return self._loop.run(self._inner.insight(insight_id, group=group))
+
+    def decisions(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Decision]:
+        """Return decisions, newest first."""
+        return self._loop.run(self._inner.decisions(group=group, before=before, limit=limit))
+
+    def promote(
+        self,
+        insight_id: UUID,
+        *,
+        group: str,
+        text: str | None = None,
+        agent_id: str | None = None,
+        supersedes: UUID | None = None,
+        side: int | None = None,
+        despite: Sequence[str] = (),
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Promote an insight: as it is or in other words, for the group or for one agent.
+
+        An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
+        it is with ``despite=["contradiction"]``. Without any of these it is refused.
+        With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.
+        """
+        return self._loop.run(
+            self._inner.promote(
+                insight_id,
+                group=group,
+                text=text,
+                agent_id=agent_id,
+                supersedes=supersedes,
+                side=side,
+                despite=despite,
+                version=version,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def reject(
+        self,
+        insight_id: UUID,
+        *,
+        group: str,
+        reason: str,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Reject an insight. Its text cannot be promoted until that is undone."""
+        return self._loop.run(
+            self._inner.reject(insight_id, group=group, reason=reason, version=version, idempotency_key=idempotency_key)
+        )
+
+    def merge(
+        self,
+        insight_id: UUID,
+        others: Sequence[UUID],
+        *,
+        group: str,
+        text: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Merge other insights into this one."""
+        return self._loop.run(
+            self._inner.merge(
+                insight_id, others, group=group, text=text, version=version, idempotency_key=idempotency_key
+            )
+        )
+
+    def snooze(
+        self,
+        insight_id: UUID,
+        *,
+        group: str,
+        until: datetime | None = None,
+        days: float | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Snooze an insight, for a week by default."""
+        return self._loop.run(
+            self._inner.snooze(
+                insight_id, group=group, until=until, days=days, version=version, idempotency_key=idempotency_key
+            )
+        )
+
+    def undo_last(
+        self,
+        insight_id: UUID,
+        *,
+        group: str,
+        reason: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Undo the last decision on an insight. ``undo`` undoes any decision by its own id."""
+        return self._loop.run(
+            self._inner.undo_last(
+                insight_id, group=group, reason=reason, version=version, idempotency_key=idempotency_key
+            )
+        )
+
+    def decide(self, decision: DecisionRequest, *, group: str, idempotency_key: str | None = None) -> DecisionResult:
+        """Decide on one insight. A promoted memory can be retrieved when this returns, unless it is ``promoting``."""
+        return self._loop.run(self._inner.decide(decision, group=group, idempotency_key=idempotency_key))
+
+    def decide_many(
+        self, decisions: Sequence[DecisionRequest], *, group: str, idempotency_key: str | None = None
+    ) -> list[DecisionResult | ClearwellError]:
+        """Decide on many insights, independently and in order. Returns a result or an error for each."""
+        return self._loop.run(self._inner.decide_many(decisions, group=group, idempotency_key=idempotency_key))
+
+    def undo(
+        self,
+        decision_id: UUID,
+        *,
+        group: str,
+        reason: str | None = None,
+        only: Action | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Undo any decision by its id. With ``only`` a decision of another kind is refused."""
+        return self._loop.run(
+            self._inner.undo(decision_id, group=group, reason=reason, only=only, idempotency_key=idempotency_key)
+        )
+
+    def promote_row(
+        self, log_id: UUID, text: NewMemory, *, group: str, idempotency_key: str | None = None
+    ) -> PromotionResult:
+        """Promote an output from quarantine. ``text`` has the changes: content, agent, or the memory to supersede."""
+        return self._loop.run(self._inner.promote_row(log_id, text, group=group, idempotency_key=idempotency_key))
+
+    def promote_entry(
+        self, entry_id: UUID, text: NewMemory, *, group: str, idempotency_key: str | None = None
+    ) -> PromotionResult:
+        """Promote an entry of working memory that has not expired."""
+        return self._loop.run(self._inner.promote_entry(entry_id, text, group=group, idempotency_key=idempotency_key))
+
+    def promote_outputs(
+        self, ids: Sequence[str], *, group: str, origin: Origin = Origin.QUARANTINE, idempotency_key: str | None = None
+    ) -> list[PromotionResult | ClearwellError]:
+        """Promote many outputs as they are. Returns a result or an error for each, in order."""
+        return self._loop.run(
+            self._inner.promote_outputs(ids, group=group, origin=origin, idempotency_key=idempotency_key)
+        )
+
+    def origin(self, memory_id: UUID, *, group: str) -> Provenance:
+        """Return the provenance of a memory, down to the outputs that it is based on."""
+        return self._loop.run(self._inner.origin(memory_id, group=group))
+
+    def influence(self, log_id: UUID, *, group: str) -> Provenance:
+        """Return the provenance of an output, up to the memories that are based on it."""
+        return self._loop.run(self._inner.influence(log_id, group=group))
+
+    def preview_retraction(self, selector: SourceSelector, *, group: str) -> RetractionPreview:
+        """Return what ``retract`` would withdraw, with the token to do so."""
+        return self._loop.run(self._inner.preview_retraction(selector, group=group))
+
+    def retract(
+        self,
+        selector: SourceSelector,
+        *,
+        group: str,
+        token: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> DecisionResult:
+        """Withdraw what was previewed, or nothing if that has changed since."""
+        return self._loop.run(
+            self._inner.retract(selector, group=group, token=token, reason=reason, idempotency_key=idempotency_key)
+        )
+
+    def calibration(self, *, group: str) -> Sequence[CalibrationRow]:
+        """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
+        return self._loop.run(self._inner.calibration(group=group))
+
+    def statistics(self, *, group: str) -> ReviewStatistics:
+        """Return the review statistics of a group."""
+        return self._loop.run(self._inner.statistics(group=group))
