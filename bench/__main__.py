@@ -15,6 +15,7 @@ from bench import (
     growth,
     hot,
     http,
+    middleware,
     over_http,
     paths,
     purify,
@@ -33,6 +34,7 @@ from bench import (
 PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "paths": paths.measure,
     "http": http.measure,
+    "middleware": middleware.measure,
     "start": start.measure,
     "purify": purify.measure,
     "sameness": sameness.measure,

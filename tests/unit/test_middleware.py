@@ -190,6 +190,35 @@ async def test_without_a_group_or_a_question_the_reason_is_given(session: Sessio
     assert context.problem.code == code
 
 
+async def test_what_was_prefetched_is_read_without_waiting_for_the_memory() -> None:
+    path = Path()
+    await path.memory.promote(LONG, group="g")
+    memory = Faulty(path)
+    middleware = middleware_on(memory, path)
+    middleware.prefetch(SESSION, AUDITOR)
+    await asyncio.wait([task for task in asyncio.all_tasks() if task.get_name() == "prefetched context"])
+    memory.free.clear()
+    async with asyncio.timeout(1):
+        context = await middleware.before_node_execution(SESSION, AUDITOR)
+    assert LONG in context.text
+    memory.free.set()
+    middleware.prefetch(SESSION, AUDITOR)
+    other = Node("auditor", agent_id="risk-auditor", input="another question about invoices")
+    assert "another question" in (await middleware.before_node_execution(SESSION, other)).text
+    await middleware.aclose()
+
+
+async def test_what_was_prefetched_from_a_dead_memory_has_its_problem() -> None:
+    path = Path()
+    middleware = middleware_on(Faulty(path, OSError()), path)
+    middleware.prefetch(SESSION, Node("t", type="tool"))
+    for number in range(150):
+        middleware.prefetch(SESSION, Node(f"n{number}"))
+    contexts = [await middleware.before_node_execution(SESSION, Node(f"n{number}")) for number in range(150)]
+    assert all(context.problem is not None for context in contexts)
+    await middleware.aclose()
+
+
 async def test_a_cancellation_before_a_node_is_not_swallowed() -> None:
     path = Path()
     memory = Faulty(path)

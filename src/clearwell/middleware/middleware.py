@@ -21,7 +21,15 @@ from clearwell.logs import ensure_logs_configured
 from clearwell.messages import Language
 from clearwell.middleware.backlog import Backlog, MemoryBacklog
 from clearwell.middleware.memory import AgentMemory
-from clearwell.middleware.nodes import Node, NodeContext, NodeProblem, Session, make_capture, read_question
+from clearwell.middleware.nodes import (
+    QUESTION_FIELDS,
+    Node,
+    NodeContext,
+    NodeProblem,
+    Session,
+    make_capture,
+    read_question,
+)
 from clearwell.middleware.policies import HookPolicy, Injection, find_policy
 from clearwell.middleware.run import MemoryRun, NodeDecorator, SessionLike, capture_chunks, read_chunk
 from clearwell.middleware.sender import CaptureSender, DeliveryStatus
@@ -36,6 +44,7 @@ Output = TypeVar("Output")
 C = TypeVar("C")
 NodeLike = Node | Mapping[str, object]
 
+MAX_PREFETCHED: Final = 100
 SKIP_SECONDS: Final = 5.0
 """For how long ``before`` does not ask a memory that did not answer, so that an outage delays no more than one node."""
 
@@ -79,6 +88,7 @@ class MemoryMiddleware:
         self._sender = CaptureSender(memory, self._backlog, self._clock)
         self._skip_until = 0.0
         self._last_problem: NodeProblem | None = None
+        self._prefetched: dict[tuple[object, ...], asyncio.Task[NodeContext]] = {}
 
     async def __aenter__(self) -> Self:
         self._sender.start()
@@ -114,6 +124,24 @@ class MemoryMiddleware:
         injection = find_policy(node.type, self._policies).inject
         if injection is Injection.NOTHING:
             return NodeContext()
+        prefetched = self._prefetched.pop(_identify_read(session, node), None)
+        return await (self._read_or_fail(session, node, injection) if prefetched is None else prefetched)
+
+    def prefetch(self, session: SessionLike, node: NodeLike) -> None:
+        """Start to read for a node that runs soon: its ``before_node_execution`` then waits less, or not at all.
+
+        What is captured in the meantime may be missing from its context. A question that changes is read anew.
+        """
+        session, node = Session.from_value(session), Node.from_value(node)
+        injection = find_policy(node.type, self._policies).inject
+        if injection is Injection.NOTHING:
+            return
+        while len(self._prefetched) >= MAX_PREFETCHED:
+            self._prefetched.pop(next(iter(self._prefetched))).cancel()
+        task = asyncio.create_task(self._read_or_fail(session, node, injection), name="prefetched context")
+        self._prefetched[_identify_read(session, node)] = task
+
+    async def _read_or_fail(self, session: Session, node: Node, injection: Injection) -> NodeContext:
         if asyncio.get_running_loop().time() < self._skip_until:
             return NodeContext(problem=self._last_problem)
         try:
@@ -181,7 +209,10 @@ class MemoryMiddleware:
         return await self._sender.flush(seconds=seconds)
 
     async def aclose(self, *, seconds: float = 5.0) -> None:
-        """Deliver what is queued, within this time, and stop."""
+        """Deliver what is queued, within this time, and stop. What is left in the spool is delivered later."""
+        for task in self._prefetched.values():
+            task.cancel()
+        self._prefetched.clear()
         await self._sender.flush(seconds=seconds)
         await self._sender.close()
         self._backlog.close()
@@ -275,6 +306,13 @@ class MemoryMiddleware:
             self._skip_until = asyncio.get_running_loop().time() + SKIP_SECONDS
             self._last_problem = problem
         return NodeContext(problem=problem)
+
+
+def _identify_read(session: Session, node: Node) -> tuple[object, ...]:
+    """What a context depends on."""
+    question = read_question(session, node)
+    texts = tuple(value for name in QUESTION_FIELDS if isinstance(value := question.get(name), str))
+    return session.id, session.group_id, node.id, node.type, node.agent_id, texts
 
 
 def _list(events: Mapping[EventType, Mapping[str, Json]], name: str) -> list[Json]:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from clearwell.records import ContextItem, Json, Metadata, NewCapture, PromptMessage
 
-CLAIM_FIELDS: Final = ("claim", "topic", "content", "document")
+QUESTION_FIELDS: Final = ("claim", "topic", "content", "document")
 CONFIDENCE_FIELDS: Final = ("confidence", "confidence_score")
 
 

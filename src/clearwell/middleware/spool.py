@@ -194,6 +194,26 @@ def read_spool(folder: Path) -> list[SpoolReport]:
     return [_report(path) for path in sorted(folder.glob("*/")) if (path / DESTINATION).is_file()]
 
 
+def discard_refused(folder: Path) -> int:
+    """Delete the captures that were refused; returns how many there were."""
+    files = list(folder.glob(f"*/{REFUSED}/*.json"))
+    for file in files:
+        file.unlink(missing_ok=True)
+    return len(files)
+
+
+def discard_waiting(folder: Path) -> int:
+    """Delete what ended processes left; returns how many captures there were. Folders of living ones are left alone."""
+    discarded = 0
+    for report in read_spool(folder):
+        for path in list_folders(report.path):
+            left = SpoolFolder.take_over(path, max_bytes=sys.maxsize)
+            if left is not None:
+                discarded += left.count
+                left.discard()
+    return discarded
+
+
 def list_folders(path: Path) -> Iterator[Path]:
     """The folders of all middlewares for one memory and caller, oldest first."""
     with suppress(FileNotFoundError):

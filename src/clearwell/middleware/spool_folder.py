@@ -132,6 +132,11 @@ class SpoolFolder:
             shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
+    def discard(self) -> None:
+        """Remove everything that waits, and the folder."""
+        self.advance(self._last)
+        self.close()
+
     def _open_segment(self, length: int) -> Segment:
         """The segment to write to: the last one, or a new one if that is full."""
         if self._segments and self._segments[-1].size + length <= self._segment_bytes:

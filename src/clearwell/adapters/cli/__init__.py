@@ -19,6 +19,7 @@ from clearwell.adapters.cli.keys import keys
 from clearwell.adapters.cli.models import models
 from clearwell.adapters.cli.retraction import retract
 from clearwell.adapters.cli.review import review
+from clearwell.adapters.cli.spool import spool
 from clearwell.adapters.cli.terminal import prepare_streams
 from clearwell.adapters.cli.tombstones import tombstones
 from clearwell.adapters.cli.working import working
@@ -84,6 +85,7 @@ app.add_typer(groups, name="group")
 app.add_typer(agents, name="agent")
 app.add_typer(keys, name="keys")
 app.add_typer(models, name="models")
+app.add_typer(spool, name="spool")
 
 
 def main() -> None:

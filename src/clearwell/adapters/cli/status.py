@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from clearwell.adapters.cli.addresses import address, api_answers, mask_address
 from clearwell.adapters.cli.command import program
+from clearwell.adapters.cli.spool import count_spooled
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import make_embedder
 from clearwell.errors import ClearwellError
+from clearwell.middleware.spool import SpoolReport, read_spool
 from clearwell.records import Json
 from clearwell.servers import (
     ServerAt,
@@ -51,6 +53,7 @@ class Status:
     model: str
     database: DatabaseStatus | ClearwellError | None
     working: WorkingStatus | ClearwellError | None
+    spool: tuple[SpoolReport, ...] = ()
 
 
 async def find_status(settings: Settings) -> Status:
@@ -61,6 +64,7 @@ async def find_status(settings: Settings) -> Status:
         model=embedder.model,
         database=await _find_database(settings),
         working=await _find_working(settings),
+        spool=tuple(read_spool(settings.spool_path)),
     )
 
 
@@ -113,6 +117,10 @@ def show_status(status: Status, settings: Settings, terminal: Terminal) -> None:
         counts = status.database.counts
         counted = terminal.words("cli_status_memories", memories=counts.memories, chunks=counts.chunks)
         rows.append((terminal.words("layer_longterm").capitalize(), counted))
+    waiting, refused = count_spooled(status.spool)
+    if waiting or refused:
+        counted = terminal.words("cli_status_spool", waiting=waiting, refused=refused, program=program())
+        rows.append((terminal.words("cli_status_spool_name"), counted))
     terminal.pairs(rows)
 
 
@@ -195,6 +203,8 @@ def status_json(status: Status, settings: Settings, terminal: Terminal) -> Json:
     if isinstance(status.working, WorkingStatus):
         groups = status.working.facts.groups
         found["working"] = {"groups": len(groups), "entries": sum(groups.values())}
+    waiting, refused = count_spooled(status.spool)
+    found["spool"] = {"path": str(settings.spool_path), "waiting": waiting, "refused": refused}
     return found
 
 
