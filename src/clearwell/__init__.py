@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         SourceSelector,
         Tombstone,
         Verdict,
+        VerifiedMemory,
         WorkingEntry,
     )
     from clearwell.service import MemoryManager
@@ -187,6 +188,7 @@ __all__ = [
     "Unavailable",
     "UnexpectedError",
     "Verdict",
+    "VerifiedMemory",
     "WorkingEntry",
     "WorkingMemoryUnavailable",
     "WriterUnavailable",
@@ -290,6 +292,7 @@ _NAMES_BY_MODULE = {
         "SourceSelector",
         "Tombstone",
         "Verdict",
+        "VerifiedMemory",
         "WorkingEntry",
     ),
     "clearwell.service": ("MemoryManager",),

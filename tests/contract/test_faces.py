@@ -146,6 +146,7 @@ async def test_knowledge_is_found_and_given_to_agents(face: Face) -> None:
     found = await face("retrieve", LONG, group="g", options=RetrieveOptions(explain=True, sources=["cold"]))
     assert (found.items[0].id, found.items[0].author, found.items[0].verified) == (promoted.id, "Ann", True)
     assert found.items[0].explanation is not None
+    assert (await face("memory", promoted.id, group="g")).content == LONG
     built = await face("build_context", ContextRequest(proposal=LONG, max_tokens=500), group="g")
     assert "payment service" in built.messages[-1].content
     for name in ("retrieval_node", "fact_check_node"):
