@@ -45,10 +45,12 @@ def headings(text: str) -> list[str]:
     return re.findall(r"^#+(?= )", FENCE.sub("", text), re.MULTILINE)
 
 
-def code(text: str) -> list[tuple[str, str]]:
-    """The blocks, without what differs between languages: the texts in them, and what they print."""
-    blocks = FENCE.findall(text)
-    return [(language, "" if language == "text" else re.sub(r'"[^"]*"', '""', block)) for language, block in blocks]
+def code(text: str) -> list[tuple[str, set[str]]]:
+    """The names in each block, without its texts and its output, which are in the language of the page."""
+    return [
+        (kind, set() if kind == "text" else set(re.findall(r"[a-z_]\w*", re.sub(r'"[^"]*"', "", block))) - {"language"})
+        for kind, block in FENCE.findall(text)
+    ]
 
 
 def inline_code(text: str) -> list[str]:
