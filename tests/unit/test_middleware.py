@@ -16,6 +16,7 @@ from clearwell.middleware import AgentMemory, HookPolicy, Injection, MemoryMiddl
 from clearwell.middleware.nodes import make_capture
 from clearwell.records import BuiltContext, Capture, CaptureReceipt, NewCapture, Retrieval
 from clearwell.settings import Settings
+from clearwell.testing import CountedIds
 from tests.path import AGENT, LONG, OTHER, Path
 
 SESSION = Session("s1", group_id="g", state={"topic": "payment service moved to the new cluster"})
@@ -326,6 +327,37 @@ async def test_a_capture_that_breaks_its_batch_is_set_aside_after_some_attempts(
             pass
     assert [row.content for row in stored(path)] == [LONG, OTHER]
     assert middleware.status().refused == 1
+
+
+async def test_a_memory_that_fails_for_unknown_reasons_gets_everything_later() -> None:
+    path = Path()
+    memory = Faulty(path, ValueError("an error of the server"))
+    middleware = middleware_on(memory, path)
+    for number in range(4):
+        await middleware.after_node_execution(SESSION, AUDITOR, f"{LONG} {number}")
+    for _ in range(20):
+        assert not await middleware.flush()
+    assert (middleware.status().refused, middleware.status().problem) == (0, "ValueError")
+    memory.error = None
+    while not await middleware.flush():
+        pass
+    assert [row.content for row in stored(path)] == [f"{LONG} {number}" for number in range(4)]
+    await middleware.aclose()
+
+
+async def test_a_capture_whose_key_is_known_with_another_hash_counts_as_delivered() -> None:
+    path = Path()
+    agent = path.memory.acting_as(AGENT)
+    ids = CountedIds()
+    key = str(ids.new())
+    await agent.capture(NewCapture(content=LONG, group_id="g", idempotency_key=key))
+    middleware = middleware_on(agent, path, ids=CountedIds())
+    middleware.capture(SESSION, AUDITOR, f"{LONG}, hashed in another way")
+    middleware.capture(SESSION, AUDITOR, OTHER)
+    assert await middleware.flush()
+    assert [row.content for row in stored(path)] == [LONG, OTHER]
+    assert (middleware.status().delivered, middleware.status().refused) == (2, 0)
+    await middleware.aclose()
 
 
 async def test_a_lost_answer_does_not_store_an_output_twice() -> None:

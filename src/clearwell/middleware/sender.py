@@ -40,7 +40,7 @@ SYNC_SECONDS: Final = 1.0
 RECOVER_SECONDS: Final = 30.0
 """How often an idle sender looks for what other processes left."""
 ATTEMPTS: Final = 5
-"""Attempts at one capture that fails with an error which is neither an outage nor a refusal."""
+"""Attempts at a capture that fails neither by an outage nor by a refusal, before the next capture is tried."""
 OUTAGES: Final = (Unavailable, Unauthenticated, RequestInProgress, ConfigurationError, OSError, TimeoutError)
 REFUSALS: Final = (InvalidInput, NotAllowed)
 
@@ -141,7 +141,7 @@ class CaptureSender:
         if not batch:
             self._idle.set()
             await self._wait_for_work()
-        elif await self._deliver(batch):
+        elif await (self._pass_over_first(batch) if self._attempts >= ATTEMPTS and batch[1:] else self._deliver(batch)):
             self._end_outage()
         else:
             self._idle.set()
@@ -158,17 +158,20 @@ class CaptureSender:
     async def _deliver(self, batch: Sequence[QueuedCapture]) -> bool:
         """Send a batch, and its captures one by one if it fails as a whole. Returns False if the rest must wait."""
         try:
-            async with asyncio.timeout(SEND_SECONDS):
-                results = await self._memory.capture_many([queued.new for queued in batch])
+            results = await self._send(batch)
         except OUTAGES as error:
             self._begin_outage(_describe(error))
             return False
         except Exception as error:  # noqa: BLE001 - the sender's loop: one capture must not stop the others
-            if len(batch) > 1:
-                log.warning("captures sent one by one", captures=len(batch), reason=_describe(error))
-                return await self._deliver_one_by_one(batch)
-            return self._settle_failure(batch[0], error)
+            results = [error]
+        if len(batch) > 1 and (problem := _find_problem_of_all(batch, results)) is not None:
+            log.warning("captures sent one by one", captures=len(batch), reason=_describe(problem))
+            return await self._deliver_one_by_one(batch)
         return self._settle(batch, results)
+
+    async def _send(self, batch: Sequence[QueuedCapture]) -> Sequence[CaptureReceipt | Exception]:
+        async with asyncio.timeout(SEND_SECONDS):
+            return await self._memory.capture_many([queued.new for queued in batch])
 
     async def _deliver_one_by_one(self, batch: Sequence[QueuedCapture]) -> bool:
         for queued in batch:
@@ -176,30 +179,41 @@ class CaptureSender:
                 return False
         return True
 
-    def _settle(self, batch: Sequence[QueuedCapture], results: Sequence[CaptureReceipt | ClearwellError]) -> bool:
+    async def _pass_over_first(self, batch: Sequence[QueuedCapture]) -> bool:
+        """Set the first capture aside, which failed again and again, if the second one is stored.
+
+        If that fails too, the memory has a problem and not the capture: both wait.
+        """
+        self._attempts = 0
+        first, second = batch[:2]
+        try:
+            results = await self._send([second])
+        except Exception as error:  # noqa: BLE001 - the sender's loop: one capture must not stop the others
+            self._begin_outage(_describe(error))
+            return False
+        if isinstance(results[0], CaptureReceipt):
+            self._set_aside(first, self._problem or "")
+        return self._settle([second], results) if isinstance(results[0], CaptureReceipt) else False
+
+    def _settle(self, batch: Sequence[QueuedCapture], results: Sequence[CaptureReceipt | Exception]) -> bool:
         """Advance to the first capture that could not be stored. Those after it are sent again, with the same keys."""
         for queued, result in zip(batch, results, strict=True):
-            if isinstance(result, CaptureReceipt):
+            if isinstance(result, CaptureReceipt) or _was_stored_before(result):
                 self._delivered += 1
                 self._advance(queued)
-            elif isinstance(result, OUTAGES):
+            elif isinstance(result, REFUSALS):
+                self._set_aside(queued, _describe(result))
+            else:
+                self._attempts += not isinstance(result, OUTAGES)
                 self._begin_outage(_describe(result))
-                return False
-            elif not self._settle_failure(queued, result):
                 return False
         return True
 
-    def _settle_failure(self, queued: QueuedCapture, error: Exception) -> bool:
-        """Set aside what is refused for good, and what fails again and again for an unknown reason."""
-        self._attempts += 1
-        if not isinstance(error, REFUSALS) and self._attempts < ATTEMPTS:
-            self._begin_outage(_describe(error))
-            return False
-        log.warning("capture refused", key=queued.new.idempotency_key, reason=_describe(error))
-        self._backlog.set_aside(queued.new, _describe(error))
+    def _set_aside(self, queued: QueuedCapture, reason: str) -> None:
+        log.warning("capture refused", key=queued.new.idempotency_key, reason=reason)
+        self._backlog.set_aside(queued.new, reason)
         self._refused += 1
         self._advance(queued)
-        return True
 
     def _advance(self, queued: QueuedCapture) -> None:
         self._backlog.advance(queued.number)
@@ -230,6 +244,24 @@ class CaptureSender:
                 async with asyncio.timeout(min(left, SYNC_SECONDS)):
                     await self._retry.wait()
         self._retry.clear()
+
+
+def _find_problem_of_all(
+    batch: Sequence[QueuedCapture], results: Sequence[CaptureReceipt | Exception]
+) -> Exception | None:
+    """The error that a batch failed with as a whole. A known key fails all captures of its group."""
+    for result in results:
+        if isinstance(result, Exception) and (len(results) < len(batch) or _was_stored_before(result)):
+            return result
+    return None
+
+
+def _was_stored_before(error: Exception) -> bool:
+    """Whether the key of a capture is known with another content, as another version of the server hashes it.
+
+    Keys are never used for two captures, so the capture is there.
+    """
+    return isinstance(error, ClearwellError) and error.code == "idempotency_mismatch"
 
 
 def _describe(error: BaseException) -> str:
