@@ -143,6 +143,8 @@ async def test_memory_that_fails_leaves_the_agent_running() -> None:
 
     class Dead:
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
             raise Unavailable("middleware_no_answer", reason="test")
 
     async with MemoryMiddleware(Dead(), group="g", spool=False) as dead:

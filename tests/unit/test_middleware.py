@@ -508,3 +508,9 @@ def test_metadata_that_contains_itself_is_left_out() -> None:
     new = make_capture(SESSION, AUDITOR, {"content": LONG, "metadata": metadata}, key="k", at=Path().clock.now())
     assert new is not None
     assert new.metadata == {"metadata_error": "not JSON"}
+
+
+def test_asynchronous_memory_needs_an_asynchronous_context() -> None:
+    middleware = agent_middleware(Path(), spool=False)
+    with pytest.raises(TypeError, match="async with"), middleware:
+        pass

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 from uuid import UUID
 
 import structlog
@@ -37,6 +37,11 @@ from clearwell.middleware.spool import Spool
 from clearwell.ports import Clock, Ids
 from clearwell.records import EventType, Fate, Json
 from clearwell.settings import Settings
+from clearwell.sync.face import find_counterpart, find_loop_thread
+
+if TYPE_CHECKING:
+    from clearwell.sync.client import Client
+    from clearwell.sync.memory import SyncMemoryManager
 
 log = structlog.get_logger(__name__)
 
@@ -61,12 +66,14 @@ class MemoryMiddleware:
     delivered by the next one; with False they are only held in memory. A folder that others can write to is a
     ConfigurationError.
 
-    Use it as an asynchronous context manager, or call ``aclose`` at the end.
+    Use it as an asynchronous context manager, or call ``aclose`` at the end. On a synchronous memory, that
+    of ``with open_memory()`` or ``Client``, it is a synchronous context manager, and its hooks run on the loop of that
+    memory: the adapters of frameworks call them there.
     """
 
     def __init__(
         self,
-        memory: AgentMemory,
+        memory: "AgentMemory | SyncMemoryManager | Client",
         *,
         group: str | None = None,
         policies: Mapping[str, HookPolicy] | None = None,
@@ -77,7 +84,9 @@ class MemoryMiddleware:
         ids: Ids | None = None,
     ) -> None:
         ensure_logs_configured()
-        self._memory = memory
+        self._loop_thread = find_loop_thread(memory)
+        self._memory = cast(AgentMemory, find_counterpart(memory))
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._group = group
         self._policies = dict(policies or {})
         self._language: Language = language
@@ -85,12 +94,13 @@ class MemoryMiddleware:
         self._clock = clock or SystemClock()
         self._ids = ids or TimeOrderedIds()
         self._backlog = self._open_backlog(spool)
-        self._sender = CaptureSender(memory, self._backlog, self._clock)
+        self._sender = CaptureSender(self._memory, self._backlog, self._clock)
         self._skip_until = 0.0
         self._last_problem: NodeProblem | None = None
         self._prefetched: dict[tuple[object, ...], asyncio.Task[NodeContext]] = {}
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         self._sender.start()
         return self
 
@@ -99,12 +109,28 @@ class MemoryMiddleware:
     ) -> None:
         await self.aclose()
 
+    def __enter__(self) -> Self:
+        if self._loop_thread is None:
+            raise TypeError("an asynchronous memory needs `async with`; open it with `with open_memory()` for `with`")
+        return self._loop_thread.run(self.__aenter__())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._loop_thread is not None:
+            self._loop_thread.run(self.aclose())
+
     # what it works on
 
     @property
     def memory(self) -> AgentMemory:
         """The memory that this middleware reads from and captures to."""
         return self._memory
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop on which the hooks run, once the context is entered."""
+        return self._loop
 
     @property
     def group(self) -> str | None:

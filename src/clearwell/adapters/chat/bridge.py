@@ -12,6 +12,8 @@ import structlog
 
 from clearwell.errors import Conflict
 from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
+from clearwell.sync.face import find_loop
+from clearwell.sync.loop_thread import LoopThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,19 +24,23 @@ LONGEST_WAIT: Final = 120.0
 
 
 class LoopBridge:
-    """Runs functions of a memory in its home: the event loop that runs when the bridge is made, else at a call."""
+    """Runs functions of a memory in its home.
 
-    def __init__(self) -> None:
-        self._home = _find_running_loop()
+    That is the loop behind a synchronous memory, else the event loop that runs when the bridge is made or called.
+    """
+
+    def __init__(self, loop_thread: LoopThread | None = None) -> None:
+        self._home = _find_running_loop() if loop_thread is None else find_loop(loop_thread)
 
     async def call(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function of the memory at home."""
         here = asyncio.get_running_loop()
-        if self._home is None or self._home.is_closed():
-            self._home = here
-        if self._home is here:
+        home = self._find_home()
+        if home is None or home.is_closed():
+            home = self._home = here
+        if home is here:
             return await function(*args, **kwargs)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args, **kwargs), self._home))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(function(*args, **kwargs), home))
 
     def call_sync(self, function: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, for synchronous code. It waits for the answer.
@@ -42,7 +48,7 @@ class LoopBridge:
         Raises Conflict in the thread of the event loop, which could not answer while it waits, and TimeoutError if the
         loop has ended or does not answer.
         """
-        home = self._home
+        home = self._find_home()
         if home is None or home is _find_running_loop():
             raise Conflict("adapter_sync_in_loop")
         if home.is_closed():
@@ -57,13 +63,16 @@ class LoopBridge:
     def post(self, function: Callable[..., object], *args: object) -> None:
         """Call a function at home that does not wait. This does not wait either, and may be called from any thread."""
         here = _find_running_loop()
-        home = self._home or here
+        home = self._find_home() or here
         if home is None:
             raise Conflict("adapter_sync_in_loop")
         if home is here:
             function(*args)
         elif not home.is_closed():
             home.call_soon_threadsafe(function, *args)
+
+    def _find_home(self) -> asyncio.AbstractEventLoop | None:
+        return self._home
 
 
 class MiddlewareBridge(LoopBridge):
@@ -88,6 +97,9 @@ class MiddlewareBridge(LoopBridge):
     def capture(self, session: Session, node: Node, output: object, *, reason: str | None = None) -> None:
         """Queue the capture of an output. This does not wait, and may be called from any thread."""
         self.post(self._capture, session, node, output, reason)
+
+    def _find_home(self) -> asyncio.AbstractEventLoop | None:
+        return self._middleware.loop or self._home
 
     def _capture(self, session: Session, node: Node, output: object, reason: str | None) -> None:
         self._middleware.capture(session, node, output, reason=reason)

@@ -6,7 +6,7 @@ read-only, because only people promote.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 from uuid import UUID
 
 import structlog
@@ -31,6 +31,9 @@ from clearwell.adapters.langgraph.store_values import drop_score, make_capture, 
 from clearwell.errors import ClearwellError, InvalidInput, NotAllowed
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
 from clearwell.records import Admission, CaptureReceipt, Group, NewCapture, Outcome, Retrieval
+from clearwell.sync.client import Client
+from clearwell.sync.face import find_counterpart, find_loop_thread
+from clearwell.sync.memory import SyncMemoryManager
 
 log = structlog.get_logger(__name__)
 Scope: TypeAlias = tuple[str | None, str | None]
@@ -69,10 +72,10 @@ class ClearwellStore(BaseStore):
     expire after a day.
     """
 
-    def __init__(self, memory: StoreMemory, *, wait: bool = True) -> None:
-        self._memory = memory
+    def __init__(self, memory: StoreMemory | SyncMemoryManager | Client, *, wait: bool = True) -> None:
+        self._memory = cast(StoreMemory, find_counterpart(memory))
         self._wait = wait
-        self._bridge = LoopBridge()
+        self._bridge = LoopBridge(find_loop_thread(memory))
         self._groups: set[str] = set()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
