@@ -80,9 +80,11 @@ def discard(
     as_json: AsJson = False,
 ) -> None:
     """Delete the captures that were refused."""
+    from clearwell.adapters.cli.connection import operator
     from clearwell.middleware.spool import discard_refused, discard_waiting
 
     settings, terminal = start()
+    operator(settings)  # an agent must not remove what it said
     refused = discard_refused(settings.spool_path)
     left = discard_waiting(settings.spool_path) if waiting else 0
     if as_json:
