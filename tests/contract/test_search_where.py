@@ -126,7 +126,7 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
         for n, text in enumerate(texts)
     ]
     await promote(stores, "g", rows)
-    wanted = replace(query(Where(), words="Which service uses Kafka?"), embedding=None)
+    wanted = replace(query(Where(), words="Which service uses Kafka?"), embedding=None, explain=True)
     best = await stores.longterm.search(wanted)
     assert [one.memory.id.int - 1001 for one in best] == [0, 2]
     assert all(one.similarity is None and one.words > 0 for one in best)
@@ -137,7 +137,9 @@ async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> 
 
 async def test_the_parts_add_up_to_the_rank(stores: Stores) -> None:
     await promote(stores, "g", [memory(n) for n in range(4)])
-    for one in await stores.longterm.search(query(Where(), words="what did Ann say of memory 2?")):
+    wanted = query(Where(), words="what did Ann say of memory 2?")
+    assert all(one.parts is None for one in await stores.longterm.search(wanted)), "nobody asked for them"
+    for one in await stores.longterm.search(replace(wanted, explain=True)):
         parts = one.parts
         assert parts is not None
         total = parts.dense + parts.lexical + parts.author + parts.beside + parts.answer + parts.session

@@ -104,7 +104,7 @@ async def test_the_one_speaker_who_is_named_comes_first(stores: Stores) -> None:
 async def test_what_follows_a_question_is_lifted_by_it(stores: Stores) -> None:
     await promote(stores, "g", [said(number) for number in range(3)])
     only = Fusion(dense=0, author=0, beside=0, session=0, answer=10)
-    best, *_ = await stores.longterm.search(query("why did you move it", fusion=only))
+    best, *_ = await stores.longterm.search(replace(query("why did you move it", fusion=only), explain=True))
     assert best.memory.id.int - 1001 == 2
     assert best.parts is not None
     assert best.parts.answer > 0

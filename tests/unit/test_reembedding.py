@@ -213,7 +213,13 @@ async def test_parts_and_rank_are_on_one_scale_while_two_models_are_live() -> No
     await ground.models.refresh()
     (vector,) = await ground.old.embed(["memory 4"])
     asked_for = SearchQuery(
-        group_id="g", embedding=vector, model="m", limit=6, text="memory 4", terms=analyse_query("memory 4")
+        group_id="g",
+        embedding=vector,
+        model="m",
+        limit=6,
+        text="memory 4",
+        terms=analyse_query("memory 4"),
+        explain=True,
     )
     found = await ground.search.search(asked_for)
     assert len(found) == 6

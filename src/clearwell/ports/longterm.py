@@ -64,6 +64,7 @@ class SearchQuery:
     and only those with at least one of the words are found. ``fusion.dense`` is per unit of cosine. ``where`` applies
     before the best are selected. ``text`` is the text of the vector. ``reembedding`` is the number of the last
     re-embedding that the caller knows, 0 for none; a store that knows a later one raises ReembeddingStarted.
+    ``explain`` asks for the parts of each rank.
     """
 
     group_id: str
@@ -76,6 +77,7 @@ class SearchQuery:
     where: Where = EVERYTHING
     text: str | None = None
     reembedding: int | None = None
+    explain: bool = False
 
 
 class LongTermSearch(Protocol):

@@ -53,6 +53,8 @@ class MemoryLongTerm:
             counted = [chunk for chunk in self._chunks if _is_counted(chunk, query)]
             ranking = Ranking(self._encoder, self._group(query.group_id), counted)
             found = ranking.rank(found, query.terms, query.fusion)
+            if not query.explain:
+                found = [replace(one, parts=None) for one in found]
         found.sort(key=lambda one: (-((one.similarity or 0.0) if one.rank is None else one.rank), *_place(one.memory)))
         best: dict[UUID, Found] = {}
         for one in found:

@@ -218,6 +218,7 @@ class Retriever:
             fusion=self._fusion,
             where=plan.where,
             text=query,
+            explain=plan.explain,
         )
 
 

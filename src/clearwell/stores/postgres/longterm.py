@@ -168,23 +168,25 @@ def found_of(row: DictRow, wanted: SearchQuery, conflicts: Mapping[UUID, Sequenc
     memory, similarity = memory_of(row), row["similarity"]
     if wanted.terms is None:
         return Found(memory=memory, similarity=similarity, origin_id=row.get("origin_id"))
-    fusion = wanted.fusion
-    parts = Parts(
-        dense=fusion.dense * (similarity or 0.0),
-        lexical=fusion.lexical * row["words"],
-        author=row["named"],
-        beside=row["beside"] if row["placed"] else 0.0,
-        answer=row["answer"] if row["placed"] else 0.0,
-        session=row["session"] if row["placed"] else 0.0,
-    )
     return Found(
         memory=memory,
         similarity=similarity,
         words=row["words"],
         rank=row["rank"],
-        parts=parts,
+        parts=parts_of(row, wanted.fusion) if wanted.explain else None,
         origin_id=row["origin_id"],
         conflicts_with=tuple(conflicts.get(memory.id, ())),
+    )
+
+
+def parts_of(row: DictRow, fusion: Fusion) -> Parts:
+    return Parts(
+        dense=fusion.dense * (row["similarity"] or 0.0),
+        lexical=fusion.lexical * row["words"],
+        author=row["named"],
+        beside=row["beside"] if row["placed"] else 0.0,
+        answer=row["answer"] if row["placed"] else 0.0,
+        session=row["session"] if row["placed"] else 0.0,
     )
 
 

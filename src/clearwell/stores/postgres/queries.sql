@@ -410,7 +410,7 @@ SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.cont
     m.disputed,
     (SELECT coalesce(max(2 * id + (moving_at IS NOT NULL)::integer), 0) FROM reembeddings) AS reembedding
 FROM ranked l JOIN memories m ON m.ctid = l.place
-ORDER BY l.rank DESC, m.id, m.chunk_no
+ORDER BY l.rank DESC, l.id, l.chunk_no
 
 -- name: search_with_words
 -- Compare every valid chunk of the group by vector, terms and author, and rank the best again by their neighbours.
