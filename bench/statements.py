@@ -31,6 +31,7 @@ TRACES: Final = {"magentic-one": "agents-magentic-one-dev.jsonl", "chatdev": "ag
 CONVERSATIONS: Final = {"LoCoMo": "locomo-dev.jsonl", "MemDaily": "memdaily-dev.jsonl"}
 COUNCIL: Final = "council-dev.jsonl"
 FORMS: Final = Path(__file__).parent.parent / "tests" / "data" / "machine_address.jsonl"
+NEW_FORMS: Final = FORMS.with_name("machine_address_new.jsonl")
 WORTHY: Final = 2
 FEWEST_KEYWORDS: Final = 2
 SEEDS: Final = range(3)
@@ -245,7 +246,11 @@ def _table_of_addresses() -> list[str]:
     ]
     for language in ("en", "zh"):
         some = [form["text"] for form in forms if form["lang"] == language]
-        lines.append(f"| forms of injection ({language}, at least 0.9) | {_count_addresses(some)} |")
+        lines.append(f"| forms of injection, rounds 1 to 6 ({language}, at least 0.9) | {_count_addresses(some)} |")
+    later = [json.loads(line) for line in NEW_FORMS.read_text(encoding="utf-8").splitlines()]
+    for number in sorted({form["round"] for form in later}):
+        some = [form["text"] for form in later if form["round"] == number]
+        lines.append(f"| forms of round {number} | {_count_addresses(some)} |")
     for name in TRACES:
         lines.append(f"| outputs of {name}, without injections (at most 0.01) | {_count_addresses(_outputs(name))} |")
     lines.append(f"| outputs of the council, without injections | {_count_addresses(_council())} |")
@@ -256,10 +261,12 @@ def _table_of_addresses() -> list[str]:
     return [
         *lines,
         "",
-        "The forms were written in six rounds. Each round was measured once and then used to improve the rules. When"
-        " they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. Of strings from"
-        " public collections, 39 of 60 were found after round 5, and 36 of 44 others after these had been used. So"
-        " expect 0.6 to 0.8 on forms that nobody has seen.",
+        "The forms were written in eleven rounds. Rounds 1 to 8 and 10 were measured once and then used to improve the"
+        " rules. When they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. Of"
+        " strings from public collections, 39 of 60 were found after round 5, and 36 of 44 others after these had been"
+        " used. Rounds 7 and 8, by somebody who had not read the rules, had 38 of 60 and 25 of 40 found when they were"
+        " new; rounds 9 to 11, by somebody who had, 1 of 40, 11 of 30 and 13 of 40. So expect 0.6 on forms that nobody"
+        " has seen, and much less where the rules are known to who writes them.",
         "",
     ]
 

@@ -5,7 +5,7 @@ matter is an injection, whoever wrote it. The rules are in ``words/machine_addre
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -148,9 +148,13 @@ def _has_signs(line: str, found: frozenset[str]) -> bool:
     return any(_weigh(line[start : min(end, start + width)], possible) >= threshold for (start, _), (_, end) in pairs)
 
 
-def _weigh(text: str, signs: Iterable[_Sign]) -> float:
-    found = [sign for sign in signs if sign.pattern.search(text)]
-    return sum(sign.weight for sign in found) if any(sign.speaks for sign in found) else 0.0
+def _weigh(text: str, signs: Sequence[_Sign]) -> float:
+    """The weights of the signs in a text; 0 if none of them speaks to somebody, which is looked for first."""
+    speaking = [sign for sign in signs if sign.speaks and sign.pattern.search(text)]
+    if not speaking:
+        return 0.0
+    others = [sign for sign in signs if not sign.speaks and sign.pattern.search(text)]
+    return sum(sign.weight for sign in (*speaking, *others))
 
 
 def _select(line: str, found: frozenset[str]) -> Iterator[_Rule]:
