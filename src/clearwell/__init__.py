@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from clearwell.sync.client import Client, ReviewClient
     from clearwell.sync.memory import SyncMemoryManager, SyncReviewService
     from clearwell.sync.node import SyncNode
-    from clearwell.sync.opening import open_memory
+    from clearwell.sync.opener import open_memory
 
 __all__ = [
     "Action",
@@ -306,7 +306,7 @@ _NAMES_BY_MODULE = {
         "SyncReviewService",
     ),
     "clearwell.sync.node": ("SyncNode",),
-    "clearwell.sync.opening": ("open_memory",),
+    "clearwell.sync.opener": ("open_memory",),
 }
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""Opening the library, for asynchronous and for synchronous programs."""
+"""The library while it is open, for asynchronous and for synchronous programs."""
 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import TracebackType
@@ -13,7 +13,7 @@ from clearwell.sync.memory import SyncMemoryManager
 Kind = type[BaseException] | None
 
 
-class MemoryOpening(AbstractAsyncContextManager[MemoryManager], AbstractContextManager[SyncMemoryManager]):
+class MemoryOpener(AbstractAsyncContextManager[MemoryManager], AbstractContextManager[SyncMemoryManager]):
     """The library while it is open: ``async with`` gives the memory manager, ``with`` its synchronous face."""
 
     def __init__(self, settings: Settings | None, by: Principal | None) -> None:
@@ -41,10 +41,10 @@ class MemoryOpening(AbstractAsyncContextManager[MemoryManager], AbstractContextM
             self._loop.close()
 
 
-def open_memory(settings: Settings | None = None, *, by: Principal | None = None) -> MemoryOpening:
+def open_memory(settings: Settings | None = None, *, by: Principal | None = None) -> MemoryOpener:
     """Open the memory manager by the settings of the environment; on bundled servers if no address is set.
 
     ``async with open_memory() as memory`` in asynchronous programs, ``with open_memory() as memory`` in others. It is
     bound to the local person, or to ``by``.
     """
-    return MemoryOpening(settings, by)
+    return MemoryOpener(settings, by)
