@@ -25,7 +25,7 @@ class TalkativeModel(FakeListChatModel):
 async def main() -> None:
     name = os.environ.get("MODEL")  # such as openai:gpt-5.5, with langchain[openai] installed
     model = init_chat_model(name) if name else TalkativeModel(responses=[ANSWER])
-    async with open_memory() as memory, MemoryMiddleware(memory, group="releases") as middleware:
+    async with open_memory() as memory, MemoryMiddleware(memory, group="release-desk") as middleware:
         agent = create_agent(
             model,
             name="release-manager",

@@ -3,6 +3,7 @@
 import re
 
 NOT_RUN = {
+    r"pip install ": "the tests already run in an environment with every extra",
     r"make (serve|test)$": "starts the server or the tests that are already running",
     r"\S*=\S+ (\S*=\S+ )*make serve$": "the server of the tests is already running",
     r"source \.venv/bin/activate$": "the tests already run in an environment",

@@ -1,9 +1,9 @@
 """The store of LangGraph on memory.
 
 LangGraph has a conformance suite for checkpointers only, so the behaviours that its own stores are tested for are here.
-Five do not apply: items in ``verified`` cannot be put, deleted, read by key or listed, because only people promote;
-namespaces have two labels, the group and the tier; a value comes back with its tier; ``index`` says nothing, because
-the text of every item is searched; and there is no TTL by item, because working memory expires by itself.
+Five do not apply: items in ``verified`` cannot be put, deleted or listed, because only people promote; namespaces have
+two labels, the group and the tier; a value comes back with its tier; ``index`` says nothing, because the text of every
+item is searched; and there is no TTL by item, because working memory expires by itself.
 """
 
 import asyncio
@@ -149,6 +149,15 @@ async def test_verified_namespace_is_read_only(store: ClearwellStore, path: Path
         with pytest.raises(NotAllowed, match="only people promote"):
             await each.adelete(VERIFIED, "move")
     assert "g" not in path.quarantine.rows or not path.quarantine.rows["g"]
+
+
+async def test_verified_memory_is_read_by_its_id(store: ClearwellStore, path: Path) -> None:
+    promoted = await path.memory.promote(LONG, group="g", metadata={"source": "minutes"})
+    (found,) = await store.asearch(VERIFIED, query=QUESTION)
+    item = await store.aget(VERIFIED, found.key)
+    assert item is not None
+    assert (item.namespace, item.key, item.value) == (VERIFIED, str(promoted.id), found.value)
+    assert await store.aget(VERIFIED, "01890000-0000-7000-8000-000000000001") is None
 
 
 async def test_verified_memories_are_searched(store: ClearwellStore) -> None:

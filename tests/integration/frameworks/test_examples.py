@@ -10,6 +10,8 @@ import pytest
 from clearwell.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+HOW_TO = EXAMPLES.parent / "docs" / "how-to"
+PAGES = {"langgraph_council.py": "langgraph", "langchain_agent.py": "langchain"}
 LONGEST = 40
 
 
@@ -44,6 +46,13 @@ def test_agent_reads_what_it_said_before(settings: Settings) -> None:
     second = run_example("langchain_agent.py", settings)
     assert "⚡️ Unverified" in second
     assert "agent release-manager" in second
+
+
+@pytest.mark.parametrize(("name", "page"), PAGES.items())
+def test_pages_show_the_whole_example(name: str, page: str) -> None:
+    code = (EXAMPLES / name).read_text(encoding="utf-8")
+    for suffix in ("md", "zh.md"):
+        assert f"```python\n{code}```\n" in (HOW_TO / f"{page}.{suffix}").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("lang*.py")))

@@ -27,10 +27,16 @@ from langgraph.store.base import (
 from clearwell.adapters.chat.bridge import LoopBridge
 from clearwell.adapters.chat.runs import read_node_name, read_session_id
 from clearwell.adapters.langgraph.namespaces import Place, Tier, list_namespaces, read_namespace, read_prefix
-from clearwell.adapters.langgraph.store_values import drop_score, make_capture, make_item, read_filter
-from clearwell.errors import ClearwellError, InvalidInput, NotAllowed
+from clearwell.adapters.langgraph.store_values import (
+    drop_score,
+    make_capture,
+    make_item,
+    make_verified_item,
+    read_filter,
+)
+from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
-from clearwell.records import Admission, CaptureReceipt, Group, NewCapture, Outcome, Retrieval
+from clearwell.records import Admission, CaptureReceipt, Group, NewCapture, Outcome, Retrieval, VerifiedMemory
 from clearwell.sync.client import Client
 from clearwell.sync.face import find_counterpart, find_loop_thread
 from clearwell.sync.memory import SyncMemoryManager
@@ -51,6 +57,10 @@ class StoreMemory(Protocol):
 
     async def retrieve(self, query: str, *, group: str, options: RetrieveOptions | None = None) -> Retrieval:
         """Search working and long-term memory together."""
+        ...
+
+    async def memory(self, memory_id: UUID, *, group: str) -> VerifiedMemory:
+        """One verified memory of the group, whole. Raises NotFound."""
         ...
 
     async def remove_working_entry(self, entry_id: UUID, *, group: str) -> None:
@@ -107,11 +117,20 @@ class ClearwellStore(BaseStore):
         return None
 
     async def _get(self, place: Place, key: str) -> Item | None:
-        """Find an entry of working memory by the key that it was put with, else by its id."""
+        """Find an entry of working memory by the key that it was put with, else by its id; a memory by its id."""
         if place.tier is Tier.VERIFIED:
-            raise InvalidInput("store_verified_by_key", field="key", group=place.group)
+            return await self._get_verified(place.group, key)
         found = await self._find_entry(place, key)
         return None if found is None else drop_score(found)
+
+    async def _get_verified(self, group: str, key: str) -> Item | None:
+        self._groups.add(group)
+        if not _is_id(key):
+            raise InvalidInput("store_verified_by_key", field="key", group=group)
+        try:
+            return make_verified_item(await self._memory.memory(UUID(key), group=group))
+        except NotFound:
+            return None
 
     async def _find_entry(self, place: Place, key: str) -> SearchItem | None:
         self._groups.add(place.group)

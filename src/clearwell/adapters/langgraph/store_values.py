@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final, cast
 
 from langgraph.store.base import Item, SearchItem
 
 from clearwell.adapters.langgraph.namespaces import Tier
 from clearwell.errors import InvalidInput
-from clearwell.records import ContextItem, Json, NewCapture
+from clearwell.records import ContextItem, Json, NewCapture, VerifiedMemory
 
 TEXT_FIELDS: Final = ("content", "text", "memory", "data")
 """The fields of a value that can hold its text, in the order in which they are tried."""
@@ -53,6 +54,26 @@ def make_item(found: ContextItem, *, scored: bool) -> SearchItem:
         created_at=found.created_at,
         updated_at=found.promoted_at or found.created_at,
         score=found.score if scored else None,
+    )
+
+
+def make_verified_item(found: VerifiedMemory) -> Item:
+    """A verified memory as ``get`` returns it."""
+    promoted_at = cast(datetime, found.promoted_at)  # a valid memory has one
+    fields: dict[str, Any] = {name: part for name, part in found.metadata.items() if name not in (KEY, FIELD)}
+    return Item(
+        namespace=(found.group_id, str(Tier.VERIFIED)),
+        key=str(found.id),
+        value={
+            "content": found.content,
+            **fields,
+            "tier": str(Tier.VERIFIED),
+            "verified": True,
+            "id": str(found.id),
+            "expires_at": None,
+        },
+        created_at=promoted_at,
+        updated_at=promoted_at,
     )
 
 
