@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.flow.review import ReviewService
     from clearwell.middleware import AgentMemory, HookPolicy, Injection, MemoryMiddleware, Node, NodeContext, Session
-    from clearwell.ports import QuarantineFilter, TokenCounter
+    from clearwell.ports import MemoryFilter, QuarantineFilter, TokenCounter
     from clearwell.records import (
         Action,
         Admission,
@@ -72,7 +72,9 @@ if TYPE_CHECKING:
         IngressCount,
         Insight,
         InsightState,
+        ListedMemory,
         MemoryEntry,
+        MemoryState,
         NewCapture,
         NewMemory,
         NodeEvent,
@@ -143,10 +145,13 @@ __all__ = [
     "InsightState",
     "InvalidInput",
     "JudgeUnavailable",
+    "ListedMemory",
     "MemoryEntry",
+    "MemoryFilter",
     "MemoryManager",
     "MemoryMiddleware",
     "MemoryRetrievalNode",
+    "MemoryState",
     "ModelMismatch",
     "NewCapture",
     "NewMemory",
@@ -248,6 +253,7 @@ _NAMES_BY_MODULE = {
         "Session",
     ),
     "clearwell.ports": (
+        "MemoryFilter",
         "QuarantineFilter",
         "TokenCounter",
     ),
@@ -274,7 +280,9 @@ _NAMES_BY_MODULE = {
         "IngressCount",
         "Insight",
         "InsightState",
+        "ListedMemory",
         "MemoryEntry",
+        "MemoryState",
         "NewCapture",
         "NewMemory",
         "NodeEvent",

@@ -219,6 +219,14 @@ class InsightState(StrEnum):
     MERGED = "merged"
 
 
+class MemoryState(StrEnum):
+    """The state of a promoted memory. ``promoting``: decided, and its chunks are not written yet."""
+
+    VERIFIED = "verified"
+    PROMOTING = "promoting"
+    WITHDRAWN = "withdrawn"
+
+
 class Writer(StrEnum):
     """Who wrote the text of an insight: quoted from its sources, a language model, or a person."""
 

@@ -18,13 +18,14 @@ from clearwell.adapters.http import create_app
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, IdempotencyMismatch, InvalidInput, NotFound
 from clearwell.flow.review import ReviewService
-from clearwell.ports import QuarantineFilter
+from clearwell.ports import MemoryFilter, QuarantineFilter
 from clearwell.records import (
     Action,
     Admission,
     DecisionRequest,
     GroupChange,
     InsightState,
+    MemoryState,
     NewMemory,
     Principal,
     SourceSelector,
@@ -246,6 +247,10 @@ async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:
     assert [one.memory_id for one in preview.memories] == [promoted.id]
     result = await face("review.retract", selector, group="g", token=preview.token, reason="wrong")
     assert result.memories == (promoted.id,)
+    listed = await face("review.memories", group="g", where=MemoryFilter(state=MemoryState.VERIFIED))
+    assert done.id in [one.promotion.promotion.memory_id for one in listed]
+    withdrawn = await face("review.withdraw", done.id, group="g", reason="outdated")
+    assert (withdrawn.status, withdrawn.memories) == ("retracted", (done.id,))
     rows = await face("review.calibration", group="g")
     assert sum(one.entries for one in rows) == 3
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from clearwell.ports import DecisionTransaction, Stores, WaitingPromotion
+from clearwell.ports import DecisionTransaction, MemoryFilter, Stores, WaitingPromotion
 from clearwell.records import (
     Action,
     Admission,
@@ -16,6 +17,7 @@ from clearwell.records import (
     InsightState,
     Layer,
     Memory,
+    MemoryState,
     NewMemory,
     Origin,
     Promotion,
@@ -315,6 +317,49 @@ async def test_numbers_tell_how_review_goes(real_stores: Stores) -> None:
     assert [(one.by, one.promoted, one.rejected) for one in found.by_check] == [("length:pass", 2, 1)]
     assert (found.memories, found.memories_used, found.promoting) == (2, 1, 1)
     assert (found.digests, found.digests_yield) == (1, 0.5)
+
+
+async def test_memories_are_listed_with_their_use_and_state(real_stores: Stores) -> None:
+    kept, waiting, gone = promotion(1), (promotion(2)[0], None), promotion(3)
+    async with real_stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([kept, waiting, gone])
+        await transaction.withdraw_memories([gone[0].memory_id], at=DECIDED)
+    for days in (0, 0, 1):
+        await real_stores.statistics.note_uses("g", [kept[0].memory_id], at=DECIDED + timedelta(days=days))
+
+    async def listed(before: UUID | None = None, limit: int = 50, **where: Any) -> list[UUID]:
+        found = await real_stores.provenance.list_memories("g", where=MemoryFilter(**where), before=before, limit=limit)
+        return [one.promotion.promotion.id for one in found]
+
+    newest_first = [gone[0].id, waiting[0].id, kept[0].id]
+    assert await listed() == newest_first
+    assert await listed(limit=1) == newest_first[:1]
+    assert await listed(before=gone[0].id) == newest_first[1:]
+    assert await listed(state=MemoryState.VERIFIED) == [kept[0].id]
+    assert await listed(state=MemoryState.PROMOTING) == [waiting[0].id]
+    assert await listed(state=MemoryState.WITHDRAWN) == [gone[0].id]
+    assert await listed(unused=True) == newest_first[:2]
+    assert await listed(words=kept[0].text.content.upper()) == [kept[0].id]
+    assert await listed(words="%") == []
+    assert await listed(origin=Origin.INSIGHT) == []
+    assert await listed(promoted_by=kept[0].decided_by, since=kept[0].decided_at) == newest_first
+    assert await listed(until=kept[0].decided_at) == []
+    found = await real_stores.provenance.list_memories("g", where=MemoryFilter(state=MemoryState.VERIFIED))
+    assert (found[0].days_used, found[0].last_used_at) == (2, DECIDED + timedelta(days=1))
+
+
+async def test_memories_that_contradict_each_other_are_listed_as_disputed(real_stores: Stores) -> None:
+    first, second, third = (promotion(number) for number in (1, 2, 3))
+    pair = (first[0].memory_id, second[0].memory_id)
+    async with real_stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([first, second, third])
+        await transaction.insert_conflicts([pair, pair[::-1]], at=DECIDED)
+    disputed = MemoryFilter(disputed=True)
+    found = await real_stores.provenance.list_memories("g", where=disputed)
+    assert [one.conflicts_with for one in found] == [(pair[0],), (pair[1],)]
+    async with real_stores.decisions.transaction("g") as transaction:
+        await transaction.withdraw_memories([pair[0]], at=DECIDED)
+    assert await real_stores.provenance.list_memories("g", where=disputed) == []
 
 
 async def test_decided_insights_and_promoted_outputs_are_counted_by_agent(stores: Stores) -> None:

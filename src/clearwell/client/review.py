@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from clearwell.client.review_routes import ReviewApiClient
     from clearwell.errors import ClearwellError
+    from clearwell.ports import MemoryFilter
     from clearwell.records import (
         CalibrationRow,
         Decision,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         Dossier,
         Insight,
         InsightState,
+        ListedMemory,
         NewMemory,
         PromotionResult,
         Provenance,
@@ -224,7 +226,21 @@ class AsyncReviewClient:
         )
         return view.to_record()
 
-    # provenance and retraction
+    # memories: list, provenance and retraction
+
+    async def memories(
+        self, *, group: str, where: MemoryFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
+        """Return promoted memories, newest first. ``before`` is the last promotion of the page before."""
+        filters: dict[str, Any] = {} if where is None else read_fields(where)
+        memories: list[ListedMemory] = []
+        for size in split_limit(limit):
+            page = await self._routes.memories(group, before=before, limit=size, **filters)
+            memories += [memory.to_listed() for memory in page.memories]
+            before = page.next
+            if before is None:
+                break
+        return memories
 
     async def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""
@@ -237,7 +253,11 @@ class AsyncReviewClient:
     async def preview_retraction(self, selector: SourceSelector, *, group: str) -> RetractionPreview:
         """Return what ``retract`` would withdraw, with the token to do so."""
         view = await self._routes.preview_retraction(
-            group, source=selector.source, session_id=selector.session_id, agent_id=selector.agent_id
+            group,
+            source=selector.source,
+            session_id=selector.session_id,
+            agent_id=selector.agent_id,
+            memory_id=selector.memory_id,
         )
         return view.to_record()
 
@@ -257,10 +277,17 @@ class AsyncReviewClient:
             source=selector.source,
             session_id=selector.session_id,
             agent_id=selector.agent_id,
+            memory_id=selector.memory_id,
             reason=reason,
             key=idempotency_key,
         )
         return view.to_record()
+
+    async def withdraw(
+        self, memory_id: UUID, *, group: str, reason: str, idempotency_key: str | None = None
+    ) -> DecisionResult:
+        """Withdraw one memory. History is kept, and ``undo`` of the decision restores it."""
+        return (await self._routes.withdraw(group, memory_id, reason=reason, key=idempotency_key)).to_record()
 
     # statistics
 

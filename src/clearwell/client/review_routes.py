@@ -13,11 +13,12 @@ from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
     CalibrationView,
+    MemoryPageView,
     ProvenanceView,
     RetractionPreviewView,
     ReviewStatisticsView,
 )
-from clearwell.vocabulary import Action, InsightState, Origin
+from clearwell.vocabulary import Action, InsightState, MemoryState, Origin
 
 DECISION_NAMES = {"others": "with"}
 """Names of the API that are words of Python."""
@@ -36,6 +37,23 @@ class DecisionFields(TypedDict, total=False):
     others: Sequence[UUID] | None
     until: str | datetime | None
     days: float | None
+
+
+class MemoryListFields(TypedDict, total=False):
+    """Which memories to list, and the page."""
+
+    state: MemoryState | None
+    origin: Origin | None
+    agent_id: str | None
+    session_id: str | None
+    promoted_by: str | None
+    since: datetime | None
+    until: datetime | None
+    words: str | None
+    disputed: bool
+    unused: bool
+    limit: int | None
+    before: UUID | None
 
 
 class OutputFields(TypedDict, total=False):
@@ -131,6 +149,17 @@ class ReviewApiClient:
         body = {"group_id": group_id, "reason": reason, "only": only}
         return await self._api.post(DecisionResultView, f"/decisions/{decision_id}/undo", body, key=key)
 
+    async def memories(self, group_id: str, **parameters: Unpack[MemoryListFields]) -> MemoryPageView:
+        """List the promoted memories of a group."""
+        return await self._api.get(MemoryPageView, "/memories", group_id=group_id, **parameters)
+
+    async def withdraw(
+        self, group_id: str, memory_id: UUID, *, reason: str, key: str | None = None
+    ) -> DecisionResultView:
+        """Withdraw one memory."""
+        body = {"group_id": group_id, "reason": reason}
+        return await self._api.post(DecisionResultView, f"/memories/{memory_id}/withdraw", body, key=key)
+
     async def preview_retraction(
         self,
         group_id: str,
@@ -138,9 +167,11 @@ class ReviewApiClient:
         source: UUID | None = None,
         session_id: str | None = None,
         agent_id: str | None = None,
+        memory_id: UUID | None = None,
     ) -> RetractionPreviewView:
         """What rests on a source, session or agent, and the token to withdraw it."""
-        body = {"group_id": group_id, "source": source, "session_id": session_id, "agent_id": agent_id}
+        named = {"source": source, "session_id": session_id, "agent_id": agent_id, "memory_id": memory_id}
+        body = {"group_id": group_id, **named}
         return await self._api.ask(RetractionPreviewView, "/memories/retract", body)
 
     async def origin(self, group_id: str, memory_id: UUID) -> ProvenanceView:
@@ -159,11 +190,12 @@ class ReviewApiClient:
         source: UUID | None = None,
         session_id: str | None = None,
         agent_id: str | None = None,
+        memory_id: UUID | None = None,
         reason: str | None = None,
         key: str | None = None,
     ) -> DecisionResultView:
         """Withdraw what the preview with this token showed."""
-        named = {"source": source, "session_id": session_id, "agent_id": agent_id}
+        named = {"source": source, "session_id": session_id, "agent_id": agent_id, "memory_id": memory_id}
         body = {"group_id": group_id, "token": token, "reason": reason, **named}
         return await self._api.post(DecisionResultView, "/memories/retract", body, key=key)
 

@@ -16,7 +16,10 @@ from clearwell.records import (
     Insight,
     InsightState,
     Json,
+    ListedMemory,
     Memory,
+    MemoryState,
+    Origin,
     Promotion,
     PromotionState,
     Provenance,
@@ -52,6 +55,26 @@ class RecordedDecision:
 
     decision: Decision
     undone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Which memories of a group to list. What is not set does not matter.
+
+    ``agent_id`` finds the memories of an agent and those that it said, ``words`` a part of the text in any case of
+    letters. ``disputed``: only those that contradict another one. ``unused``: only those that no agent was ever given.
+    """
+
+    state: MemoryState | None = None
+    origin: Origin | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    promoted_by: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str | None = None
+    disputed: bool = False
+    unused: bool = False
 
 
 class DecisionTransaction(Protocol):
@@ -262,7 +285,13 @@ class ReviewStore(Protocol):
 
 
 class ProvenanceStore(Protocol):
-    """Which memories are based on which outputs, in both directions."""
+    """The promoted memories, and which of them are based on which outputs, in both directions."""
+
+    async def list_memories(
+        self, group_id: str, *, where: MemoryFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
+        """Return memories, the newest promotion first. ``before`` is the promotion at which the last page ended."""
+        ...
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
         """A memory down to the raw outputs."""
@@ -273,7 +302,7 @@ class ProvenanceStore(Protocol):
         ...
 
     async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:
-        """Return the valid memories that are based on a source, or match by their own session, author or agent."""
+        """Return the valid memories that are based on a source, or match by their own session, author, agent or id."""
         ...
 
 

@@ -11,7 +11,7 @@ from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
 from clearwell.records.values import Json, Metadata
-from clearwell.vocabulary import Action, InsightState, Layer, Writer
+from clearwell.vocabulary import Action, InsightState, Layer, MemoryState, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +73,15 @@ class DecisionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSelector:
-    """Selects what memories are based on: exactly one of a quarantine row, a session and an agent."""
+    """Selects memories: those that are based on a quarantine row, a session or an agent, or one memory by its id.
+
+    Exactly one of them is set.
+    """
 
     source: UUID | None = None
     session_id: str | None = None
     agent_id: str | None = None
+    memory_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,10 +263,10 @@ class PromotionState:
     problem: str | None = None
 
     @property
-    def state(self) -> str:
+    def state(self) -> MemoryState:
         if self.waiting:
-            return "promoting"
-        return "verified" if self.chunks and self.valid_to is None else "withdrawn"
+            return MemoryState.PROMOTING
+        return MemoryState.VERIFIED if self.chunks and self.valid_to is None else MemoryState.WITHDRAWN
 
     def explanation(self, language: Language = "en") -> str | None:
         """Return why it is not verified yet, or None. Only the code of the error is stored."""
@@ -270,6 +274,19 @@ class PromotionState:
             return None
         code = self.problem if self.problem == "promotion_tombstoned" else "promotion_waits"
         return say(code, language, problem=self.problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMemory:
+    """A memory with its use. ``days_used``: on how many days it was given to an agent.
+
+    ``conflicts_with`` are the valid memories that it contradicts.
+    """
+
+    promotion: PromotionState
+    days_used: int = 0
+    last_used_at: datetime | None = None
+    conflicts_with: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clearwell.flow.node_events import OnEvent
     from clearwell.flow.retrieval.options import RetrieveOptions
     from clearwell.messages import Language
-    from clearwell.ports import QuarantineFilter
+    from clearwell.ports import MemoryFilter, QuarantineFilter
     from clearwell.records import (
         Admission,
         Agent,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         IngressCount,
         Insight,
         InsightState,
+        ListedMemory,
         Metadata,
         NewCapture,
         NewMemory,
@@ -534,6 +535,12 @@ class ReviewClient:
             self._inner.promote_outputs(ids, group=group, origin=origin, idempotency_key=idempotency_key)
         )
 
+    def memories(
+        self, *, group: str, where: MemoryFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
+        """Return promoted memories, newest first. ``before`` is the last promotion of the page before."""
+        return self._loop.run(self._inner.memories(group=group, where=where, before=before, limit=limit))
+
     def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""
         return self._loop.run(self._inner.origin(memory_id, group=group))
@@ -558,6 +565,14 @@ class ReviewClient:
         """Withdraw what was previewed, or nothing if that has changed since."""
         return self._loop.run(
             self._inner.retract(selector, group=group, token=token, reason=reason, idempotency_key=idempotency_key)
+        )
+
+    def withdraw(
+        self, memory_id: UUID, *, group: str, reason: str, idempotency_key: str | None = None
+    ) -> DecisionResult:
+        """Withdraw one memory. History is kept, and ``undo`` of the decision restores it."""
+        return self._loop.run(
+            self._inner.withdraw(memory_id, group=group, reason=reason, idempotency_key=idempotency_key)
         )
 
     def calibration(self, *, group: str) -> Sequence[CalibrationRow]:

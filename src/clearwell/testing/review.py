@@ -6,12 +6,14 @@ from datetime import datetime
 from uuid import UUID
 
 from clearwell.flow.review.insights import wake
+from clearwell.ports import MemoryFilter
 from clearwell.records import (
     CalibrationRow,
     Decision,
     DependentMemory,
     Insight,
     InsightState,
+    ListedMemory,
     PromotionState,
     Provenance,
     ReviewStatistics,
@@ -83,12 +85,17 @@ class MemoryReview:
 
 
 class PostgresOnly:
-    """Provenance and statistics are SQL. Their tests run on PostgreSQL, and a program on twins has none."""
+    """Lists of memories, provenance and statistics are SQL. Tests of them run on PostgreSQL; twins have none."""
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
         raise NotImplementedError
 
     async def influence(self, group_id: str, log_id: UUID) -> Provenance | None:
+        raise NotImplementedError
+
+    async def list_memories(
+        self, group_id: str, *, where: MemoryFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
         raise NotImplementedError
 
     async def find_dependents(self, group_id: str, selector: SourceSelector) -> Sequence[DependentMemory]:

@@ -15,13 +15,14 @@ from clearwell.views.captures import QuarantineRowView
 from clearwell.views.decisions import DecisionView
 from clearwell.views.insights import InsightView
 from clearwell.views.view import View
-from clearwell.vocabulary import Layer, Origin
+from clearwell.vocabulary import Layer, MemoryState, Origin
 
 if TYPE_CHECKING:
     from clearwell.records import (
         AcceptRate,
         CalibrationRow,
         DependentMemory,
+        ListedMemory,
         PromotionState,
         Provenance,
         RetractionPreview,
@@ -35,7 +36,7 @@ class PromotionView(View):
     id: UUID
     group_id: str
     memory_id: UUID
-    state: str = Field(examples=["verified", "promoting", "withdrawn"])
+    state: MemoryState
     problem: str | None = Field(description="why it is not verified yet")
     problem_code: str | None
     content: str
@@ -64,8 +65,47 @@ class PromotionView(View):
 
         promotion = self.make(Promotion, text=self.make(NewMemory))
         return self.make(
-            PromotionState, promotion=promotion, waiting=self.state == "promoting", problem=self.problem_code
+            PromotionState, promotion=promotion, waiting=self.state is MemoryState.PROMOTING, problem=self.problem_code
         )
+
+
+class ListedMemoryView(PromotionView):
+    """A promoted memory with its use."""
+
+    days_used: int = Field(description="on how many days it was given to an agent")
+    last_used_at: datetime | None = Field(description="when it was last given to an agent")
+    conflicts_with: tuple[UUID, ...] = Field(description="the valid memories that it contradicts")
+
+    @classmethod
+    def from_listed(cls, memory: ListedMemory, language: Language, key_names: Mapping[str, str]) -> Self:
+        state = memory.promotion
+        return cls.read(
+            state.promotion.text,
+            **_read_promotion(state, language, key_names),
+            days_used=memory.days_used,
+            last_used_at=memory.last_used_at,
+            conflicts_with=memory.conflicts_with,
+        )
+
+    def to_listed(self) -> ListedMemory:
+        from clearwell.records import ListedMemory
+
+        return self.make(ListedMemory, promotion=self.to_record())
+
+
+class MemoryPageView(View):
+    """Promoted memories, newest first. next, if not null, is the value of before for the next page."""
+
+    memories: tuple[ListedMemoryView, ...]
+    next: UUID | None
+
+    @classmethod
+    def from_records(
+        cls, memories: Sequence[ListedMemory], limit: int, language: Language, key_names: Mapping[str, str]
+    ) -> Self:
+        """A page of ``limit`` memories, made from one more if there is one."""
+        views = tuple(ListedMemoryView.from_listed(memory, language, key_names) for memory in memories[:limit])
+        return cls(memories=views, next=views[-1].id if len(memories) > limit else None)
 
 
 class RestsOnView(View):

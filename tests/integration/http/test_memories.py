@@ -1,8 +1,11 @@
-"""GET /api/v1/memories/{id}: one verified memory, whole."""
+"""GET /api/v1/memories: one verified memory whole, the list of all, and the withdrawal of one."""
+
+from uuid import uuid4
 
 import httpx
 
-from tests.integration.http.serving import new_group
+from clearwell.records import Right
+from tests.integration.http.serving import Api, new_group, require_problem
 
 LONG = " ".join(f"Point {number} of the retention policy names the owner of table {number}." for number in range(40))
 
@@ -34,3 +37,60 @@ async def test_a_memory_of_an_agent_is_read_for_that_agent_only(http: httpx.Asyn
     url = f"/api/v1/memories/{own['id']}"
     assert (await http.get(url, params={"group_id": group})).status_code == 404
     assert (await http.get(url, params={"group_id": group, "agent_id": "a1"})).json()["scope"] == "agent"
+
+
+LISTED = "/api/v1/memories"
+QUERY = "/api/v1/memory/query"
+
+
+async def test_memories_are_listed_in_pages_and_by_filters(http: httpx.AsyncClient) -> None:
+    group = new_group()
+    texts = [f"Region {name} keeps its backups for ninety days." for name in ("north", "south", "west")]
+    made = [await promote(http, text, group, session_id=f"s-{place}") for place, text in enumerate(texts)]
+    page = (await http.get(LISTED, params={"group_id": group, "limit": 2})).json()
+    assert [one["memory_id"] for one in page["memories"]] == [made[2]["id"], made[1]["id"]]
+    assert [one["state"] for one in page["memories"]] == ["verified", "verified"]
+    assert (page["memories"][0]["days_used"], page["memories"][0]["last_used_at"]) == (0, None)
+    rest = (await http.get(LISTED, params={"group_id": group, "limit": 2, "before": page["next"]})).json()
+    assert ([one["memory_id"] for one in rest["memories"]], rest["next"]) == ([made[0]["id"]], None)
+    for narrowed in ({"words": "SOUTH"}, {"session_id": "s-1"}, {"session_id": "s-1", "unused": "true"}):
+        found = (await http.get(LISTED, params={"group_id": group, **narrowed})).json()["memories"]
+        assert [one["content"] for one in found] == [texts[1]], narrowed
+    assert (await http.get(LISTED, params={"group_id": new_group()})).json()["memories"] == []
+
+
+async def test_a_memory_is_withdrawn_with_a_reason_and_restored(http: httpx.AsyncClient) -> None:
+    group = new_group()
+    made = await promote(http, "Backups are kept for ninety days in two regions.", group)
+    url = f"{LISTED}/{made['id']}/withdraw"
+    blank = await http.post(url, json={"group_id": group, "reason": " "})
+    assert require_problem(blank, 422)["field"] == "reason"
+    done = (await http.post(url, json={"group_id": group, "reason": "outdated"})).json()
+    assert (done["status"], done["memories"]) == ("retracted", [made["id"]])
+    question = {"group_id": group, "query": "How long are backups kept?"}
+    assert (await http.post(QUERY, json=question)).json()["results"] == []
+    (listed,) = (await http.get(LISTED, params={"group_id": group, "state": "withdrawn"})).json()["memories"]
+    assert listed["valid_to"]
+    again = await http.post(url, json={"group_id": group, "reason": "outdated"})
+    assert (again.status_code, again.json()["type"].endswith("memory_withdrawn")) == (409, True)
+    undo = await http.post(f"/api/v1/decisions/{done['decision_id']}/undo", json={"group_id": group})
+    assert undo.status_code == 200
+    assert len((await http.post(QUERY, json=question)).json()["results"]) == 1
+
+
+async def test_an_unknown_memory_cannot_be_withdrawn(http: httpx.AsyncClient) -> None:
+    url = f"{LISTED}/{uuid4()}/withdraw"
+    refused = await http.post(url, json={"group_id": new_group(), "reason": "outdated"})
+    assert (refused.status_code, refused.json()["type"].endswith("memory_not_found")) == (404, True)
+
+
+async def test_an_agent_neither_lists_nor_withdraws_memories(api: Api) -> None:
+    group = new_group()
+    person = await api.caller(Right.REVIEW, Right.READ, groups=[group])
+    agent = await api.caller(Right.CAPTURE, Right.READ, groups=[group])
+    made = await promote(person, "Backups are kept for ninety days in two regions.", group)
+    assert (await agent.get(LISTED, params={"group_id": group})).status_code == 403
+    url = f"{LISTED}/{made['id']}/withdraw"
+    assert (await agent.post(url, json={"group_id": group, "reason": "no"})).status_code == 403
+    (still,) = (await person.get(LISTED, params={"group_id": group})).json()["memories"]
+    assert still["state"] == "verified"

@@ -16,6 +16,7 @@ from clearwell.adapters.cli.events import events
 from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
+from clearwell.adapters.cli.memories import memories
 from clearwell.adapters.cli.models import models
 from clearwell.adapters.cli.retraction import retract
 from clearwell.adapters.cli.review import review
@@ -79,6 +80,7 @@ for command in (
     app.command()(command)
 app.add_typer(working, name="working")
 app.add_typer(review, name="review")
+app.add_typer(memories, name="memories")
 app.add_typer(tombstones, name="tombstone")
 app.add_typer(digests, name="digest")
 app.add_typer(groups, name="group")

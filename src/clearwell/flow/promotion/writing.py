@@ -20,6 +20,7 @@ from clearwell.records import (
     Decision,
     Json,
     Memory,
+    MemoryState,
     NewMemory,
     Origin,
     Principal,
@@ -205,7 +206,7 @@ class KnownPromotions:
         later = self.superseding.get(memory_id)
         if later is not None and by is not None and later.memory_id == by:
             return
-        if state.state == "withdrawn":
+        if state.state is MemoryState.WITHDRAWN:
             raise Conflict("supersedes_withdrawn", current={"state": state.state}, id=memory_id)
         if later is None or later.memory_id is None:
             return

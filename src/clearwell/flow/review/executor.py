@@ -164,12 +164,12 @@ class DecisionExecutor:
         group_id: str,
         selector: SourceSelector,
         *,
-        token: str,
+        token: str | None,
         by: Principal,
         reason: str | None,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since."""
+        """Withdraw what was previewed, or nothing if that has changed since. Without a token, what is selected now."""
         reason = limits.require_reason(reason)
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):

@@ -1,14 +1,23 @@
-"""Retraction: withdraw every memory that is based on a source, session or agent, as previewed."""
+"""Retraction: withdraw every memory that is based on a source, session or agent, as previewed, or one by its id."""
 
 from collections.abc import Sequence
 from hashlib import sha256
 from uuid import UUID
 
-from clearwell.errors import Conflict, InvalidInput
+from clearwell.errors import Conflict, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, DecisionTransaction, Ids, ProvenanceStore
-from clearwell.records import Action, Decision, DecisionResult, Json, Principal, RetractionPreview, SourceSelector
+from clearwell.records import (
+    Action,
+    Decision,
+    DecisionResult,
+    Json,
+    MemoryState,
+    Principal,
+    RetractionPreview,
+    SourceSelector,
+)
 
 
 class Retraction:
@@ -21,13 +30,20 @@ class Retraction:
         self._audit_events = AuditEvents(clock, ids)
 
     async def preview(self, group_id: str, selector: SourceSelector) -> RetractionPreview:
-        """Return the memories that are based on the source, session or agent."""
-        given = [one for one in (selector.source, selector.session_id, selector.agent_id) if one is not None]
-        if len(given) != 1:
-            raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id")
+        """Return the memories that are based on the source, session or agent, or the one that is named.
+
+        Raises NotFound or Conflict if a memory that is named does not exist or was withdrawn.
+        """
+        named = (selector.source, selector.session_id, selector.agent_id, selector.memory_id)
+        if sum(one is not None for one in named) != 1:
+            raise InvalidInput("retract_what", field="source", limit="source, session_id, agent_id, memory_id")
         limits.require_id(selector.session_id, "session_id")
         limits.require_id(selector.agent_id, "agent_id")
         memories = tuple(await self._provenance.find_dependents(group_id, selector))
+        if selector.memory_id is not None and not memories:
+            if await self._provenance.origin(group_id, selector.memory_id) is None:
+                raise NotFound("memory_not_found", id=selector.memory_id, group=group_id)
+            raise Conflict("memory_withdrawn", id=selector.memory_id)
         return RetractionPreview(memories=memories, token=hash_memory_ids([one.memory_id for one in memories]))
 
     async def apply(
@@ -36,14 +52,14 @@ class Retraction:
         group_id: str,
         preview: RetractionPreview,
         *,
-        token: str,
+        token: str | None,
         reason: str | None,
         by: Principal,
     ) -> DecisionResult:
-        """Withdraw the previewed memories. Raises Conflict if they are not those of the token."""
+        """Withdraw the previewed memories. Raises Conflict if they are not those of the token, where one is given."""
         ids = tuple(sorted(one.memory_id for one in preview.memories))
         states = await transaction.find_promotions(ids)
-        if token != preview.token or any(states[one].state == "withdrawn" for one in ids):
+        if token not in (None, preview.token) or any(states[one].state is MemoryState.WITHDRAWN for one in ids):
             raise Conflict("retract_changed", current={"token": preview.token, "memories": len(ids)})
         if not ids:
             raise Conflict("retract_nothing")

@@ -6,10 +6,12 @@ the gate, which allows it to people alone and records what it refuses.
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, NotFound
+from clearwell.flow import limits
 from clearwell.flow.access.permissions import DecisionGate, require_in_group
 from clearwell.flow.idempotency import CallKey, identify_call
 from clearwell.flow.promotion.outputs import OutputPromoter
@@ -17,7 +19,7 @@ from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.executor import DecisionExecutor
 from clearwell.flow.review.insights import wake
 from clearwell.flow.review.retraction import Retraction
-from clearwell.ports import Clock, ProvenanceStore, ReviewStore, StatisticsStore
+from clearwell.ports import Clock, MemoryFilter, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     Action,
     CalibrationRow,
@@ -28,6 +30,7 @@ from clearwell.records import (
     IdempotencyKey,
     Insight,
     InsightState,
+    ListedMemory,
     NewMemory,
     Origin,
     Principal,
@@ -39,6 +42,9 @@ from clearwell.records import (
     SourceSelector,
 )
 from clearwell.signatures import explain_wrong_calls
+
+WORDS_BYTES = 1000
+"""The largest size of words to look for in a list of memories."""
 
 
 @explain_wrong_calls
@@ -253,7 +259,15 @@ class ReviewService:
         request = self._identify("review.promote_outputs", idempotency_key, group, ids, origin)
         return await self._outputs.promote_many(group, ids, origin=origin, by=self._by, request=request)
 
-    # provenance and retraction
+    # memories: list, provenance and retraction
+
+    async def memories(
+        self, *, group: str, where: MemoryFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
+        """Return promoted memories, newest first. ``before`` is the last promotion of the page before."""
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        where = _check_filter(where or MemoryFilter())
+        return await self._provenance.list_memories(group, where=where, before=before, limit=limit)
 
     async def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""
@@ -290,6 +304,16 @@ class ReviewService:
         request = self._identify("review.retract", idempotency_key, group, selector, token, reason)
         return await self._executor.retract(group, selector, token=token, by=self._by, reason=reason, request=request)
 
+    async def withdraw(
+        self, memory_id: UUID, *, group: str, reason: str, idempotency_key: CallKey = None
+    ) -> DecisionResult:
+        """Withdraw one memory. History is kept, and ``undo`` of the decision restores it."""
+        await self._gate.require_person(self._by, group, f"withdraw memory {memory_id}")
+        reason = limits.require_nonblank_reason(reason)
+        request = self._identify("review.withdraw", idempotency_key, group, memory_id, reason)
+        selector = SourceSelector(memory_id=memory_id)
+        return await self._executor.retract(group, selector, token=None, by=self._by, reason=reason, request=request)
+
     # statistics
 
     async def calibration(self, *, group: str) -> Sequence[CalibrationRow]:
@@ -301,3 +325,15 @@ class ReviewService:
         """Return the review statistics of a group."""
         require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
         return await self._statistics.statistics(group)
+
+
+def _check_filter(where: MemoryFilter) -> MemoryFilter:
+    words = where.words if where.words is None else limits.require_text(where.words, "words", max_bytes=WORDS_BYTES)
+    return replace(
+        where,
+        agent_id=limits.require_id(where.agent_id, "agent_id"),
+        session_id=limits.require_id(where.session_id, "session_id"),
+        since=limits.require_moment(where.since, "since"),
+        until=limits.require_moment(where.until, "until"),
+        words=words,
+    )

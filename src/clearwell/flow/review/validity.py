@@ -10,7 +10,7 @@ from uuid import UUID
 from clearwell.errors import Conflict
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.ports import DecisionTransaction, PromotionKey
-from clearwell.records import Promotion, PromotionState, Tombstone
+from clearwell.records import MemoryState, Promotion, PromotionState, Tombstone
 
 
 class MemoryValidity:
@@ -71,7 +71,7 @@ def _key_of(promotion: Promotion) -> PromotionKey:
 async def _is_missing(transaction: DecisionTransaction, state: PromotionState) -> bool:
     """Whether a withdrawn memory should be valid: a promotion is in force, and nothing has superseded it."""
     memory_id = state.promotion.memory_id
-    if state.state != "withdrawn" or not await _is_held(transaction, memory_id):
+    if state.state is not MemoryState.WITHDRAWN or not await _is_held(transaction, memory_id):
         return False
     if await transaction.find_retracting_decision(memory_id) is not None:
         return False

@@ -1147,6 +1147,30 @@ FROM promotions p
 WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(memory_ids)s)
 ORDER BY p.id
 
+-- name: list_memories
+-- Promoted memories, newest first, with their use and the valid memories that they contradict while they are valid.
+-- include: promotion_columns
+    , u.last_used_at, coalesce(u.days, 0) AS days_used, coalesce(c.others, '{}') AS others
+FROM promotions p
+-- include: promotion_fate
+LEFT JOIN memory_uses u ON u.group_id = p.group_id AND u.memory_id = p.memory_id
+LEFT JOIN LATERAL (SELECT array_agg(c.other_id ORDER BY c.other_id) AS others FROM memory_conflicts c
+    WHERE c.group_id = p.group_id AND c.memory_id = p.memory_id AND m.chunks > 0 AND m.valid_to IS NULL AND EXISTS (
+        SELECT FROM memories o WHERE o.group_id = c.group_id AND o.id = c.other_id AND o.valid_to IS NULL)) AS c ON true
+WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before)s)
+    AND (%(origin)s::text IS NULL OR p.origin = %(origin)s)
+    AND (%(agent_id)s::text IS NULL OR p.agent_id = %(agent_id)s OR p.author = %(agent_id)s)
+    AND (%(session_id)s::text IS NULL OR p.session_id = %(session_id)s)
+    AND (%(promoted_by)s::text IS NULL OR p.decided_by = %(promoted_by)s)
+    AND (%(since)s::timestamptz IS NULL OR p.decided_at >= %(since)s)
+    AND (%(until)s::timestamptz IS NULL OR p.decided_at < %(until)s)
+    AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(p.content)) > 0)
+    AND (%(state)s::text IS NULL OR %(state)s = CASE WHEN w.promotion_id IS NOT NULL THEN 'promoting'
+        WHEN m.chunks > 0 AND m.valid_to IS NULL THEN 'verified' ELSE 'withdrawn' END)
+    AND (NOT %(disputed)s OR c.others IS NOT NULL)
+    AND (NOT %(unused)s OR u.memory_id IS NULL)
+ORDER BY p.id DESC LIMIT %(limit)s
+
 -- name: waiting_promotion
 -- include: promotion_columns
 FROM promotions p
@@ -1398,7 +1422,9 @@ WHERE group_id = %(group_id)s AND (session_id = %(session_id)s::text OR author =
 INSERT INTO memory_uses (group_id, memory_id, first_used_at, last_used_at)
 SELECT DISTINCT p.group_id, p.memory_id, %(at)s::timestamptz, %(at)s::timestamptz FROM promotions p
 WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
-ON CONFLICT (group_id, memory_id) DO UPDATE SET last_used_at = excluded.last_used_at
+ON CONFLICT (group_id, memory_id) DO UPDATE SET last_used_at = excluded.last_used_at,
+    days = memory_uses.days + ((memory_uses.last_used_at AT TIME ZONE 'UTC')::date
+        < (excluded.last_used_at AT TIME ZONE 'UTC')::date)::integer
 
 -- name: calibration
 -- The confidence that agents stated, in tenths, and what was decided. Anything but a number from 0 to 1 is not stated.

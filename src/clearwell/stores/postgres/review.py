@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import ProvenanceStore, ReviewStore, StatisticsStore
+from clearwell.ports import MemoryFilter, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     AcceptRate,
     CalibrationRow,
@@ -18,6 +18,8 @@ from clearwell.records import (
     Insight,
     InsightState,
     Layer,
+    ListedMemory,
+    MemoryState,
     Origin,
     PromotionState,
     Provenance,
@@ -81,7 +83,21 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
             rows = await self._run(group_id, "decisions", before=before, limit=limit)
         return [decision_of(row) for row in rows]
 
-    # provenance
+    # memories and their provenance
+
+    async def list_memories(
+        self, group_id: str, *, where: MemoryFilter, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[ListedMemory]:
+        rows = await self._run(group_id, "list_memories", **asdict(where), before=before, limit=limit)
+        return [
+            ListedMemory(
+                promotion=promotion_state_of(row),
+                days_used=row["days_used"],
+                last_used_at=row["last_used_at"],
+                conflicts_with=tuple(row["others"]),
+            )
+            for row in rows
+        ]
 
     async def origin(self, group_id: str, memory_id: UUID) -> Provenance | None:
         promotions = await self.promotions(group_id, [memory_id])
@@ -132,6 +148,8 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         meant = {row["id"] for row in await self._run(group_id, "rows_of", source=selector.source, **named)}
         on_rows = await self._run(group_id, "memories_on_rows", ids=list(meant))
         by_name = {row["memory_id"] for row in await self._run(group_id, "memories_of", **named)}
+        if selector.memory_id is not None:
+            by_name.add(selector.memory_id)
         found = await self.promotions(group_id, sorted(by_name | {row["memory_id"] for row in on_rows}))
         under: defaultdict[UUID, set[UUID]] = defaultdict(set)
         for row in await self._run(group_id, "rows_under", ids=[one.promotion.memory_id for one in found]):
@@ -210,7 +228,7 @@ def _list_dependents(
     listed = [
         DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
         for one in found
-        if one.state != "withdrawn"
+        if one.state is not MemoryState.WITHDRAWN
         for rows in [under.get(one.promotion.memory_id, set())]
     ]
     return [one for one in listed if one.matching or one.memory_id in by_name]

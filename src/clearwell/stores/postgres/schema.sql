@@ -409,7 +409,8 @@ CREATE TABLE public.memory_uses (
     group_id text NOT NULL,
     memory_id uuid NOT NULL,
     first_used_at timestamp with time zone NOT NULL,
-    last_used_at timestamp with time zone NOT NULL
+    last_used_at timestamp with time zone NOT NULL,
+    days integer DEFAULT 1 NOT NULL
 );
 ALTER TABLE ONLY public.memory_uses FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.quarantine_logs (
@@ -893,6 +894,7 @@ GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;
 GRANT SELECT ON TABLE public.memory_uses TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memory_uses TO clearwell_worker;
 GRANT UPDATE(last_used_at) ON TABLE public.memory_uses TO clearwell_worker;
+GRANT UPDATE(days) ON TABLE public.memory_uses TO clearwell_worker;
 GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;

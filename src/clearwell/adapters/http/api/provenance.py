@@ -1,4 +1,4 @@
-"""Provenance of memories, promotion of outputs and entries, retraction, decisions and statistics."""
+"""Lists of memories, their provenance, promotion of outputs and entries, retraction, decisions and statistics."""
 
 from typing import Annotated
 from uuid import UUID
@@ -8,13 +8,15 @@ from pydantic import Field
 
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
-from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, PageParameters
+from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
-from clearwell.records import Action, Origin, SourceSelector
+from clearwell.ports import MemoryFilter
+from clearwell.records import Action, MemoryState, Origin, SourceSelector
 from clearwell.views.decisions import DecisionPageView, DecisionResultView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
     CalibrationView,
+    MemoryPageView,
     ProvenanceView,
     RetractionPreviewView,
     ReviewStatisticsView,
@@ -53,17 +55,55 @@ class PromoteManyInput(GroupedBody):
     )
 
 
+class MemoryListParameters(PageParameters):
+    """Which promoted memories to list."""
+
+    state: MemoryState | None = Field(None, description="verified, promoting or withdrawn; all by default")
+    origin: Origin | None = Field(None, description="what they were promoted from")
+    agent_id: str | None = Field(None, description="memories of this agent, and what it said")
+    session_id: str | None = None
+    promoted_by: str | None = Field(None, description="who decided: the value of decided_by")
+    since: Moment | None = Field(None, description="promoted at this time or later")
+    until: Moment | None = Field(None, description="promoted before this time")
+    words: str | None = Field(None, description="a part of the text, in upper or lower case")
+    disputed: bool = Field(False, description="only memories that contradict another one")
+    unused: bool = Field(False, description="only memories that no agent was ever given")
+
+    def to_filter(self) -> MemoryFilter:
+        return MemoryFilter(
+            state=self.state,
+            origin=self.origin,
+            agent_id=self.agent_id,
+            session_id=self.session_id,
+            promoted_by=self.promoted_by,
+            since=self.since,
+            until=self.until,
+            words=self.words,
+            disputed=self.disputed,
+            unused=self.unused,
+        )
+
+
+class WithdrawInput(GroupedBody):
+    """Why a memory is withdrawn."""
+
+    reason: str = Field(description="why it no longer holds")
+
+
 class RetractInput(GroupedBody):
     """Without a token, list what would be withdrawn; with the token of that list, withdraw it."""
 
     source: Id | None = Field(None, description="the id of an output")
     session_id: str | None = None
     agent_id: str | None = None
+    memory_id: Id | None = Field(None, description="the id of one memory")
     token: str | None = Field(None, description="the token of the list; only listed memories are withdrawn")
     reason: str | None = None
 
     def to_selector(self) -> SourceSelector:
-        return SourceSelector(source=self.source, session_id=self.session_id, agent_id=self.agent_id)
+        return SourceSelector(
+            source=self.source, session_id=self.session_id, agent_id=self.agent_id, memory_id=self.memory_id
+        )
 
 
 PROMOTE_MANY_EXAMPLES = openapi.examples(
@@ -71,6 +111,9 @@ PROMOTE_MANY_EXAMPLES = openapi.examples(
         "group_id": "grp-123",
         "ids": ["01234567-89ab-7cde-8f01-23456789abcd", "01234567-89ab-7cde-8f01-23456789abce"],
     }
+)
+WITHDRAW_EXAMPLES = openapi.examples(
+    outdated={"group_id": "grp-123", "reason": "The policy changed in October."},
 )
 RETRACT_EXAMPLES = openapi.examples(list={"group_id": "grp-123", "session_id": "meeting-1"})
 
@@ -128,6 +171,46 @@ async def promote_entry(
     )
     mark_replay(response, [result])
     return PromotionResultView.from_record(result)
+
+
+@router.get(
+    "/api/v1/memories",
+    summary="List the memories of a group",
+    description="Promoted memories, newest first, in pages: what they say, who promoted them, whether they are valid, "
+    f"when they were last given to an agent, and what they contradict. {READER}",
+    response_description="One page.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def memories(request: ApiRequest, parameters: Annotated[MemoryListParameters, Query()]) -> MemoryPageView:
+    found = await request.review.memories(
+        group=request.group(parameters),
+        where=parameters.to_filter(),
+        before=parameters.before,
+        limit=parameters.limit + 1,
+    )
+    return MemoryPageView.from_records(found, parameters.limit, request.language, await request.key_names())
+
+
+@router.post(
+    "/api/v1/memories/{id}/withdraw",
+    summary="Withdraw a memory",
+    description="It is no longer retrieved. History is kept, and POST /api/v1/decisions/{id}/undo restores it. "
+    f"{PERSON}",
+    response_description="Withdrawn.",
+    responses=REFUSALS,
+)
+async def withdraw(
+    request: ApiRequest,
+    response: Response,
+    memory_id: RowId,
+    wanted: Annotated[WithdrawInput, Body(openapi_examples=WITHDRAW_EXAMPLES)],
+) -> DecisionResultView:
+    group_id = await request.group_of("memory", memory_id, wanted)
+    result = await request.review.withdraw(
+        memory_id, reason=wanted.reason, group=group_id, idempotency_key=request.idempotency_key
+    )
+    mark_replay(response, [result])
+    return DecisionResultView.from_record(result)
 
 
 @router.get(
