@@ -17,6 +17,7 @@ from clearwell.ports import (
     InsightWriter,
     Judge,
     LongTermSearch,
+    Segmenter,
     WorkingStore,
 )
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
@@ -45,6 +46,7 @@ class Path:
     assessor: EvidenceAssessor | None = None
     prompts: GroupStore | None = None
     writer: InsightWriter | None = None
+    segmenter: Segmenter | None = None
     event_store: EventStore | None = None
 
     def __post_init__(self) -> None:
@@ -82,6 +84,7 @@ class Path:
             judge=self.judge,
             assessor=self.assessor,
             writer=self.writer,
+            segmenter=self.segmenter,
         )
         self.events = stores.events
         self.memory = self.program.memory.acting_as(PERSON)

@@ -201,6 +201,9 @@ class Settings(BaseSettings):
         12000, description="most characters of sources in one request to that API"
     )
     digest_llm_max_tokens: Count = Field(2000, description="most tokens of an answer of that API, including reasoning")
+    digest_llm_finds_statements: bool = Field(
+        False, description="let that API find the statements of admitted outputs; it is asked once for each output"
+    )
     digest_llm_input_price: Price | None = Field(None, description="price of a million input tokens at that API")
     digest_llm_output_price: Price | None = Field(None, description="price of a million output tokens at that API")
     digest_min_insights: Count = Field(5, description="fewest insights in a digest, if there is enough material")

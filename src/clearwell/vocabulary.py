@@ -49,6 +49,8 @@ class SegmentKind(StrEnum):
 
 
 STATEMENT_KINDS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
+RULES: Final = "rules"
+"""The segmenter of statements that no language model found."""
 
 
 class Source(StrEnum):

@@ -55,6 +55,7 @@ class Worker:
             Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
             Duty("admissions", sweep, self._sweep_admissions),
             Duty("statements", sweep, self._update_statements),
+            Duty("statements by the model", sweep, self._refine_statements),
             Duty("waiting promotions", sweep, self._complete_promotions),
             Duty("rebuild of working memory", sweep, self._rebuild_working_memory),
             Duty("use of memories", 6 * sweep, self._record_use),
@@ -91,6 +92,14 @@ class Worker:
             return
         if outputs := await clearwell.statement_updater.update_outdated():
             log.info("statements updated", outputs=outputs)
+
+    async def _refine_statements(self) -> None:
+        """Ask the digest model for the statements of admitted outputs, if it is configured to find them."""
+        clearwell = self._clearwell
+        if (await clearwell.models.fetch_current()).model != clearwell.embedder.model:
+            return
+        if outputs := await clearwell.statement_refiner.refine_due():
+            log.info("statements found by the model", outputs=outputs)
 
     async def _rebuild_working_memory(self) -> None:
         if rebuilt := await self._clearwell.rebuilder.rebuild_after_loss():

@@ -110,7 +110,7 @@ def claim(log_id: UUID, number: int, vector: Vector | None = None) -> Statement:
     return Statement(
         log_id=log_id,
         number=number,
-        segment=Segment(start=0, end=6, kind=SegmentKind.CLAIM),
+        segment=Segment(start=10 * (number - 1), end=10 * (number - 1) + 6, kind=SegmentKind.CLAIM),
         embedding=vector,
         embedding_model=None if vector is None else "m",
     )

@@ -1,13 +1,17 @@
 """Statements of outputs: stored with an admission or by the worker, and found again when they are outdated."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
 
-from clearwell.ports import OutdatedOutput, SegmentedOutput, Stores
+from clearwell.ports import DueOutput, OutdatedOutput, SegmentedOutput, Stores
 from clearwell.records import Admission, Segment, SegmentKind, Statement, Vector
+from clearwell.vocabulary import RULES
 from tests.contract.ports import capture, event, settled, unit
+
+NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
 
 
 def statement(
@@ -20,8 +24,17 @@ def statement(
     return Statement(log_id=UUID(int=log), number=number, segment=segment, embedding=vector, embedding_model=model)
 
 
-def segmented(log: int, *statements: Statement, version: int = 1, model: str = "m") -> SegmentedOutput:
-    return SegmentedOutput(log_id=UUID(int=log), version=version, model=model, statements=statements)
+def segmented(
+    log: int,
+    *statements: Statement,
+    version: int = 1,
+    model: str = "m",
+    segmenter: str = RULES,
+    due_at: datetime | None = None,
+) -> SegmentedOutput:
+    return SegmentedOutput(
+        log_id=UUID(int=log), version=version, model=model, statements=statements, segmenter=segmenter, due_at=due_at
+    )
 
 
 async def settle(stores: Stores, number: int, output: SegmentedOutput | None = None, group_id: str = "g") -> None:
@@ -111,3 +124,46 @@ async def test_settled_outputs_are_read_to_segment_them(stores: Stores) -> None:
     ids = [UUID(int=number) for number in (2, 1, 3)]
     assert list(await stores.statements.read_outputs("g", ids)) == [capture(1)]
     assert list(await stores.statements.read_outputs("other", ids)) == []
+
+
+async def test_outputs_of_another_language_model_are_outdated(stores: Stores) -> None:
+    for number, segmenter in ((1, RULES), (2, "a"), (3, "b"), (4, "c")):
+        await settle(stores, number, segmented(number, segmenter=segmenter))
+    await settle(stores, 5, segmented(5, segmenter="b", model="other"))
+
+    async def find_outdated(segmenter: str) -> dict[int, bool]:
+        found = await stores.statements.find_outdated(version=1, model="m", segmenter=segmenter, limit=9)
+        return {one.log_id.int: one.keeps_segments for one in found}
+
+    refused = replace(settled(6, Admission.REFUSED), segmented=segmented(6))
+    await stores.captures.add([capture(6)])
+    async with stores.admissions.open("g", [UUID(int=6)]) as batch:
+        await batch.settle([refused])
+    assert await stores.statements.find_admitted("g", [UUID(int=1), UUID(int=6), UUID(int=7)]) == {UUID(int=1)}
+    assert await find_outdated("b") == {2: False, 4: False, 5: True}
+    assert await find_outdated(RULES) == {2: False, 3: False, 4: False, 5: False}
+
+
+async def test_outputs_that_a_model_is_to_be_asked_about_are_leased_and_postponed(stores: Stores) -> None:
+    await settle(stores, 1, segmented(1))
+    await settle(stores, 2, segmented(2, statement(2, 0), due_at=NOW))
+    await settle(stores, 3, segmented(3, due_at=NOW - timedelta(hours=1)), "h")
+    due = [DueOutput(group_id=group, log_id=UUID(int=log), attempts=0) for group, log in (("h", 3), ("g", 2))]
+    store, second, later = stores.statements, UUID(int=2), NOW + timedelta(minutes=5)
+    assert list(await store.find_due(now=NOW, limit=9)) == due
+    assert list(await store.find_due(now=NOW, limit=1)) == due[:1]
+    assert await store.lease("g", second, now=NOW, until=later)
+    assert not await store.lease("g", second, now=NOW, until=later)
+    assert not await store.lease("g", UUID(int=1), now=NOW, until=later)
+    assert list(await store.find_due(now=NOW, limit=9)) == due[:1]
+    await store.postpone("g", second, problem="writer_timeout", due_at=later)
+    assert list(await store.find_due(now=later, limit=9)) == [due[0], replace(due[1], attempts=1)]
+    row = await stores.quarantine.get("g", second)
+    assert row is not None
+    assert (row.segmented_by, row.segmenter_problem) == (RULES, "writer_timeout")
+    await store.postpone("g", second, problem="writer_cut", due_at=None)
+    assert list(await store.find_due(now=later, limit=9)) == due[:1]
+    await store.put("g", [segmented(2, statement(2, 0), segmenter="a")])
+    row = await stores.quarantine.get("g", second)
+    assert row is not None
+    assert (row.segmented_by, row.segmenter_problem) == ("a", None)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from clearwell.adapters.cli.quarantine import OutputState, TracedOutput, trace_output
+from clearwell.adapters.cli.quarantine import OutputState, TracedOutput, show_statements, trace_output
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flag, write_reason, write_value
 from clearwell.errors import NotFound, WorkingMemoryUnavailable
@@ -123,3 +123,24 @@ def test_the_time_left_is_in_the_largest_unit_that_fits() -> None:
     now = datetime.now(UTC)
     left = [Terminal("en").time_left(now + timedelta(seconds=seconds)) for seconds in (-5, 30, 90, 3700, 90000)]
     assert left == ["less than a minute left"] * 2 + ["1 min left", "1 h left", "1 d left"]
+
+
+@pytest.mark.parametrize(
+    ("segmented_by", "problem", "said_en", "said_zh"),
+    [
+        ("rules", None, "", ""),
+        ("qwen3", None, "Found by the digest model qwen3", "由简报模型 qwen3 找出"),
+        ("rules", "writer_nonsense", "(writer_nonsense)", "（writer_nonsense）"),
+    ],
+)
+async def test_what_found_the_statements_is_named(
+    capsys: pytest.CaptureFixture[str], segmented_by: str, problem: str | None, said_en: str, said_zh: str
+) -> None:
+    path = Path()
+    row = (await trace(path, await captured(path, said()))).row
+    row = row.model_copy(update={"segmented_by": segmented_by, "segmenter_problem": problem})
+    for terminal, words in ((Terminal("en"), said_en), (Terminal("zh"), said_zh)):
+        show_statements(row, terminal)
+        printed = capsys.readouterr().out
+        assert words in printed
+        assert ("digest model" in printed or "简报模型" in printed) is bool(words)

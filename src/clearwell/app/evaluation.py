@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
-from clearwell.app.models import make_embedder, open_judge, open_writer
+from clearwell.app.models import make_embedder, open_digest_model, open_judge
 from clearwell.app.wiring import make_comparison
 from clearwell.errors import ConfigurationError
 from clearwell.evaluation import (
@@ -65,7 +65,7 @@ async def _evaluate_configured(
         return await evaluate_embedder(embedder, make_comparison(settings), thresholds, tally, options)
     if role is ModelRole.JUDGE and (judge := open_judge(settings, stack, meter=tally)[0]) is not None:
         return await evaluate_judge(judge, tally, options)
-    if role is ModelRole.WRITER and (writer := open_writer(settings, stack, meter=tally)) is not None:
+    if role is ModelRole.WRITER and (writer := open_digest_model(settings, stack, meter=tally)[0]) is not None:
         return await evaluate_writer(writer, tally, options)
     absent = EvaluationStatus.NOT_CONFIGURED
     return ModelEvaluation(role=role, status=absent, advice=advise(role, absent, ()))

@@ -7,12 +7,13 @@ from clearwell.models import (
     OFFLINE_MODEL,
     LLMAssessor,
     LLMJudge,
+    LLMSegmenter,
     LLMWriter,
     OfflineEmbedder,
     OpenAIChat,
     OpenAIEmbedder,
 )
-from clearwell.ports import Embedder, EvidenceAssessor, InsightWriter, Judge, TokenMeter
+from clearwell.ports import Embedder, EvidenceAssessor, InsightWriter, Judge, Segmenter, TokenMeter
 from clearwell.records import ModelChoice
 from clearwell.settings import Settings
 
@@ -109,10 +110,17 @@ def open_judge(
     return LLMJudge(chat, max_chars=most), LLMAssessor(chat, max_chars=most)
 
 
-def open_writer(settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None) -> InsightWriter | None:
-    """Return the writer of insights, if one is configured. The stack closes its connections."""
+def open_digest_model(
+    settings: Settings, stack: AsyncExitStack, *, meter: TokenMeter | None = None
+) -> tuple[InsightWriter, Segmenter | None] | tuple[None, None]:
+    """Return the writer of insights, if one is configured, and the segmenter, if the same model is to find statements.
+
+    The stack closes its connections.
+    """
     chat = make_writing_chat(settings, meter=meter)
     if chat is None:
-        return None
+        return None, None
     stack.push_async_callback(chat.close)
-    return LLMWriter(chat, max_chars=settings.digest_llm_max_chars)
+    most = settings.digest_llm_max_chars
+    segmenter = LLMSegmenter(chat, max_chars=most) if settings.digest_llm_finds_statements else None
+    return LLMWriter(chat, max_chars=most), segmenter

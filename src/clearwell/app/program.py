@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from clearwell import comparison
-from clearwell.app.models import configured_model, make_embedder, make_model, open_judge, open_writer
+from clearwell.app.models import configured_model, make_embedder, make_model, open_digest_model, open_judge
 from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.clock import SystemClock, TimeOrderedIds
@@ -46,7 +46,8 @@ async def open_clearwell(
         if embedder is None:
             embedder = make_embedder(settings)
             stack.push_async_callback(embedder.close)
-        (judge, assessor), writer = open_judge(settings, stack), open_writer(settings, stack)
+        judge, assessor = open_judge(settings, stack)
+        writer, segmenter = open_digest_model(settings, stack)
         stores = await stack.enter_async_context(open_stores(settings, database, servers.redis_url, clock, ids))
         clearwell = build(
             settings,
@@ -58,6 +59,7 @@ async def open_clearwell(
             judge=judge,
             assessor=assessor,
             writer=writer,
+            segmenter=segmenter,
         )
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.recalls.flush)

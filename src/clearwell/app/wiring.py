@@ -27,8 +27,9 @@ from clearwell.flow.ingress.admission import Admitter
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.override import RefusalOverride
 from clearwell.flow.ingress.queue import AdmissionQueue
+from clearwell.flow.ingress.refinement import StatementRefiner
 from clearwell.flow.ingress.requeue import Requeuer
-from clearwell.flow.ingress.segmentation import StatementUpdater
+from clearwell.flow.ingress.segmentation import StatementMaker, StatementUpdater
 from clearwell.flow.promotion.completion import PromotionCompleter
 from clearwell.flow.promotion.conflicts import ConflictFinder
 from clearwell.flow.promotion.outputs import OutputPromoter
@@ -61,12 +62,14 @@ from clearwell.ports import (
     Judge,
     KeyStore,
     Lease,
+    Segmenter,
     StatementComparison,
     Stores,
 )
 from clearwell.records import NOBODY, ModelChoice
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
+from clearwell.vocabulary import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ class Clearwell:
     digests: Digests
     review: ReviewService
     statement_updater: StatementUpdater
+    statement_refiner: StatementRefiner
     promotion_completer: PromotionCompleter
     retriever: Retriever
     history: HistoryRetriever
@@ -161,6 +165,7 @@ def build(
     judge: Judge | None = None,
     assessor: EvidenceAssessor | None = None,
     writer: InsightWriter | None = None,
+    segmenter: Segmenter | None = None,
 ) -> Clearwell:
     """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding.
 
@@ -211,6 +216,7 @@ def build(
     review = _build_review(
         settings, stores, gate, models, knowledge, comparison, planner, texts, counters, announcer, clock, ids
     )
+    statements = StatementMaker(knowledge, embedder, settings)
     recorder, remover = (
         CaptureRecorder(stores.captures, events, clock, ids, settings),
         EntryRemover(stores.working, stores.admissions, audit_events, events),
@@ -270,7 +276,10 @@ def build(
         feed=feed,
         digests=digests,
         review=review,
-        statement_updater=StatementUpdater(stores.statements, knowledge, embedder, settings),
+        statement_updater=StatementUpdater(
+            stores.statements, statements, RULES if segmenter is None else segmenter.model, clock, settings
+        ),
+        statement_refiner=StatementRefiner(stores.statements, statements, segmenter, clock),
         promotion_completer=PromotionCompleter(
             stores.decisions,
             stores.tombstones,

@@ -120,9 +120,7 @@ class LLMWriter:
         try:
             answer = await self._chat.complete(self._make_messages(shown, language), form=_make_form(language))
         except JudgeUnavailable as error:
-            code = CODES.get(error.code, "writer_server_error")
-            # Digests are read by operators and reviewers, who may see the address and the server's message.
-            raise WriterUnavailable(code, **{**error.detail, **error.params, "model": self.model}) from error
+            raise translate_error(error, self.model) from error
         return self._read_answer(answer, {number: one.log_id for number, one in enumerate(shown, start=1)})
 
     def _make_messages(self, shown: Sequence[WriterSource], language: Language) -> list[ChatMessage]:
@@ -150,6 +148,13 @@ class LLMWriter:
             contradictions=tuple(_select_contradictions(found, ids)),
             dropped=len(found.sentences) - len(sentences),
         )
+
+
+def translate_error(error: JudgeUnavailable, model: str) -> WriterUnavailable:
+    """The same fault, as one of the digest model."""
+    code = CODES.get(error.code, "writer_server_error")
+    # Digests are read by operators and reviewers, who may see the address and the server's message.
+    return WriterUnavailable(code, **{**error.detail, **error.params, "model": model})
 
 
 def _show(number: int, source: WriterSource, parts: Mapping[str, Template], *, nonce: str, room: int) -> str:

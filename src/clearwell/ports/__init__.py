@@ -29,6 +29,7 @@ from clearwell.ports.models import (
     Embedder,
     EvidenceAssessor,
     Judge,
+    Segmenter,
     TokenCounter,
     TokenMeter,
 )
@@ -60,7 +61,7 @@ from clearwell.ports.review import (
     StatisticsStore,
     WaitingPromotion,
 )
-from clearwell.ports.statements import OutdatedOutput, SegmentedOutput, StatementStore
+from clearwell.ports.statements import DueOutput, OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.ports.stores import Stores
 from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
 
@@ -85,6 +86,7 @@ __all__ = [
     "DigestRuns",
     "DigestStore",
     "Due",
+    "DueOutput",
     "Embedder",
     "EventPage",
     "EventStore",
@@ -121,6 +123,7 @@ __all__ = [
     "Schedule",
     "SearchQuery",
     "SegmentedOutput",
+    "Segmenter",
     "SparseEncoder",
     "StatementComparison",
     "StatementStore",

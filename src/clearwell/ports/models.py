@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from clearwell.records import Assessment, Evidence, FactCheckMethod, Json, Judgement, TokenUsage, Vector
+from clearwell.records import Assessment, Evidence, FactCheckMethod, FoundStatement, Json, Judgement, TokenUsage, Vector
 
 
 class Embedder(Protocol):
@@ -113,5 +113,25 @@ class EvidenceAssessor(Protocol):
         """Assess the evidence, in one attempt. Raises JudgeUnavailable or EmbedderUnavailable.
 
         The result names only numbers of this evidence.
+        """
+        ...
+
+
+class Segmenter(Protocol):
+    """Finds the claims and decisions in an output."""
+
+    @property
+    def model(self) -> str:
+        """The name that is recorded with the statements."""
+        ...
+
+    def accepts(self, content: str) -> bool:
+        """Whether an output is short enough to be shown as a whole."""
+        ...
+
+    async def find_statements(self, content: str) -> Sequence[FoundStatement]:
+        """Find the statements, in one attempt. Raises WriterUnavailable.
+
+        The caller has to look for them in the output: a model may quote what does not stand there.
         """
         ...

@@ -79,7 +79,7 @@ from clearwell.records.review import (
     ReviewStatistics,
     SourceSelector,
 )
-from clearwell.records.statements import Segment, Statement
+from clearwell.records.statements import FoundStatement, Segment, Statement
 from clearwell.records.values import NOTHING, UNASSIGNED, ChunkKey, Json, Metadata, Vector
 from clearwell.vocabulary import (
     STATEMENT_KINDS,
@@ -163,6 +163,7 @@ __all__ = [
     "FactCheckMethod",
     "Fate",
     "Found",
+    "FoundStatement",
     "Group",
     "GroupChange",
     "IdempotencyKey",

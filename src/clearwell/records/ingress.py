@@ -152,7 +152,8 @@ class SeenAgain:
 class QuarantineRow:
     """A captured row with its verdicts, for reviewers. A row that is read by itself also has sightings and statements.
 
-    ``statements`` are all segments of the output, and None until it was segmented.
+    ``statements`` are all segments of the output, and None until it was segmented. ``segmented_by`` is "rules" or the
+    language model that found them, and ``segmenter_problem`` why that model did not.
     """
 
     capture: Capture
@@ -165,4 +166,6 @@ class QuarantineRow:
     sighting_of: UUID | None = None
     sightings: tuple[SeenAgain, ...] | None = None
     statements: tuple[Statement, ...] | None = None
+    segmented_by: str | None = None
+    segmenter_problem: str | None = None
     next_try_at: datetime | None = None

@@ -38,3 +38,11 @@ class Statement:
     segment: Segment
     embedding: Vector | None = field(default=None, compare=False, repr=False)
     embedding_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStatement:
+    """A claim or decision as a language model quotes it from an output."""
+
+    text: str
+    kind: SegmentKind

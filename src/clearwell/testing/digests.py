@@ -296,9 +296,18 @@ class MemoryDigests:
             if source.log_id == log_id
         }
 
+    def _spans_shown(self, group_id: str, log_id: UUID) -> list[tuple[int, int]]:
+        """The places in a row that insights are based on."""
+        return [
+            source.span
+            for insight in self._ledger.list_insights(group_id)
+            for source in insight.sources
+            if source.log_id == log_id and source.span is not None
+        ]
+
     def _digest_row(self, row: Row, model: str) -> DigestRow:
         capture = row.capture
-        shown = set(self._numbers_shown(capture.group_id, capture.id).values())
+        shown = self._spans_shown(capture.group_id, capture.id)
         found = row.segmented.statements if row.segmented is not None else ()
         return DigestRow(
             log_id=capture.id,
@@ -315,6 +324,7 @@ class MemoryDigests:
             statements=tuple(
                 one if one.embedding_model == model else replace(one, embedding=None, embedding_model=None)
                 for one in found
-                if one.segment.is_statement and one.number not in shown
+                if one.segment.is_statement
+                and not any(start < one.segment.end and end > one.segment.start for start, end in shown)
             ),
         )

@@ -59,6 +59,11 @@ class Row:
     leased_until: datetime | None = None
     removed_at: datetime | None = None
     segmented: SegmentedOutput | None = None
+    segmenter_attempts: int = 0
+    segmenter_problem: str | None = None
+
+    def segment(self, output: SegmentedOutput) -> None:
+        self.segmented, self.segmenter_attempts, self.segmenter_problem = output, 0, None
 
 
 class MemoryQuarantine:
@@ -132,8 +137,15 @@ class MemoryQuarantine:
             for one in self._rows[group_id].values()
             if log_id in {sighting.entry_id for sighting in one.sightings}
         )
-        statements = None if row.segmented is None else tuple(row.segmented.statements)
-        return replace(quarantine_row_of(row), sightings=again, statements=statements)
+        found = replace(quarantine_row_of(row), sightings=again)
+        if row.segmented is None:
+            return found
+        return replace(
+            found,
+            statements=tuple(row.segmented.statements),
+            segmented_by=row.segmented.segmenter,
+            segmenter_problem=row.segmenter_problem,
+        )
 
     async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
         rows = self._rows[group_id]
@@ -215,7 +227,8 @@ class MemoryQuarantine:
         row.state, row.settled_at, row.flags = one.state, one.at, tuple(one.flags)
         row.verdicts, row.vector, row.model = list(one.verdicts), one.embedding, one.embedding_model
         row.sightings = one.sightings
-        row.segmented = one.segmented or row.segmented
+        if one.segmented is not None:
+            row.segment(one.segmented)
         row.attempts += 1
         row.leased_by = row.leased_until = None
         self._counts.update((group_id, one.agent_id or "", given.check, given.outcome) for given in one.verdicts)

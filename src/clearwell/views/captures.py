@@ -235,6 +235,12 @@ class QuarantineRowView(View):
     statements: tuple[StatementView, ...] | None = Field(
         None, description="the segments of the content with their kinds; of one row only, and once it was segmented"
     )
+    segmented_by: str | None = Field(
+        None, description="what found the statements: rules, or the name of the digest model"
+    )
+    segmenter_problem: str | None = Field(
+        None, description="the code of the error for which the digest model did not find the statements"
+    )
 
     @classmethod
     def from_record(cls, row: QuarantineRow, language: Language) -> Self:
@@ -254,6 +260,8 @@ class QuarantineRowView(View):
             statements=None
             if statements is None
             else [StatementView.from_record(each, capture.content) for each in statements],
+            segmented_by=row.segmented_by,
+            segmenter_problem=row.segmenter_problem,
         )
 
     def to_record(self) -> QuarantineRow:

@@ -15,7 +15,7 @@ from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import STATEMENT_KINDS, Admission, Outcome
+from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, Outcome
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -121,7 +121,7 @@ def _show(traced: TracedOutput, settings: Settings, terminal: Terminal) -> None:
     if len(row.content) > SHOWN_CHARS:
         more = terminal.words("cli_explain_text_more", count=len(row.content) - SHOWN_CHARS)
         terminal.line(f"    {more}")
-    _show_statements(row, terminal)
+    show_statements(row, terminal)
     show_verdicts(row.verdicts, terminal, measured=True)
     show_flags(row.flags, terminal)
     _show_sightings(row, terminal)
@@ -183,7 +183,7 @@ def _next_try(moment: datetime, terminal: Terminal) -> str:
     return terminal.words("cli_next_try_in", when=terminal.moment(moment), left=terminal.time_left(moment))
 
 
-def _show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
+def show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
     if not row.statements:
         return
     kinds = Counter(segment.kind for segment in row.statements)
@@ -192,6 +192,10 @@ def _show_statements(row: QuarantineRowView, terminal: Terminal) -> None:
     terminal.line()
     code = "cli_explain_statements" if found else "cli_explain_statements_none"
     terminal.tell(code, count=len(found), kinds=named, style="bold")
+    if row.segmenter_problem is not None:
+        terminal.tell("cli_explain_segmenter_problem", problem=row.segmenter_problem)
+    elif row.segmented_by not in (None, RULES):
+        terminal.tell("cli_explain_segmented_by", model=escaped(row.segmented_by or ""))
     for segment in found[:STATEMENTS_LISTED]:
         text = " ".join(segment.text.split())
         terminal.block(f"· {shorten(escaped(text), STATEMENT_WIDTH)}", indent=4)

@@ -6,7 +6,7 @@ two leaves a pending row that is admitted again, and working memory holds it onc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.flow.ingress.segmentation import (
     PROBE,
     average_vectors,
+    awaits_model,
     make_statements,
     place_statements,
     segment_output,
@@ -309,7 +310,7 @@ class Admitter:
             embedding=vector,
             embedding_model=None if vector is None else self._embedder.model,
             sightings=candidate.sightings,
-            segmented=self._make_segmented(candidate),
+            segmented=self._make_segmented(candidate, now),
         )
 
     def _select_stored(self, candidate: Candidate) -> Vector | None:
@@ -318,13 +319,23 @@ class Admitter:
         derived = mean is not None and candidate.vector is not None and np.allclose(mean, candidate.vector, atol=1e-4)
         return None if derived else candidate.vector
 
-    def _make_segmented(self, candidate: Candidate) -> SegmentedOutput:
-        """The statements of a candidate. One that was refused before it was embedded gets its vectors later."""
+    def _make_segmented(self, candidate: Candidate, now: datetime) -> SegmentedOutput:
+        """The statements of a candidate by the rules. A model may find those of admitted outputs later.
+
+        A candidate that was refused before it was embedded gets its vectors later.
+        """
         log_id, statements, model = candidate.capture.id, candidate.statements, self._embedder.model
         if statements is None:
             statements = make_statements(log_id, candidate.segments, {}, model)
             model = "" if any(one.segment.is_statement for one in statements) else model
-        return SegmentedOutput(log_id=log_id, version=SEGMENTER_VERSION, model=model, statements=statements)
+        awaits = not candidate.failed and awaits_model(candidate.capture.node_type, self._settings)
+        return SegmentedOutput(
+            log_id=log_id,
+            version=SEGMENTER_VERSION,
+            model=model,
+            statements=statements,
+            due_at=now if awaits else None,
+        )
 
     def _make_entry(self, candidate: Candidate, settled: AdmissionResult) -> WorkingEntry:
         capture = candidate.capture

@@ -7,6 +7,7 @@ between fences and is the memory that the fence names is a quotation, not a stat
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 from uuid import UUID
@@ -19,11 +20,12 @@ from clearwell.flow.ingress.echo import OwnText, blank_fences
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.policies import policy_of
 from clearwell.offload import offload
-from clearwell.ports import Embedder, SegmentedOutput, StatementStore
+from clearwell.ports import Clock, Embedder, OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.records import Capture, EntryStatement, Segment, SegmentKind, Statement, Vector
 from clearwell.settings import Settings
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import SEGMENTER_VERSION, bare_text, segment
+from clearwell.vocabulary import RULES
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +39,8 @@ WHOLE: Final = -1
 OUTPUTS_AT_ONCE: Final = 50
 ABOUT_ONE_TEXT: Final = frozenset({"embedder_refused", "embedder_failed", "embedder_answer_numbers"})
 """Errors of the embedder that may be about one text of a batch, while it embeds the others."""
+ASKED_ANEW: Final = timedelta(days=7)
+"""The model is asked about older outputs once only: when the segmenter changes, the rules segment them."""
 PROBE: Final = "Is the embedder available?"
 
 
@@ -104,73 +108,128 @@ def place_statements(content: str, shown: str, statements: Sequence[Statement]) 
     return tuple(placed)
 
 
-class StatementUpdater:
-    """Makes the statements of settled outputs that have none, or those of another segmenter or model."""
+def awaits_model(node_type: str, settings: Settings) -> bool:
+    """Whether the digest model is to find the statements of admitted outputs of this node type."""
+    configured = settings.digest_llm_base_url is not None and settings.digest_llm_finds_statements
+    return configured and policy_of(node_type, settings).digest
 
-    def __init__(
-        self, statements: StatementStore, knowledge: Knowledge, embedder: Embedder, settings: Settings
-    ) -> None:
-        self._statements = statements
+
+class StatementMaker:
+    """Makes the statements of outputs from their segments, with vectors."""
+
+    def __init__(self, knowledge: Knowledge, embedder: Embedder, settings: Settings) -> None:
         self._knowledge = knowledge
         self._embedder = embedder
         self._settings = settings
 
-    async def update_outdated(self) -> int:
-        """Update some outputs; returns how many there were."""
-        outdated = await self._statements.find_outdated(
-            version=SEGMENTER_VERSION, model=self._embedder.model, limit=OUTPUTS_AT_ONCE
-        )
-        by_group: dict[str, list[UUID]] = {}
-        for one in outdated:
-            by_group.setdefault(one.group_id, []).append(one.log_id)
-        for group_id, log_ids in by_group.items():
-            captures = await self._statements.read_outputs(group_id, log_ids)
-            await self._statements.put(group_id, await self._make(captures))
-        return len(outdated)
+    @property
+    def model(self) -> str:
+        """The model of the vectors."""
+        return self._embedder.model
 
-    async def _make(self, captures: Sequence[Capture]) -> list[SegmentedOutput]:
-        try:
-            return await self._segment(captures)
-        except Unavailable as error:
-            if error.code not in ABOUT_ONE_TEXT:
-                raise
-            if len(captures) > 1:
-                return [output for capture in captures for output in await self._make([capture])]
-            # Raises where the embedder refuses every text.
-            await self._embedder.embed([PROBE])
-            log.warning("statements stored without vectors", log_id=str(captures[0].id), reason=error.code)
-            return await self._segment(captures, embed=False)
-
-    async def _segment(self, captures: Sequence[Capture], *, embed: bool = True) -> list[SegmentedOutput]:
-        segmented = {capture.id: await self._read_segments(capture) for capture in captures}
-        texts = {
-            (capture.id, number): text
-            for capture in captures
-            if embed and self._needs_vectors(capture)
-            for number, text in read_statements(capture.content, segmented[capture.id]).items()
-        }
-        vectors = dict(zip(texts, await self._embedder.embed(list(texts.values())), strict=True))
-        model = self._embedder.model
-        return [
-            SegmentedOutput(
-                log_id=log_id,
-                version=SEGMENTER_VERSION,
-                model=model,
-                statements=make_statements(
-                    log_id, segments, {number: vectors[of, number] for of, number in vectors if of == log_id}, model
-                ),
-            )
-            for log_id, segments in segmented.items()
-        ]
-
-    async def _read_segments(self, capture: Capture) -> tuple[Segment, ...]:
+    async def read_segments(self, capture: Capture) -> tuple[Segment, ...]:
+        """The segments of an output by the rules."""
         segments = await offload(len(capture.content), segment_output, capture.content)
+        return await self.mark_quotations(capture, segments)
+
+    async def mark_quotations(self, capture: Capture, segments: Sequence[Segment]) -> tuple[Segment, ...]:
         own = await self._knowledge.remove_fences(
             capture.group_id, capture.id, capture.content, agent_id=capture.agent_id
         )
         return mark_quotations(segments, own)
 
+    async def make(self, outputs: Sequence[tuple[Capture, Sequence[Segment]]]) -> list[tuple[Statement, ...]]:
+        """The statements of each output. A text that the embedder refuses does not hold up the others."""
+        try:
+            return await self._make(outputs)
+        except Unavailable as error:
+            if error.code not in ABOUT_ONE_TEXT:
+                raise
+            if len(outputs) > 1:
+                return [statements for one in outputs for statements in await self.make([one])]
+            # Raises where the embedder refuses every text.
+            await self._embedder.embed([PROBE])
+            log.warning("statements stored without vectors", log_id=str(outputs[0][0].id), reason=error.code)
+            return await self._make(outputs, embed=False)
+
+    async def _make(
+        self, outputs: Sequence[tuple[Capture, Sequence[Segment]]], *, embed: bool = True
+    ) -> list[tuple[Statement, ...]]:
+        texts = {
+            (capture.id, number): text
+            for capture, segments in outputs
+            if embed and self._needs_vectors(capture)
+            for number, text in read_statements(capture.content, segments).items()
+        }
+        vectors = dict(zip(texts, await self._embedder.embed(list(texts.values())), strict=True))
+        return [
+            make_statements(
+                capture.id,
+                segments,
+                {number: vectors[of, number] for of, number in vectors if of == capture.id},
+                self._embedder.model,
+            )
+            for capture, segments in outputs
+        ]
+
     def _needs_vectors(self, capture: Capture) -> bool:
         """Whether the digest or working memory considers outputs of this node type."""
         policy = policy_of(capture.node_type, self._settings)
         return policy.admit or policy.digest
+
+
+class StatementUpdater:
+    """Makes the statements of settled outputs that have none, or those of another segmenter or model."""
+
+    def __init__(
+        self, statements: StatementStore, maker: StatementMaker, segmenter: str, clock: Clock, settings: Settings
+    ) -> None:
+        self._statements = statements
+        self._maker = maker
+        self._segmenter = segmenter
+        self._clock = clock
+        self._settings = settings
+
+    async def update_outdated(self) -> int:
+        """Update some outputs; returns how many there were."""
+        outdated = await self._statements.find_outdated(
+            version=SEGMENTER_VERSION, model=self._maker.model, segmenter=self._segmenter, limit=OUTPUTS_AT_ONCE
+        )
+        by_group: dict[str, list[OutdatedOutput]] = {}
+        for one in outdated:
+            by_group.setdefault(one.group_id, []).append(one)
+        for group_id, outputs in by_group.items():
+            await self._update(group_id, outputs)
+        return len(outdated)
+
+    async def _update(self, group_id: str, outputs: Sequence[OutdatedOutput]) -> None:
+        captures = await self._statements.read_outputs(group_id, [one.log_id for one in outputs])
+        kept = await self._statements.read(group_id, [one.log_id for one in outputs if one.keeps_segments])
+        admitted = await self._statements.find_admitted(group_id, [one.log_id for one in outputs])
+        segments = [
+            tuple(statement.segment for statement in kept[capture.id])
+            if capture.id in kept
+            else await self._maker.read_segments(capture)
+            for capture in captures
+        ]
+        made = await self._maker.make(list(zip(captures, segments, strict=True)))
+        await self._statements.put(
+            group_id,
+            [
+                SegmentedOutput(
+                    log_id=capture.id,
+                    version=SEGMENTER_VERSION,
+                    model=self._maker.model,
+                    statements=statements,
+                    segmenter=self._segmenter if capture.id in kept else RULES,
+                    due_at=self._find_due(capture) if capture.id in admitted - kept.keys() else None,
+                )
+                for capture, statements in zip(captures, made, strict=True)
+            ],
+        )
+
+    def _find_due(self, capture: Capture) -> datetime | None:
+        """When the model is to be asked about an output that was segmented anew."""
+        now = self._clock.now()
+        recent = capture.created_at >= now - ASKED_ANEW
+        return now if recent and awaits_model(capture.node_type, self._settings) else None

@@ -117,8 +117,15 @@ class PostgresQuarantine(QuarantineStore):
             SeenAgain(log_id=row["log_id"], agent_id=row["agent_id"], session_id=row["session_id"], at=row["at"])
             for row in seen
         )
-        found = statements_of(segmented).get(log_id)
-        return replace(rows[0], sightings=again, statements=None if found is None else tuple(found))
+        if not segmented:
+            return replace(rows[0], sightings=again)
+        return replace(
+            rows[0],
+            sightings=again,
+            statements=tuple(statements_of(segmented)[log_id]),
+            segmented_by=segmented[0]["segmenter"],
+            segmenter_problem=segmented[0]["problem"],
+        )
 
     async def find(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, QuarantineRow]:
         return {row.capture.id: row for row in await find_rows(self._database, group_id, log_ids)}

@@ -100,10 +100,12 @@ ON CONFLICT DO NOTHING
 
 -- name: note_segmentations
 -- By which version outputs are segmented now. This also locks them for the statements that follow.
-INSERT INTO segmentations (group_id, log_id, version, model)
-SELECT %(group_id)s, o.* FROM jsonb_to_recordset(%(outputs)s) AS o (log_id uuid, version smallint, model text)
+INSERT INTO segmentations (group_id, log_id, version, model, segmenter, due_at)
+SELECT %(group_id)s, o.* FROM jsonb_to_recordset(%(outputs)s) AS o (
+    log_id uuid, version smallint, model text, segmenter text, due_at timestamptz)
 ORDER BY o.log_id
-ON CONFLICT (group_id, log_id) DO UPDATE SET version = excluded.version, model = excluded.model
+ON CONFLICT (group_id, log_id) DO UPDATE SET version = excluded.version, model = excluded.model,
+    segmenter = excluded.segmenter, due_at = excluded.due_at, attempts = 0, problem = NULL
 
 -- name: note_unsegmented
 -- A settled output that the worker is to segment. One that was segmented before stays so.
@@ -124,23 +126,52 @@ SELECT %(group_id)s, s.* FROM ROWS FROM (
 
 -- name: statements
 -- The statements of outputs in their order; an output that was segmented and has none has one row without a number.
-SELECT g.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in, s.model, s.embedding
+SELECT g.log_id, g.segmenter, g.problem, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in, s.model,
+    s.embedding
 FROM segmentations g LEFT JOIN statements s ON s.group_id = g.group_id AND s.log_id = g.log_id
 WHERE g.group_id = %(group_id)s AND g.log_id = ANY(%(ids)s) AND g.version > 0
 ORDER BY g.log_id, s.number
 
 -- name: outdated_segmentations
--- Outputs of an older version, or of this version with another model, by three ranges of the index, without those that
--- are pending again. Ids only.
-SELECT s.group_id, s.log_id FROM (
-    SELECT group_id, log_id FROM segmentations WHERE version < %(version)s::smallint
+-- Outputs of an older version, of this version with another model, or of another language model as segmenter, by ranges
+-- of the indexes, without those that are pending again. Ids only.
+SELECT s.group_id, s.log_id, s.keeps_segments FROM (
+    SELECT group_id, log_id, false AS keeps_segments FROM segmentations WHERE version < %(version)s::smallint
     UNION ALL
-    SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model < %(model)s
+    SELECT group_id, log_id, segmenter <> 'rules' AND segmenter = %(segmenter)s FROM segmentations
+    WHERE version = %(version)s::smallint AND model < %(model)s
     UNION ALL
-    SELECT group_id, log_id FROM segmentations WHERE version = %(version)s::smallint AND model > %(model)s) AS s
+    SELECT group_id, log_id, segmenter <> 'rules' AND segmenter = %(segmenter)s FROM segmentations
+    WHERE version = %(version)s::smallint AND model > %(model)s
+    UNION ALL
+    SELECT group_id, log_id, false FROM segmentations
+    WHERE segmenter <> 'rules' AND segmenter < %(segmenter)s AND version = %(version)s::smallint AND model = %(model)s
+    UNION ALL
+    SELECT group_id, log_id, false FROM segmentations
+    WHERE segmenter <> 'rules' AND segmenter > %(segmenter)s AND version = %(version)s::smallint AND model = %(model)s
+    ) AS s
 WHERE NOT EXISTS (SELECT FROM admissions a WHERE a.group_id = s.group_id AND a.log_id = s.log_id
     AND a.state = 'pending')
 LIMIT %(limit)s
+
+-- name: due_segmentations
+-- Outputs that a language model is to be asked about, without those that are pending again. Ids only.
+SELECT s.group_id, s.log_id, s.attempts FROM segmentations s
+WHERE s.due_at <= %(now)s AND NOT EXISTS (SELECT FROM admissions a WHERE a.group_id = s.group_id AND a.log_id = s.log_id
+    AND a.state = 'pending')
+ORDER BY s.due_at LIMIT %(limit)s
+
+-- name: lease_segmentation
+-- Nobody else asks about the output until then.
+UPDATE segmentations SET due_at = %(until)s
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND due_at <= %(now)s
+
+-- name: postpone_segmentation
+UPDATE segmentations SET due_at = %(due_at)s, attempts = attempts + 1, problem = %(problem)s
+WHERE group_id = %(group_id)s AND log_id = %(log_id)s AND due_at IS NOT NULL
+
+-- name: admitted_among
+SELECT log_id FROM admissions WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'admitted'
 
 -- name: settled_outputs
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
@@ -992,12 +1023,13 @@ WHERE a.group_id = %(group_id)s AND a.log_id > coalesce(%(after)s::uuid, '000000
 ORDER BY a.log_id LIMIT %(limit)s
 
 -- name: digest_statements
--- Claims and decisions of rows that no insight is based on, with their vectors of one model.
+-- Claims and decisions of rows that no insight is based on, with their vectors of one model. By their places, since
+-- numbers change when an output is segmented anew.
 SELECT s.log_id, s.number, s.span_start, s.span_end, s.kind, s.headings, s.lead_in,
     CASE WHEN s.model = %(model)s THEN s.model END AS model, CASE WHEN s.model = %(model)s THEN s.embedding END AS embedding
 FROM statements s WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND s.kind IN ('claim', 'decision')
     AND NOT EXISTS (SELECT FROM insight_sources i WHERE i.group_id = %(group_id)s AND i.log_id = s.log_id
-        AND i.number = s.number OFFSET 0)
+        AND i.span_start < s.span_end AND i.span_end > s.span_start OFFSET 0)
 ORDER BY s.log_id, s.number
 
 -- name: contents

@@ -469,7 +469,11 @@ CREATE TABLE public.segmentations (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
     version smallint DEFAULT 0 NOT NULL,
-    model text DEFAULT ''::text NOT NULL
+    model text DEFAULT ''::text NOT NULL,
+    segmenter text DEFAULT 'rules'::text NOT NULL,
+    problem text,
+    attempts smallint DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone
 );
 ALTER TABLE ONLY public.segmentations FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.sightings (
@@ -623,7 +627,9 @@ CREATE INDEX promotions_memory ON public.promotions USING btree (memory_id);
 CREATE INDEX promotions_origin ON public.promotions USING btree (group_id, origin_id) WHERE (origin_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
+CREATE INDEX segmentations_due ON public.segmentations USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX segmentations_made ON public.segmentations USING btree (version, model);
+CREATE INDEX segmentations_of_models ON public.segmentations USING btree (segmenter) WHERE (segmenter <> 'rules'::text);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, value_hash) WHERE (lifted_at IS NULL);
 ALTER TABLE ONLY public.decisions
@@ -918,6 +924,10 @@ GRANT SELECT,INSERT ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.segmentations TO clearwell_reviewer;
 GRANT UPDATE(version) ON TABLE public.segmentations TO clearwell_worker;
 GRANT UPDATE(model) ON TABLE public.segmentations TO clearwell_worker;
+GRANT UPDATE(segmenter) ON TABLE public.segmentations TO clearwell_worker;
+GRANT UPDATE(problem) ON TABLE public.segmentations TO clearwell_worker;
+GRANT UPDATE(attempts) ON TABLE public.segmentations TO clearwell_worker;
+GRANT UPDATE(due_at) ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.statements TO clearwell_worker;
