@@ -17,6 +17,7 @@
     │   ├── ReembeddingStarted  the database has started to change to another embedding model
     │   ├── WorkingMemoryUnavailable
     │   ├── TooManyReaders      the process already serves as many readers of events as it may
+    │   ├── TooManyRequests     a key has sent more requests than it may: when to retry
     │   ├── EmbedderUnavailable
     │   ├── JudgeUnavailable    the judge did not answer: why, and when to retry
     │   └── WriterUnavailable   the language model that writes insights did not answer
@@ -129,6 +130,14 @@ class WorkingMemoryUnavailable(Unavailable):
 
 class TooManyReaders(Unavailable):
     """The process already serves as many readers of events as the settings allow."""
+
+
+class TooManyRequests(Unavailable):
+    """A key has sent more requests than the settings allow. ``retry_after`` is the number of seconds to wait."""
+
+    def __init__(self, code: str, *, retry_after: int, **params: object) -> None:
+        super().__init__(code, retry_after=retry_after, **params)
+        self.retry_after = retry_after
 
 
 class EmbedderUnavailable(Unavailable):

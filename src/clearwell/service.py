@@ -355,7 +355,7 @@ class MemoryManager:
         options = options or RetrieveOptions()
         require_in_group(self._by, group, Right.READ)
         if options.recent is None or query.strip():
-            limits.require_text(query, "query", max_bytes=self._settings.max_content_bytes)
+            limits.require_text(query, "query", max_bytes=self._settings.max_query_bytes)
         agent_id = resolve_agent(self._by, limits.require_id(options.agent_id, "agent_id"))
         return await self._retriever.retrieve(query, group, options.for_agent(agent_id))
 

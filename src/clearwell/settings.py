@@ -295,10 +295,14 @@ class Settings(BaseSettings):
     # HTTP
     metrics_groups: bool = Field(False, description="label metrics with groups and agents")
     max_content_bytes: Count = Field(1024 * 1024, description="largest text of one capture or memory")
+    max_query_bytes: Count = Field(8 * 1024, description="largest query; also the most characters when normalised")
     max_prompt_bytes: Count = Field(32 * 1024, description="largest system prompt of a group or persona of an agent")
     max_metadata_bytes: Count = Field(64 * 1024, description="largest metadata")
     max_metadata_depth: Count = Field(20, description="deepest nesting of metadata")
     max_body_bytes: Count = Field(16 * 1024 * 1024, description="largest request body")
+    key_requests_per_minute: Annotated[int, Field(ge=0)] = Field(
+        6000, description="most requests per minute with one key at one process; 0: no limit"
+    )
     idempotency_hours: Seconds = Field(24.0, description="how long answers are kept for an Idempotency-Key")
     key_memory_seconds: Seconds = Field(300.0, description="how long a known key is accepted while PostgreSQL is down")
 

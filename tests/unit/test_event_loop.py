@@ -34,7 +34,7 @@ class ShortReader(WordEmbedder):
 @pytest.fixture
 def path() -> Path:
     clear_text_caches()
-    settings = Settings(wait_seconds=60, retrieve_timeout_seconds=60, working_content_bytes=MIB)
+    settings = Settings(wait_seconds=60, retrieve_timeout_seconds=60, working_content_bytes=MIB, max_query_bytes=MIB)
     return Path(settings=settings, embedder=ShortReader())
 
 

@@ -9,6 +9,7 @@ from clearwell.comparison import RuleComparison
 from clearwell.errors import Unavailable
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.permissions import DecisionGate
+from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.capture.intake import CaptureRecorder, Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
@@ -145,7 +146,8 @@ class Clearwell:
 def make_keys(settings: Settings, keys: KeyStore, clock: Clock, ids: Ids) -> KeyRing:
     remember = timedelta(seconds=settings.key_memory_seconds)
     patience = timedelta(seconds=settings.retrieve_timeout_seconds)
-    return KeyRing(keys, clock, ids, remember=remember, patience=patience)
+    rates = RequestRates(settings.key_requests_per_minute)
+    return KeyRing(keys, clock, ids, remember=remember, rates=rates, patience=patience)
 
 
 def make_comparison(settings: Settings) -> RuleComparison:

@@ -13,6 +13,7 @@ from clearwell.errors import (
     NotFound,
     RequestInProgress,
     TooLarge,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
 )
@@ -75,6 +76,14 @@ class IdempotencyMismatchAnswer(InvalidInputAnswer, IdempotencyMismatch):
     """422: the Idempotency-Key was used with another request."""
 
 
+class TooManyRequestsAnswer(ProblemAnswer, TooManyRequests):
+    """429: the key has sent too many requests."""
+
+    def __init__(self, problem: ProblemView, *, advice: str | None = None) -> None:
+        super().__init__(problem, advice=advice)
+        self.retry_after = 1
+
+
 class UnavailableAnswer(ProblemAnswer, Unavailable):
     """503: a part that is needed does not answer."""
 
@@ -86,6 +95,7 @@ KINDS: dict[int, type[ProblemAnswer]] = {
     409: ConflictAnswer,
     413: TooLargeAnswer,
     422: InvalidInputAnswer,
+    429: TooManyRequestsAnswer,
     503: UnavailableAnswer,
 }
 

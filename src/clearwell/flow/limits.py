@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from clearwell.errors import InvalidInput, TooLarge
 from clearwell.records import UNASSIGNED, Json, Metadata
 from clearwell.settings import Settings
+from clearwell.text.expansion import count_expanded
 from clearwell.text.hidden_text import can_be_read
 
 ID_LENGTH = 200
@@ -19,6 +20,8 @@ KEY_LENGTH = 255
 REASON_BYTES = 2000
 EARLIEST, LATEST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)
 """In every time zone these times have a year of one to four digits, so that a stored time can be read again."""
+MAX_QUERY_CHARS = 2_000
+"""Characters of a longer text that are searched for, where a text is not a query by itself."""
 INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories of invisible characters, which make two group names look alike."""
 
@@ -56,7 +59,18 @@ def require_text(value: str, field: str, *, max_bytes: int) -> str:
     size = len(value.encode())
     if size > max_bytes:
         raise TooLarge("text_large", field=field, limit=max_bytes, size=size)
+    expanded = count_expanded(value)
+    if expanded > max_bytes:
+        raise TooLarge("text_expands", field=field, limit=max_bytes, size=expanded)
     return value
+
+
+def cut_query(text: str) -> str:
+    """The beginning of a text to search for, short enough also when it is normalised."""
+    query = text[:MAX_QUERY_CHARS]
+    while count_expanded(query) > 2 * MAX_QUERY_CHARS:
+        query = query[: len(query) // 2]
+    return query
 
 
 def require_readable(value: str, field: str, *, max_bytes: int) -> str:

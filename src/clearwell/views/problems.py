@@ -21,6 +21,7 @@ from clearwell.errors import (
     NotFound,
     RequestInProgress,
     TooLarge,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
     WorkingMemoryUnavailable,
@@ -43,11 +44,12 @@ STATUSES: Sequence[tuple[type[ClearwellError], int]] = (
     (NotFound, 404),
     (Conflict, 409),
     (RequestInProgress, 409),
+    (TooManyRequests, 429),
     (Unavailable, 503),
 )
 """The first that fits counts."""
 
-TITLED_STATUSES = frozenset({400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 503})
+TITLED_STATUSES = frozenset({400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503})
 
 CONFLICT_TITLES: Mapping[str, str] = {
     "idempotency_running": "http_title_running",
@@ -140,7 +142,7 @@ def _detail(error: ClearwellError, status: int, language: Language) -> str:
     if status == FAILED:
         return say("http_failed", language)
     for kind, code in UNAVAILABLE_DETAILS:
-        if isinstance(error, kind):
+        if isinstance(error, kind) and not isinstance(error, TooManyRequests):
             return say(code, language)
     return error.text(language)
 

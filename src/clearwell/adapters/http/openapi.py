@@ -22,6 +22,7 @@ PROBLEMS: Mapping[int, str] = {
     413: "A text or the body is too large.",
     415: "The body is not application/json.",
     422: "A value is invalid; see field and limit.",
+    429: "The key has sent too many requests; see Retry-After.",
     500: "An internal error; see the log of the server.",
     503: "A required component does not respond.",
 }
@@ -36,9 +37,9 @@ QUESTIONS = (
 )
 """Routes with POST that change nothing."""
 
-READS = (401, 403, 422, 500, 503)
-QUERIES = (400, 401, 403, 413, 415, 422, 500, 503)
-WRITES = (400, 401, 403, 409, 413, 415, 422, 500, 503)
+READS = (401, 403, 422, 429, 500, 503)
+QUERIES = (400, 401, 403, 413, 415, 422, 429, 500, 503)
+WRITES = (400, 401, 403, 409, 413, 415, 422, 429, 500, 503)
 
 HEADERS: Mapping[str, Document] = {
     "AcceptLanguage": {

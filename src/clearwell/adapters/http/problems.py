@@ -17,6 +17,7 @@ from clearwell.errors import (
     Flaw,
     InvalidInput,
     RequestInProgress,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
     WrongStructure,
@@ -69,7 +70,7 @@ def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
     degraded = error.parts if isinstance(error, NotReady) else None
     problem = ProblemView.from_error(error, language, status=status, degraded=degraded)
     route = request.scope["path"]
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable) and not isinstance(error, TooManyRequests):
         log.warning("component unavailable", code=error.code, reason=str(error), route=route)
     elif problem.status == FAILED:
         log.error("request failed", code=error.code, reason=str(error), route=route)
@@ -98,6 +99,8 @@ def _headers(error: ClearwellError) -> Mapping[str, str]:
             return {"WWW-Authenticate": "Bearer"}
         case RequestInProgress():
             return {"Retry-After": "1"}
+        case TooManyRequests():
+            return {"Retry-After": str(error.retry_after)}
         case Unavailable():
             return {"Retry-After": "5"}
         case Refused():

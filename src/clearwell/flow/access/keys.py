@@ -13,6 +13,7 @@ from uuid import UUID
 
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
 from clearwell.flow import limits
+from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Clock, Ids, KeyStore
@@ -39,13 +40,21 @@ class KeyRing:
     """
 
     def __init__(
-        self, keys: KeyStore, clock: Clock, ids: Ids, *, remember: timedelta, patience: timedelta = timedelta(seconds=2)
+        self,
+        keys: KeyStore,
+        clock: Clock,
+        ids: Ids,
+        *,
+        remember: timedelta,
+        rates: RequestRates,
+        patience: timedelta = timedelta(seconds=2),
     ) -> None:
         self._keys = keys
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
         self._remember = remember
+        self._rates = rates
         self._patience = patience
         self._cache: dict[bytes | None, CachedLookup] = {}
         self._trusted: dict[bytes, Principal] = {}
@@ -101,13 +110,18 @@ class KeyRing:
         self._trusted[hash_secret(secret)] = holder
 
     async def authenticate(self, secret: str | None, *, local: bool) -> Principal:
-        """Return the caller that presents this secret. Raises Unauthenticated.
+        """Return the caller that presents this secret. Raises Unauthenticated, or TooManyRequests.
+
+        A key that is known is counted before it is looked up, so that a flood of its requests costs the database
+        nothing. The secrets of ``trust`` and the person at the machine are not counted.
 
         Without a secret the caller is the person at the machine, if ``local`` allows it and no key was ever created.
         """
         secret_hash = None if secret is None else hash_secret(secret)
         if secret_hash in self._trusted:
             return self._trusted[secret_hash]
+        if secret_hash is not None and secret_hash in self._cache:
+            self._rates.spend(secret_hash)
         lookup = await self._look_up(secret_hash)
         if lookup.key is not None:
             key = lookup.key

@@ -27,7 +27,6 @@ from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
 MAX_TOKENS = 2_000_000
-MAX_QUERY_CHARS = 2_000
 PROMPTS = "prompts"
 
 
@@ -61,10 +60,10 @@ class ContextBuilder:
         require_in_group(by, group_id, Right.READ)
         limits.require_text(request.proposal, "proposal", max_bytes=self._settings.max_content_bytes)
         if request.query is not None:
-            limits.require_text(request.query, "query", max_bytes=self._settings.max_content_bytes)
+            limits.require_text(request.query, "query", max_bytes=self._settings.max_query_bytes)
         agent_id = resolve_agent(by, limits.require_id(request.options.agent_id, "agent_id"))
         max_tokens = self._resolve_max_tokens(request)
-        query = (request.query or request.proposal)[:MAX_QUERY_CHARS]
+        query = limits.cut_query(request.query or request.proposal)
         options = request.options.for_agent(agent_id)
         (prompts, missing), of_group, own = await asyncio.gather(
             self._fetch_prompts(group_id, agent_id),

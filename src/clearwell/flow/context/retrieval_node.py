@@ -29,7 +29,6 @@ log = structlog.get_logger(__name__)
 QUERY_FIELDS: Final = ("topic", "content", "document")
 CONCLUDING_TYPES: Final = ("chair", "verdict")
 """The types of nodes that reach conclusions."""
-MAX_QUERY_CHARS: Final = 2_000
 HISTORY: Final = "history_context"
 
 
@@ -219,7 +218,7 @@ def extract_query(state: Mapping[str, object], *, required: bool = True) -> tupl
         value = state.get(field)
         if isinstance(value, str) and value.strip():
             limits.require_storable(value, field)
-            return field, value.strip()[:MAX_QUERY_CHARS]
+            return field, limits.cut_query(value.strip())
     if not required:
         return None, ""
     found = ", ".join(f"{field}: {_describe_value(state, field)}" for field in QUERY_FIELDS)

@@ -1,0 +1,81 @@
+"""A key that sends too much is told when to come back; one large query holds up nobody."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import perf_counter
+
+import pytest
+from fastapi import FastAPI
+
+from clearwell.records import Right
+from clearwell.settings import Settings
+from tests.integration.http.serving import LONG, Api, new_group, require_problem, served
+
+QUERY, CONTEXT, NODE, CAPTURES = (
+    "/api/v1/memory/query",
+    "/api/v1/context",
+    "/api/v1/nodes/memory_retrieval",
+    "/api/v1/captures",
+)
+PHRASES = "\ufdfa" * (1024 * 1024 // 3)
+MOST_SECONDS = 0.5
+
+
+@pytest.fixture
+async def limited(settings: Settings) -> AsyncIterator[FastAPI]:
+    async with served(settings.model_copy(update={"key_requests_per_minute": 60})) as app:
+        yield app
+
+
+async def test_a_key_that_sends_too_many_requests_is_told_when_to_retry(limited: FastAPI) -> None:
+    group = new_group()
+    async with Api(limited) as api:
+        busy, quiet = [await api.caller(Right.READ, groups=[group]) for _ in range(2)]
+        asked = {"group_id": group, "query": "payments"}
+        answers = [await busy.post(QUERY, json=asked) for _ in range(20)]
+        refused = [answer for answer in answers if answer.status_code != 200]
+        problem = require_problem(refused[0], 429, "key_rate")
+        assert "60" in problem["detail"]
+        assert int(refused[0].headers["retry-after"]) >= 1
+        chinese = await busy.post(QUERY, json=asked, headers={"Accept-Language": "zh"})
+        assert "密钥" in require_problem(chinese, 429)["detail"]
+        assert (await quiet.post(QUERY, json=asked)).status_code == 200
+
+
+async def test_the_local_person_is_not_limited(limited: FastAPI) -> None:
+    async with Api(limited) as api:
+        client = await api.client()
+        answers = [await client.post(QUERY, json={"group_id": "g", "query": "payments"}) for _ in range(30)]
+        assert {answer.status_code for answer in answers} == {200}
+
+
+async def test_a_huge_query_is_refused_and_holds_up_nobody(api: Api) -> None:
+    group = new_group()
+    client = await api.client()
+    bodies = {
+        QUERY: {"group_id": group, "query": PHRASES},
+        CONTEXT: {"group_id": group, "proposal": PHRASES},
+        CAPTURES: {"group_id": group, "content": PHRASES},
+    }
+    longest = 0.0
+    done = asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest
+        while not done.is_set():
+            started = perf_counter()
+            await asyncio.sleep(0.01)
+            assert (await client.get("/healthz")).status_code == 200
+            longest = max(longest, perf_counter() - started)
+
+    watching = asyncio.create_task(watch())
+    for route, body in bodies.items():
+        require_problem(await client.post(route, json=body), 413, "text_large" if route == QUERY else "text_expands")
+    short = {"group_id": group, "query": PHRASES[:2000]}
+    require_problem(await client.post(QUERY, json=short), 413, "text_expands")
+    node = await client.post(NODE, json={"group_id": group, "input": {"document": PHRASES}})
+    assert node.status_code == 200, node.text
+    assert (await client.post(QUERY, json={"group_id": group, "query": LONG})).status_code == 200
+    done.set()
+    await watching
+    assert longest < MOST_SECONDS
