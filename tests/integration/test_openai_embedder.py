@@ -9,6 +9,7 @@ import pytest
 
 from clearwell.errors import ConfigurationError, EmbedderUnavailable
 from clearwell.models import OpenAIEmbedder
+from clearwell.models.openai import SHARED_WAIT
 from tests.servers.embedding_api import EmbeddingApi, cut, embeddings, good, hashed_words, reversed_order
 from tests.servers.scripted import Behaviour, Reply, Request, answer, hang, reply
 
@@ -283,6 +284,35 @@ async def test_concurrent_single_texts_share_requests(api: EmbeddingApi, embedde
     for text, vector in zip(texts, vectors, strict=True):
         expected = np.asarray(hashed_words(text))
         assert np.allclose(vector, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+async def test_callers_that_shared_a_request_share_the_next_one(api: EmbeddingApi) -> None:
+    collected = asyncio.Event()
+
+    async def wait_for_others(_: float) -> None:
+        await collected.wait()
+
+    embedder = OpenAIEmbedder(base_url=api.base_url, model="m", sleep=wait_for_others)
+    await asyncio.gather(embedder.embed(["one"]), embedder.embed(["two"]))
+    first = asyncio.create_task(embedder.embed(["three"]))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(embedder.embed(["four"]))
+    await asyncio.sleep(0)
+    collected.set()
+    await asyncio.gather(first, second)
+    await embedder.close()
+    assert [request.body["input"] for request in api.requests] == [["one", "two"], ["three", "four"]]
+
+
+async def test_a_caller_that_is_alone_does_not_wait_for_others(embedder: OpenAIEmbedder, pauses: Pauses) -> None:
+    await embedder.embed(["one"])
+    await embedder.embed(["two"])
+    assert pauses == []
+    await asyncio.gather(embedder.embed(["three"]), embedder.embed(["four"]))
+    await embedder.embed(["five"])
+    assert pauses == [SHARED_WAIT]
+    await embedder.embed(["six"])
+    assert pauses == [SHARED_WAIT]
 
 
 async def test_a_refused_text_does_not_hurt_those_that_shared_its_request(

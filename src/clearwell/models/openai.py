@@ -1,11 +1,12 @@
 """An embedder behind any OpenAI-compatible ``POST {base_url}/embeddings``."""
 
 import asyncio
-import json
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from pydantic_core import from_json
 
 from clearwell.errors import EmbedderUnavailable
 from clearwell.models.calibration import Calibration, load_calibration
@@ -23,6 +24,8 @@ LONGEST_RETRY_AFTER: Final = 30.0
 SAID_CHARS: Final = 300
 LONGEST_WAIT: Final = 0.02
 """How many seconds a single text waits at most for the request before it."""
+SHARED_WAIT: Final = 0.005
+"""How many seconds texts are collected if the request before them was shared: its callers are likely to ask again."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Far above the largest batch that common APIs take, written out in full."""
 CODES: Final = {
@@ -77,7 +80,7 @@ class OpenAIEmbedder:
         self._jitter = jitter
         self._meter = meter
         self._single_texts = TextBatcher(
-            self._embed_batch, batch=batch, closed=self._translate_failure(ApiFailure(Fault.CLOSED))
+            self._embed_batch, batch=batch, closed=self._translate_failure(ApiFailure(Fault.CLOSED)), sleep=sleep
         )
 
     @property
@@ -162,7 +165,7 @@ class OpenAIEmbedder:
     def _parse_rows(self, content: bytes) -> list[list[float]]:
         """The embeddings of an answer in the order of their indexes."""
         try:
-            answer = json.loads(content)
+            answer = from_json(content)
             report_usage(answer, self._meter)
             return _read_rows(answer)
         except (ValueError, RecursionError) as error:
@@ -180,7 +183,8 @@ class TextBatcher:
     """Sends single texts that arrive while a request is under way together in the next request.
 
     An HTTP request costs more CPU time than the search for which a query is embedded, so concurrent queries share one.
-    No text waits longer than ``LONGEST_WAIT`` for a request that was sent before it.
+    No text waits longer than ``LONGEST_WAIT`` for a request that was sent before it, and after a request that was
+    shared ``SHARED_WAIT`` for others to share the next one with. A text of a caller that is alone is sent at once.
     """
 
     def __init__(
@@ -189,11 +193,14 @@ class TextBatcher:
         *,
         batch: int,
         closed: EmbedderUnavailable,
+        sleep: Sleep,
     ) -> None:
         self._embed_batch = embed_batch
+        self._sleep = sleep
         self._closed = closed
         self._batch = batch
         self._waiting: list[_WaitingText] = []
+        self._last_was_shared = False
         self._sender: asyncio.Task[None] | None = None
         self._requests: set[asyncio.Task[None]] = set()
 
@@ -221,7 +228,10 @@ class TextBatcher:
 
     async def _send_all(self) -> None:
         while self._waiting:
+            if self._last_was_shared and len(self._waiting) < self._batch:
+                await self._sleep(SHARED_WAIT)
             taken, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
+            self._last_was_shared = len(taken) > 1
             request = asyncio.create_task(self._send([one for one in taken if not one.vector.done()]))
             self._requests.add(request)
             request.add_done_callback(self._requests.discard)

@@ -1,6 +1,7 @@
 """``serve``: the bundled servers, the API and the worker, until a signal asks to stop. ``worker``: without the API."""
 
 import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -30,6 +31,8 @@ from clearwell.settings import Settings
 from clearwell.worker import worker
 
 DRAIN_SECONDS = 10
+COLLECTIONS = 20_000, 20, 50
+"""The thresholds of the garbage collector: new objects, then collections of each younger generation."""
 
 
 class ApiServer(uvicorn.Server):
@@ -262,8 +265,19 @@ async def _serve_api(
             on_stop=end_streams,
         )
         stop.watch(api.stop)
+        _collect_garbage_rarely()
         if not stop.asked:
             await api.serve(assignment.sockets)
+
+
+def _collect_garbage_rarely() -> None:
+    """Leave what the program consists of out of garbage collections, and start one after more new objects.
+
+    A request makes some thousand objects and hardly any cycle. With Python's own thresholds, which suit short
+    programs, collections took a tenth of its CPU time.
+    """
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
 
 
 def _announce(served: Served, info: ServerInfo, published: ExitStack, terminal: Terminal) -> None:
