@@ -13,7 +13,7 @@ from clearwell.flow.context.retrieval_node import MemoryRetrievalNode, NodeOptio
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.messages import Language
 from clearwell.middleware import AgentMemory, HookPolicy, Injection, MemoryMiddleware, Node, Session
-from clearwell.middleware.nodes import make_capture
+from clearwell.middleware.nodes import format_output, make_capture
 from clearwell.records import BuiltContext, Capture, CaptureReceipt, NewCapture, Retrieval
 from clearwell.settings import Settings
 from clearwell.testing import CountedIds
@@ -514,3 +514,12 @@ def test_asynchronous_memory_needs_an_asynchronous_context() -> None:
     middleware = agent_middleware(Path(), spool=False)
     with pytest.raises(TypeError, match="async with"), middleware:
         pass
+
+
+def test_outputs_are_texts_or_json() -> None:
+    itself: list[object] = []
+    itself.append(itself)
+    assert (format_output(None), format_output(LONG)) == ("", LONG)
+    assert format_output({"付款": Path}) == '{"付款":"' + str(Path) + '"}'
+    assert format_output(itself) == "[[...]]"
+    assert format_output(b"\xff")

@@ -2,8 +2,9 @@
 
 ``MemoryMiddleware`` has two hooks: before a node it returns what the node should read, and after a node it captures
 what the node produced. ``nodes`` has the records of both sides, ``policies`` says what happens for which node type,
-``memory`` is the protocol of the memory (the library or a remote server), ``run`` wraps the body of a node, and
-``sender`` delivers captures in the background. A memory that is slow, down or refuses never breaks an agent.
+``memory`` is the protocol of the memory (the library or a remote server), ``run`` wraps the body of a node, ``sender``
+delivers captures in the background, and ``bridge`` reaches the middleware from any thread. A memory that is slow, down
+or refuses never breaks an agent.
 """
 
 from clearwell.middleware.memory import AgentMemory

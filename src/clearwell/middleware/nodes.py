@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Final, cast
 from uuid import UUID
 
+from pydantic_core import to_json
+
 from clearwell.records import ContextItem, Json, Metadata, NewCapture, PromptMessage
 
 QUESTION_FIELDS: Final = ("claim", "topic", "content", "document")
@@ -102,6 +104,16 @@ def read_question(session: Session, node: Node) -> Mapping[str, object]:
     if isinstance(node.input, str):
         return {"topic": node.input}
     return session.state if node.input is None else node.input
+
+
+def format_output(value: object) -> str:
+    """The text of what an agent or a tool returned: a text as it is, anything else as JSON; empty for None."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return to_json(value, fallback=str).decode()
+    except ValueError:  # it contains itself, or bytes that are no text
+        return str(value)
 
 
 def make_capture(

@@ -1,6 +1,5 @@
 """``ClearwellMiddleware``: memory for an agent that ``create_agent`` makes."""
 
-import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Final, NotRequired, cast
@@ -13,13 +12,13 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import BaseModel
 
-from clearwell.adapters.chat.bridge import MiddlewareBridge
 from clearwell.adapters.chat.messages import find_question, insert_context, list_tool_results, read_text
 from clearwell.adapters.chat.pieces import PieceCollector, use_config
 from clearwell.adapters.chat.runs import claim_output, is_remembered, read_agent_name, read_group, read_session_id
 from clearwell.middleware import MemoryMiddleware, Node, Session
+from clearwell.middleware.bridge import MiddlewareBridge
+from clearwell.middleware.nodes import format_output
 from clearwell.middleware.run import describe_end
 
 AGENT: Final = "agent"
@@ -163,10 +162,7 @@ def find_answer(state: MemoryState) -> str:
     last = next((one for one in reversed(state["messages"]) if isinstance(one, AIMessage | HumanMessage)), None)
     if isinstance(last, AIMessage) and not last.tool_calls and read_text(last).strip():
         return read_text(last)
-    structured = state.get("structured_response")
-    if isinstance(structured, BaseModel):
-        return structured.model_dump_json()
-    return json.dumps(structured, ensure_ascii=False, default=str) if structured else ""
+    return format_output(state.get("structured_response"))
 
 
 def _find_context(state: Mapping[str, object]) -> str | None:

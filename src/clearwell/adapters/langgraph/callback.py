@@ -7,10 +7,10 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-from clearwell.adapters.chat.bridge import MiddlewareBridge
 from clearwell.adapters.chat.runs import read_agent_name, read_group, read_node_name, read_session_id
 from clearwell.adapters.langgraph.tracker import Produced, RunTracker
 from clearwell.middleware import MemoryMiddleware, Node, Session
+from clearwell.middleware.bridge import MiddlewareBridge
 from clearwell.middleware.run import describe_end
 
 

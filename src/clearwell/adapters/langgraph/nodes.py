@@ -9,7 +9,6 @@ from typing import Any, Final, Protocol, runtime_checkable
 import structlog
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 
-from clearwell.adapters.chat.bridge import MiddlewareBridge
 from clearwell.adapters.chat.runs import claim_output
 from clearwell.adapters.langgraph.scope import FACT_CHECK, MEMORY_RETRIEVAL, NodeScope
 from clearwell.adapters.langgraph.state import read_channels
@@ -19,6 +18,7 @@ from clearwell.flow.factcheck.claims import CLAIM
 from clearwell.flow.factcheck.node import RESULT, TEXT
 from clearwell.messages import Language
 from clearwell.middleware import MemoryMiddleware, Node, Session
+from clearwell.middleware.bridge import MiddlewareBridge
 from clearwell.records import NodeRun
 
 log = structlog.get_logger(__name__)

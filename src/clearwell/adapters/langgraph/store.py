@@ -24,7 +24,6 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from clearwell.adapters.chat.bridge import LoopBridge
 from clearwell.adapters.chat.runs import read_node_name, read_session_id
 from clearwell.adapters.langgraph.namespaces import Place, Tier, list_namespaces, read_namespace, read_prefix
 from clearwell.adapters.langgraph.store_values import (
@@ -36,6 +35,7 @@ from clearwell.adapters.langgraph.store_values import (
 )
 from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound
 from clearwell.flow.retrieval.options import MOST_RESULTS, RetrieveOptions
+from clearwell.middleware.bridge import LoopBridge
 from clearwell.records import Admission, CaptureReceipt, Group, NewCapture, Outcome, Retrieval, VerifiedMemory
 from clearwell.sync.client import Client
 from clearwell.sync.face import find_counterpart, find_loop_thread

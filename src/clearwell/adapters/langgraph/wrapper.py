@@ -12,13 +12,13 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, ParentCommand
 
-from clearwell.adapters.chat.bridge import MiddlewareBridge
 from clearwell.adapters.chat.messages import read_text
 from clearwell.adapters.chat.pieces import PieceCollector, use_config
 from clearwell.adapters.chat.runs import REMEMBERED, claim_output
 from clearwell.adapters.langgraph.scope import NodeScope, make_tool_node
 from clearwell.adapters.langgraph.state import add_context, read_channels, read_output, remove_from_output
 from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
+from clearwell.middleware.bridge import MiddlewareBridge
 from clearwell.middleware.run import describe_end
 
 GraphNode: TypeAlias = Callable[..., Any] | Runnable[Any, Any]

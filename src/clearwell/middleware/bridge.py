@@ -11,7 +11,8 @@ from typing import Final, ParamSpec, TypeVar
 import structlog
 
 from clearwell.errors import Conflict
-from clearwell.middleware import MemoryMiddleware, Node, NodeContext, Session
+from clearwell.middleware.middleware import MemoryMiddleware
+from clearwell.middleware.nodes import Node, NodeContext, Session
 from clearwell.sync.face import find_loop
 from clearwell.sync.loop_thread import LoopThread
 
