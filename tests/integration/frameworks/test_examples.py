@@ -11,7 +11,11 @@ from clearwell.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 HOW_TO = EXAMPLES.parent / "docs" / "how-to"
-PAGES = {"langgraph_council.py": "langgraph", "langchain_agent.py": "langchain"}
+PAGES = {
+    "langgraph_council.py": "langgraph",
+    "langchain_agent.py": "langchain",
+    "openai_agents_planner.py": "openai-agents",
+}
 LONGEST = 40
 
 
@@ -48,6 +52,14 @@ def test_agent_reads_what_it_said_before(settings: Settings) -> None:
     assert "agent release-manager" in second
 
 
+def test_planner_reads_what_it_said_before(settings: Settings) -> None:
+    first = run_example("openai_agents_planner.py", settings)
+    assert "<memory" not in first
+    second = run_example("openai_agents_planner.py", settings)
+    assert "⚡️ Unverified" in second
+    assert "agent planner" in second
+
+
 @pytest.mark.parametrize(("name", "page"), PAGES.items())
 def test_pages_show_the_whole_example(name: str, page: str) -> None:
     code = (EXAMPLES / name).read_text(encoding="utf-8")
@@ -55,6 +67,6 @@ def test_pages_show_the_whole_example(name: str, page: str) -> None:
         assert f"```python\n{code}```\n" in (HOW_TO / f"{page}.{suffix}").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("lang*.py")))
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_examples_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= LONGEST
