@@ -5,7 +5,7 @@ RUN := .venv/bin/python
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema sync environment environment-dev clean
+.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
@@ -20,12 +20,14 @@ help:
 	@echo "make bench     the measurements of bench/"
 	@echo "make schema    write schema.sql again from the migrations"
 	@echo "make sync      write the synchronous classes again from the asynchronous ones"
+	@echo "make browser   find or install Chromium, which the tests of the console use"
+	@echo "make screenshots  pictures of every page of the console, in screenshots/"
 	@echo "make clean     remove the environment and caches; data stays"
 
 serve: environment
 	@exec $(RUN) -m clearwell serve
 
-test: check
+test: check browser
 	$(RUN) -m pytest $(PARALLEL) --durations=10
 
 # Also where the environment forbids it: pytest takes ten seconds to rewrite the assertions of every test again.
@@ -33,7 +35,14 @@ test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: environment-dev
 	$(RUN) -m pytest --quiet $(PARALLEL) tests/unit tests/contract
 
-coverage: environment-dev
+# Chromium and its fonts, for the tests of the console: found, or installed by apt for root.
+browser: environment-dev
+	@$(RUN) scripts/browser.py
+
+screenshots: browser
+	$(RUN) -m pytest --quiet -n 0 tests/browser/screenshots.py
+
+coverage: environment-dev browser
 	$(RUN) -m coverage erase
 	$(RUN) -m pytest $(PARALLEL) --cov --cov-report=term
 

@@ -449,7 +449,7 @@ class MemoryManager:
         return await self._profiles.get_group(group_id, by=self._by)
 
     async def groups(self) -> Sequence[Group]:
-        """The groups with a profile that the caller covers."""
+        """The groups that the caller covers and that have a profile, outputs or memories."""
         return await self._profiles.list_groups(by=self._by)
 
     async def change_group(self, change: GroupChange, *, group: str, idempotency_key: CallKey = None) -> Group:

@@ -44,6 +44,30 @@ async def test_revoking_twice_or_an_unknown_key_is_told(stores: Stores) -> None:
     assert listed.revoked_at == START
 
 
+async def test_a_session_is_found_until_it_ends_or_its_key_is_revoked(stores: Stores) -> None:
+    await stores.keys.add(KEY, b"hash", event=EVENT)
+    end = START + timedelta(hours=1)
+    await stores.keys.add_session(b"token", KEY.id, at=START, expires_at=end)
+    assert (await stores.keys.find_session(b"token", at=START)).key == KEY
+    assert (await stores.keys.find_session(b"another", at=START)).key is None
+    assert (await stores.keys.find(b"token")).key is None, "a session is no key"
+    assert (await stores.keys.find_session(b"token", at=end)).key is None
+    assert await stores.keys.revoke(KEY.id, at=START, event=REVOKED)
+    lookup = await stores.keys.find_session(b"token", at=START)
+    assert lookup.key is None
+    assert lookup.any_key_ever
+
+
+async def test_a_removed_session_is_not_found_and_the_others_stay(stores: Stores) -> None:
+    await stores.keys.add(KEY, b"hash", event=EVENT)
+    for token in (b"one", b"two"):
+        await stores.keys.add_session(token, KEY.id, at=START, expires_at=START + timedelta(hours=1))
+    await stores.keys.remove_session(b"one")
+    await stores.keys.remove_session(b"unknown")
+    assert (await stores.keys.find_session(b"one", at=START)).key is None
+    assert (await stores.keys.find_session(b"two", at=START)).key == KEY
+
+
 async def test_a_claim_runs_once(stores: Stores) -> None:
     assert isinstance(await stores.idempotency.claim(request()), Claim)
     with pytest.raises(RequestInProgress):

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from clearwell.ports import Stores
-from clearwell.records import Group, GroupChange, Prompts
-from tests.contract.ports import START, event
+from clearwell.records import UNASSIGNED, Group, GroupChange, Prompts
+from tests.contract.ports import START, capture, event
 
 LATER = START + timedelta(hours=1)
 
@@ -46,6 +46,14 @@ async def test_groups_are_listed_in_order_and_among_those_asked_for(stores: Stor
     assert [one.group_id for one in await stores.groups.all(None)] == ["B", "a", "b", "组"]
     assert [one.group_id for one in await stores.groups.all({"组", "a", "unknown"})] == ["a", "组"]
     assert await stores.groups.all(set()) == []
+
+
+async def test_a_group_with_outputs_alone_is_listed_with_empty_settings(stores: Stores) -> None:
+    await stores.groups.change("described", GroupChange(system_prompt="prompt"), event=event(1, "described"))
+    for number, group in enumerate(["a", "b/c", UNASSIGNED], start=1):
+        await stores.captures.add([capture(number, group)])
+    assert [one.group_id for one in await stores.groups.all(None)] == ["a", "b/c", "described"]
+    assert await stores.groups.all({"a"}) == [Group(group_id="a")]
 
 
 async def test_an_agent_is_of_one_group(stores: Stores) -> None:

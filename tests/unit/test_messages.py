@@ -117,6 +117,23 @@ def test_a_file_is_parsed_when_one_of_its_sentences_is_asked_for(tmp_path: Path)
         sentences["other"]
 
 
+IN_TEMPLATE = re.compile(r"""say\(\s*["'](\w+)["'](\s*~)?""")
+"""A code in a template, and whether it is the beginning of several."""
+
+
+def codes_in_templates() -> tuple[set[str], set[str]]:
+    """The codes that templates name, and the beginnings of those that they put together."""
+    found = [match for path in SOURCE.rglob("*.html") for match in IN_TEMPLATE.finditer(path.read_text("utf-8"))]
+    return {code[1] for code in found if not code[2]}, {code[1] for code in found if code[2]}
+
+
+def test_every_code_of_a_template_has_a_sentence() -> None:
+    whole, beginnings = codes_in_templates()
+    assert whole
+    assert not whole - {*CODES}
+    assert not [one for one in beginnings if not any(code.startswith(one) for code in CODES)]
+
+
 COUNTED = ("cli_age_", "cli_left_")
 """Families whose codes are put together from two parts, so that their beginning does not stand in the source."""
 
@@ -136,5 +153,10 @@ def test_every_sentence_is_used() -> None:
     families = re.compile(
         "|".join(pattern for pattern in patterns if re.match(r"[a-z]+_[a-z_]*\\w\+|\\w\+_[a-z]+$", pattern))
     )
-    unused = [code for code in CODES if code not in written and not families.fullmatch(code)]
+    whole, beginnings = codes_in_templates()
+    unused = [
+        code
+        for code in CODES
+        if code not in written | whole and not families.fullmatch(code) and not code.startswith(tuple(beginnings))
+    ]
     assert not [code for code in unused if not code.startswith(COUNTED)]

@@ -344,7 +344,7 @@ class AsyncClient:
         return (await self._routes.group(group_id)).to_record()
 
     async def groups(self) -> Sequence[Group]:
-        """The groups with a profile that the caller covers."""
+        """The groups that the caller covers and that have a profile, outputs or memories."""
         return [group.to_record() for group in (await self._routes.groups()).groups]
 
     async def change_group(self, change: GroupChange, *, group: str, idempotency_key: str | None = None) -> Group:

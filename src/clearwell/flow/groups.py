@@ -41,7 +41,7 @@ class GroupProfiles:
         return await self._groups.get(group_id) or Group(group_id=group_id)
 
     async def list_groups(self, *, by: Principal) -> Sequence[Group]:
-        """The profiles of the groups that the caller covers."""
+        """The groups that the caller covers and that have a profile, outputs or memories."""
         require_right(by, Right.READ, Right.REVIEW, Right.ADMIN)
         return await self._groups.all(by.groups)
 

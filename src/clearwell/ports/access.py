@@ -49,6 +49,16 @@ class KeyStore(Protocol):
         """Revoke a key. Returns False if there is no such key or it is already revoked."""
         ...
 
+    async def find_session(self, token_hash: bytes, *, at: datetime) -> KeyLookup:
+        """Find the key of a session of the console: None if the session has ended or the key was revoked."""
+        ...
+
+    async def add_session(self, token_hash: bytes, key_id: UUID, *, at: datetime, expires_at: datetime) -> None:
+        """Store a session and remove those that have expired."""
+        ...
+
+    async def remove_session(self, token_hash: bytes) -> None: ...
+
 
 class AuditStore(Protocol):
     async def add(self, event: AuditEvent) -> None: ...

@@ -11,7 +11,10 @@ class GroupStore(Protocol):
     async def get(self, group_id: str) -> Group | None: ...
 
     async def all(self, among: AbstractSet[str] | None) -> Sequence[Group]:
-        """Return the groups with settings in the order of their ids, among these or all if ``among`` is None."""
+        """Return the groups with settings, outputs or promotions in the order of their ids.
+
+        Only those among these, or all if ``among`` is None. A group without settings has empty ones.
+        """
         ...
 
     async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:

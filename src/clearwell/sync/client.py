@@ -319,7 +319,7 @@ class Client:
         return self._loop.run(self._inner.group(group_id))
 
     def groups(self) -> Sequence[Group]:
-        """The groups with a profile that the caller covers."""
+        """The groups that the caller covers and that have a profile, outputs or memories."""
         return self._loop.run(self._inner.groups())
 
     def change_group(self, change: GroupChange, *, group: str, idempotency_key: str | None = None) -> Group:

@@ -70,6 +70,7 @@ class MemoryKeys:
 
     def __init__(self) -> None:
         self._keys: dict[UUID, tuple[ApiKey, bytes]] = {}
+        self._sessions: dict[bytes, tuple[UUID, datetime]] = {}
         self.events: list[AuditEvent] = []
 
     async def add(self, key: ApiKey, secret_hash: bytes, *, event: AuditEvent) -> None:
@@ -90,6 +91,19 @@ class MemoryKeys:
         self._keys[key_id] = (replace(key, revoked_at=at), secret_hash)
         self.events.append(event)
         return True
+
+    async def find_session(self, token_hash: bytes, *, at: datetime) -> KeyLookup:
+        key_id, expires_at = self._sessions.get(token_hash, (None, at))
+        key = self._keys[key_id][0] if key_id is not None and expires_at > at else None
+        valid = key if key is not None and key.revoked_at is None else None
+        return KeyLookup(key=valid, any_key_ever=bool(self._keys))
+
+    async def add_session(self, token_hash: bytes, key_id: UUID, *, at: datetime, expires_at: datetime) -> None:
+        self._sessions = {kept: held for kept, held in self._sessions.items() if held[1] > at}
+        self._sessions[token_hash] = (key_id, expires_at)
+
+    async def remove_session(self, token_hash: bytes) -> None:
+        self._sessions.pop(token_hash, None)
 
 
 class MemoryAudit:

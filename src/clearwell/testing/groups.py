@@ -1,16 +1,18 @@
 """Groups and agents in dicts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
 from clearwell.ports import Schedule
-from clearwell.records import Agent, AuditEvent, Group, GroupChange, Prompts
+from clearwell.records import UNASSIGNED, Agent, AuditEvent, Group, GroupChange, Prompts
 
 
 class MemoryGroups:
-    def __init__(self) -> None:
+    def __init__(self, other_groups: Callable[[], Iterable[str]] = tuple) -> None:
+        """``other_groups`` names the groups that have outputs or memories, with settings or without."""
+        self._other_groups = other_groups
         self._groups: dict[str, Group] = {}
         self._agents: dict[tuple[str, str], Agent] = {}
         self.scheduled_at: dict[str, datetime] = {}
@@ -26,7 +28,10 @@ class MemoryGroups:
         return Schedule(group_id=group_id, since=since, cron=group.digest_cron, zone=group.digest_zone)
 
     async def all(self, among: AbstractSet[str] | None) -> Sequence[Group]:
-        return [one for name, one in sorted(self._groups.items()) if among is None or name in among]
+        named = {*self._groups, *self._other_groups()} - {UNASSIGNED}
+        return [
+            self._groups.get(name) or Group(group_id=name) for name in sorted(named) if among is None or name in among
+        ]
 
     async def change(self, group_id: str, change: GroupChange, *, event: AuditEvent) -> None:
         old = self._groups.get(group_id) or Group(group_id=group_id, created_at=event.at)

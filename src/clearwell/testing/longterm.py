@@ -31,6 +31,10 @@ class MemoryLongTerm:
         self.conflicts: list[tuple[str, UUID, UUID]] = []
         self.last_reembedding = 0
 
+    def groups(self) -> set[str]:
+        """The groups that have or had memories."""
+        return {chunk.group_id for chunk in self._chunks}
+
     @property
     def chunks(self) -> list[Memory]:
         return self._chunks

@@ -86,6 +86,10 @@ class MemoryQuarantine:
         self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
         self.events: list[AuditEvent] = []
 
+    def groups(self) -> set[str]:
+        """The groups that have outputs."""
+        return {group_id for group_id, rows in self._rows.items() if rows}
+
     @property
     def rows(self) -> Mapping[str, Mapping[UUID, Row]]:
         """By group and id, for the twins of what else reads quarantine."""

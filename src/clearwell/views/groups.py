@@ -37,7 +37,7 @@ class GroupView(View):
 
 
 class GroupsView(View):
-    """The groups with a system prompt or a digest schedule."""
+    """The groups, each with its system prompt and digest schedule."""
 
     groups: tuple[GroupView, ...]
 

@@ -60,7 +60,11 @@ def _servers(served: Served, terminal: Terminal) -> list[tuple[str, str]]:
 
 def _addresses(settings: Settings, terminal: Terminal) -> list[tuple[str, str]]:
     url = address(settings)
-    rows = [("API", url), (terminal.words("cli_serve_docs"), f"{url}/docs")]
+    rows = [
+        ("API", url),
+        (terminal.words("cli_serve_console"), f"{url}/"),
+        (terminal.words("cli_serve_docs"), f"{url}/docs"),
+    ]
     if settings.database_url is None or settings.redis_url is None:
         hint = terminal.words("cli_serve_data_hint", program=program())
         rows.append((terminal.words("cli_serve_data"), f"{settings.data_dir.absolute()}  {hint}"))

@@ -8,7 +8,6 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,6 +26,8 @@ from clearwell.adapters.http.api import (
     provenance,
 )
 from clearwell.adapters.http.callers import require_closed_or_local
+from clearwell.adapters.http.console import ROUTERS as CONSOLE
+from clearwell.adapters.http.console.request import show_problem, wants_page
 from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request, make_printable
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
@@ -49,8 +50,9 @@ def create_app(
     *,
     sweeps: bool = True,
 ) -> FastAPI:
-    """The API on these servers. Without arguments: by the environment, starting bundled servers where none is named.
+    """The API and the console on these servers.
 
+    Without arguments: by the environment, starting bundled servers where none is named.
     Without ``sweeps`` another process does the duties of the worker that processes share.
     Refuses to start (``ConfigurationError``) where it would listen beyond this machine and no key was ever made.
     """
@@ -67,7 +69,7 @@ def create_app(
     # What agents ask for comes first: the routes are tried one after the other.
     for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups, events):
         app.include_router(module.router)
-    for router in (health.router, health.metrics_router, docs.router):
+    for router in (health.router, health.metrics_router, docs.router, *CONSOLE):
         app.include_router(router)
     app.openapi = lambda: openapi.complete(app)  # type: ignore[method-assign]
     app.add_exception_handler(ClearwellError, _clearwell_error)
@@ -108,13 +110,19 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     """What the framework refuses by itself."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    refusal = _describe(request, error)
+    return show_problem(request, refusal) if wants_page(request) else answer_to(request, refusal)
+
+
+def _describe(request: Request, error: HTTPException) -> Refused:
     headers = dict(error.headers or {})
     if error.status_code == 404:
-        return answer_to(request, Refused("http_no_route", 404, path=make_printable(request.scope["path"])))
+        code = "console_no_page" if wants_page(request) else "http_no_route"
+        return Refused(code, 404, path=make_printable(request.scope["path"]))
     if error.status_code == 405:
         allowed = headers.get("Allow", "")
-        return answer_to(request, Refused("http_wrong_method", 405, headers, method=request.method, allowed=allowed))
-    return answer_to(request, Refused("http_refused", error.status_code, headers))
+        return Refused("http_wrong_method", 405, headers, method=request.method, allowed=allowed)
+    return Refused("http_refused", error.status_code, headers)
 
 
 class Edge:
@@ -149,7 +157,10 @@ class Edge:
             )
             if started:
                 raise
-            await failure(HTTPConnection(scope))(scope, receive, send)
+            request = Request(scope, receive)
+            failed = ClearwellError("http_failed")
+            answer = show_problem(request, failed) if wants_page(request) else failure(request)
+            await answer(scope, receive, send)
 
 
 def _drop_body(send: Send) -> Send:

@@ -10,16 +10,11 @@ from importlib.resources import files
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 router = APIRouter(include_in_schema=False)
 
 Document = dict[str, Any]
-
-
-@router.get("/")
-async def start() -> Response:
-    return RedirectResponse("/docs")
 
 
 @router.get("/docs")

@@ -69,12 +69,17 @@ def answer_to(request: HTTPConnection, error: ClearwellError) -> Response:
     status = error.status if isinstance(error, Refused) else None
     degraded = error.parts if isinstance(error, NotReady) else None
     problem = ProblemView.from_error(error, language, status=status, degraded=degraded)
+    log_problem(request, error, problem)
+    return _response(problem, language, _headers(error))
+
+
+def log_problem(request: HTTPConnection, error: ClearwellError, problem: ProblemView) -> None:
+    """Log an error that is not the caller's: a component that does not respond, or a failure."""
     route = request.scope["path"]
     if isinstance(error, Unavailable) and not isinstance(error, TooManyRequests):
         log.warning("component unavailable", code=error.code, reason=str(error), route=route)
     elif problem.status == FAILED:
         log.error("request failed", code=error.code, reason=str(error), route=route)
-    return _response(problem, language, _headers(error))
 
 
 def failure(request: HTTPConnection) -> Response:

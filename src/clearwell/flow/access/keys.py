@@ -6,12 +6,12 @@ A key's secret is shown once, when the key is created. Only its hash is stored.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.errors import DatabaseUnavailable, InvalidInput, NotFound, Unauthenticated
+from clearwell.errors import DatabaseUnavailable, InvalidInput, NotAllowed, NotFound, Unauthenticated
 from clearwell.flow import limits
 from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
@@ -22,6 +22,8 @@ from clearwell.records import ApiKey, KeyLookup, Principal, Right
 PREFIX = "cw_"
 CACHED_PATIENCE = 0.125
 """The share of the patience that a look-up gets if a recent answer to it is cached."""
+SESSION = timedelta(hours=24)
+"""How long a person stays signed in to the console."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,27 +124,58 @@ class KeyRing:
             return self._trusted[secret_hash]
         if secret_hash is not None and secret_hash in self._cache:
             self._rates.spend(secret_hash)
-        lookup = await self._look_up(secret_hash)
+        lookup = await self._look_up(secret_hash, self._keys.find(secret_hash))
         if lookup.key is not None:
-            key = lookup.key
-            return Principal(name=_holder_name(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
+            return _holder_of(lookup.key)
         if secret is not None:
             raise Unauthenticated("key_invalid")
         if local and not lookup.any_key_ever:
             return Principal.local()
         raise Unauthenticated("key_needed")
 
+    async def start_session(self, secret: str) -> str:
+        """Sign a person in to the console; returns the token of the session, of which only a hash is stored.
+
+        Raises Unauthenticated for an invalid key, and NotAllowed for a key of an agent.
+        """
+        secret_hash = hash_secret(secret)
+        key = (await self._look_up(secret_hash, self._keys.find(secret_hash))).key
+        if key is None:
+            raise Unauthenticated("key_invalid")
+        if key.agent_id is not None:
+            raise NotAllowed("session_agent_key", name=key.name, agent=key.agent_id)
+        if not key.rights & {Right.REVIEW, Right.ADMIN}:
+            raise NotAllowed("session_key_scope", name=key.name, scopes=", ".join(sorted(key.rights)))
+        token, now = secrets.token_urlsafe(32), self._clock.now()
+        await self._keys.add_session(hash_secret(token), key.id, at=now, expires_at=now + SESSION)
+        return token
+
+    async def authenticate_session(self, token: str) -> Principal:
+        """Return the person who is signed in with this token. Raises Unauthenticated."""
+        token_hash = hash_secret(token)
+        lookup = await self._look_up(token_hash, self._keys.find_session(token_hash, at=self._clock.now()))
+        if lookup.key is None:
+            raise Unauthenticated("session_ended")
+        return _holder_of(lookup.key)
+
+    async def end_session(self, token: str) -> None:
+        """Sign out. A session that has ended before is no error."""
+        token_hash = hash_secret(token)
+        self._cache.pop(token_hash, None)
+        await self._keys.remove_session(token_hash)
+
     async def any_key_ever(self) -> bool:
         """Whether a key was ever created, revoked ones included."""
         return (await self._keys.find(None)).any_key_ever
 
-    async def _look_up(self, secret_hash: bytes | None) -> KeyLookup:
+    async def _look_up(self, secret_hash: bytes | None, asked: Coroutine[None, None, KeyLookup]) -> KeyLookup:
+        """Return what was ``asked`` of the store, or the last answer while the store does not respond."""
         now = self._clock.now()
         cached = self._cache.get(secret_hash)
         valid = cached is not None and now - cached.at <= self._remember
         # With a valid cached answer the wait is short: the request itself has a time limit of its own.
         patience = self._patience.total_seconds() * (CACHED_PATIENCE if valid else 1)
-        task = asyncio.create_task(self._keys.find(secret_hash), name="look up a key")
+        task = asyncio.create_task(asked, name="look up a key")
         try:
             lookup = await wait_for_result(task, patience)
         except (DatabaseUnavailable, TimeoutError) as error:
@@ -157,6 +190,10 @@ class KeyRing:
         else:
             self._cache.pop(secret_hash, None)
         return lookup
+
+
+def _holder_of(key: ApiKey) -> Principal:
+    return Principal(name=_holder_name(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
 
 
 def _holder_name(key: ApiKey) -> str:

@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 
 from clearwell.ports import AuditStore, KeyStore
 from clearwell.records import ApiKey, AuditEvent, KeyLookup, Right
+from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
 from clearwell.stores.postgres.rows import event_params
@@ -32,8 +33,7 @@ class PostgresKeys(KeyStore):
 
     async def find(self, secret_hash: bytes | None) -> KeyLookup:
         (row,) = await self._database.run(None, None, query("find_key"), {"hash": secret_hash})
-        found = None if row["id"] is None else _key_of({**row, "revoked_at": None})
-        return KeyLookup(key=found, any_key_ever=row["any_key_ever"])
+        return _lookup_of(row)
 
     async def all(self) -> Sequence[ApiKey]:
         return [_key_of(row) for row in await self._database.run(Role.OPERATOR, None, query("list_keys"))]
@@ -46,6 +46,19 @@ class PostgresKeys(KeyStore):
         (revoked, _) = await self._database.run_all(Role.OPERATOR, None, statements)
         return bool(revoked[0]["rowcount"])
 
+    async def find_session(self, token_hash: bytes, *, at: datetime) -> KeyLookup:
+        (row,) = await self._database.run(None, None, query("find_session"), {"hash": token_hash, "at": at})
+        return _lookup_of(row)
+
+    async def add_session(self, token_hash: bytes, key_id: UUID, *, at: datetime, expires_at: datetime) -> None:
+        params = {"hash": token_hash, "key_id": key_id, "at": at, "expires_at": expires_at}
+        expired: SqlStatement = (query("remove_expired_sessions"), {"at": at})
+        statements = [expired, (query("add_session"), params)]
+        await self._database.run_all(Role.OPERATOR, None, statements)
+
+    async def remove_session(self, token_hash: bytes) -> None:
+        await self._database.run(Role.OPERATOR, None, query("remove_session"), {"hash": token_hash})
+
 
 class PostgresAudit(AuditStore):
     def __init__(self, database: Database) -> None:
@@ -54,6 +67,11 @@ class PostgresAudit(AuditStore):
     async def add(self, event: AuditEvent) -> None:
         role = Role.WORKER if event.group_id else Role.OPERATOR
         await self._database.run(role, event.group_id, query("add_event"), event_params(event))
+
+
+def _lookup_of(row: DictRow) -> KeyLookup:
+    found = None if row["id"] is None else _key_of({**row, "revoked_at": None})
+    return KeyLookup(key=found, any_key_ever=row["any_key_ever"])
 
 
 def _key_of(row: DictRow) -> ApiKey:

@@ -660,6 +660,19 @@ WHERE group_id = %(group_id)s AND id = %(id)s AND chunk_no = %(chunk_no)s AND em
 -- name: find_key
 SELECT any_key_ever, id, name, rights, groups, agent_id, created_at FROM clearwell_find_key(%(hash)s)
 
+-- name: find_session
+SELECT any_key_ever, id, name, rights, groups, agent_id, created_at FROM clearwell_find_session(%(hash)s, %(at)s)
+
+-- name: add_session
+INSERT INTO console_sessions (token_hash, key_id, created_at, expires_at)
+VALUES (%(hash)s, %(key_id)s, %(at)s, %(expires_at)s)
+
+-- name: remove_session
+DELETE FROM console_sessions WHERE token_hash = %(hash)s
+
+-- name: remove_expired_sessions
+DELETE FROM console_sessions WHERE expires_at <= %(at)s
+
 -- name: add_key
 INSERT INTO api_keys (id, name, secret_hash, rights, groups, agent_id, created_at)
 VALUES (%(id)s, %(name)s, %(secret_hash)s, %(rights)s, %(groups)s, %(agent_id)s, %(created_at)s)
@@ -1058,8 +1071,25 @@ SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at
 WHERE group_id = %(group_id)s
 
 -- name: list_groups
-SELECT group_id, system_prompt, digest_cron, digest_zone, created_at, updated_at FROM groups
-WHERE %(among)s::text[] IS NULL OR group_id = ANY(%(among)s) ORDER BY group_id COLLATE "C"
+-- Groups with settings, outputs or promotions. Steps from group to group instead of reading every row.
+WITH RECURSIVE captured AS (
+    (SELECT group_id FROM quarantine_logs ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.group_id FROM quarantine_logs q WHERE q.group_id > c.group_id ORDER BY q.group_id LIMIT 1)
+    FROM captured c WHERE c.group_id IS NOT NULL
+), promoted AS (
+    (SELECT group_id FROM promotions ORDER BY group_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT p.group_id FROM promotions p WHERE p.group_id > k.group_id ORDER BY p.group_id LIMIT 1)
+    FROM promoted k WHERE k.group_id IS NOT NULL
+), named AS (
+    SELECT group_id FROM groups UNION SELECT group_id FROM captured UNION SELECT group_id FROM promoted
+)
+SELECT n.group_id, coalesce(g.system_prompt, '') AS system_prompt, g.digest_cron, g.digest_zone, g.created_at,
+    g.updated_at
+FROM named n LEFT JOIN groups g ON g.group_id = n.group_id
+WHERE n.group_id <> 'unassigned' AND (%(among)s::text[] IS NULL OR n.group_id = ANY(%(among)s))
+ORDER BY n.group_id COLLATE "C"
 
 -- name: change_group
 -- Only what is named in "changed" is changed.

@@ -33,6 +33,28 @@ CREATE FUNCTION public.clearwell_find_key(hash bytea) RETURNS TABLE(any_key_ever
     FROM (( SELECT) one
       LEFT JOIN public.api_keys k ON (((k.secret_hash = clearwell_find_key.hash) AND (k.revoked_at IS NULL))));
 END;
+CREATE TABLE public.console_sessions (
+    token_hash bytea NOT NULL,
+    key_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+CREATE FUNCTION public.clearwell_find_session(hash bytea, at timestamp with time zone) RETURNS TABLE(any_key_ever boolean, id uuid, name text, rights text[], groups text[], agent_id text, created_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM public.api_keys)) AS "exists",
+     k.id,
+     k.name,
+     k.rights,
+     k.groups,
+     k.agent_id,
+     k.created_at
+    FROM ((( SELECT) one
+      LEFT JOIN public.console_sessions s ON (((s.token_hash = clearwell_find_session.hash) AND (s.expires_at > clearwell_find_session.at))))
+      LEFT JOIN public.api_keys k ON (((k.id = s.key_id) AND (k.revoked_at IS NULL))));
+END;
 CREATE PROCEDURE public.clearwell_guard(IN path_table regclass)
     LANGUAGE plpgsql
     AS $$
@@ -538,6 +560,8 @@ ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_secret_hash_key UNIQUE (secret_hash);
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.console_sessions
+    ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (token_hash);
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.digest_marks
@@ -601,6 +625,7 @@ ALTER TABLE ONLY public.working_groups
 CREATE INDEX admissions_admitted ON public.admissions USING btree (group_id, settled_at) WHERE (state = 'admitted'::text);
 CREATE INDEX admissions_pending ON public.admissions USING btree (next_try_at) WHERE (state = 'pending'::text);
 CREATE INDEX audit_events_group ON public.audit_events USING btree (group_id, id);
+CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 CREATE INDEX decisions_id ON public.decisions USING btree (id);
 CREATE INDEX decisions_insight ON public.decisions USING btree (group_id, insight_id) WHERE (insight_id IS NOT NULL);
 CREATE INDEX decisions_memory ON public.decisions USING btree (group_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -632,6 +657,8 @@ CREATE INDEX segmentations_made ON public.segmentations USING btree (version, mo
 CREATE INDEX segmentations_of_models ON public.segmentations USING btree (segmenter) WHERE (segmenter <> 'rules'::text);
 CREATE INDEX sightings_log ON public.sightings USING btree (group_id, log_id);
 CREATE UNIQUE INDEX tombstones_standing ON public.tombstones USING btree (group_id, value_hash) WHERE (lifted_at IS NULL);
+ALTER TABLE ONLY public.console_sessions
+    ADD CONSTRAINT console_sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id);
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_group_id_insight_id_fkey FOREIGN KEY (group_id, insight_id) REFERENCES public.insights(group_id, id);
 ALTER TABLE ONLY public.decisions
@@ -754,6 +781,9 @@ GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
+GRANT SELECT,INSERT,DELETE ON TABLE public.console_sessions TO clearwell_operator;
+REVOKE ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp with time zone) TO clearwell_app;
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
 GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.decisions TO clearwell_worker;

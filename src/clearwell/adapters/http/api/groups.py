@@ -70,8 +70,8 @@ TOMBSTONE_EXAMPLES = openapi.examples(
     "/api/v1/groups",
     tags=[GROUPS],
     summary="List groups",
-    description="The groups with a system prompt or a digest schedule that the key covers. Requires the scope "
-    "read, review or admin.",
+    description="The groups that the key covers and that have a system prompt, a digest schedule, outputs or memories. "
+    "Requires the scope read, review or admin.",
     response_description="The groups.",
     responses=openapi.problems(*openapi.READS),
 )

@@ -1,0 +1,13 @@
+"""The web console: pages for reviewers and operators, rendered by the server.
+
+Every page is a module with a router and a template of the same name in ``templates/``. It calls the memory manager or
+the review service of the person who is signed in and shows the views of the answer; it decides nothing itself.
+``request`` knows who is signed in and checks changes, ``templates`` renders, ``markdown`` makes text of agents safe to
+show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/``.
+"""
+
+from clearwell.adapters.http.console import assets, overview, preferences, sign_in, start
+
+ROUTERS = (assets.router, start.router, sign_in.router, preferences.router, overview.router)
+
+__all__ = ["ROUTERS"]

@@ -1,0 +1,133 @@
+"""Shows text of agents, which is hostile until a person has read it.
+
+Markdown is rendered with HTML off, and the result is sanitised again. Nothing is loaded: an image becomes its name and
+host. A link shows the host that it leads to. Hidden characters are written out. Badges are made from the tier by the
+templates; the marks ⚡ and ✅ inside of a text are shown in grey, as the text of somebody.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup, escape
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from clearwell.text.hidden_text import escaped
+
+LONGEST = 200_000
+"""Longer texts are shown as they are: rendering them would keep others waiting."""
+TAGS = {
+    "p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "span", "div",
+    "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+CLASSES = {
+    "p": {"md-heading", "md-1", "md-2", "md-3", "md-4", "md-5", "md-6"},
+    "span": {"math", "inline", "host", "image", "mark", "hidden-character"},
+    "div": {"math", "block"},
+}
+OF_NOTE = re.compile("<[^>]*>|(?P<mark>[\u26a1\u2705\u2714\u2611\u2713]\ufe0f?)|(?P<hidden>⟦U\\+[0-9A-F]{4,6}⟧)")
+"""Tags, which stay as they are, and in the text between them marks and hidden characters that were written out."""
+Tokens = Sequence[Token]
+
+
+def render_markdown(text: str) -> Markup:
+    """Render a text as HTML that cannot run, load or pose as anything."""
+    if len(text) > LONGEST:
+        return Markup('<p class="plain">{}</p>').format(show_plain(text))
+    html = _renderer().render(escaped(text))
+    clean = nh3.clean(
+        html,
+        tags=TAGS,
+        attributes={"a": {"href", "target"}, "ol": {"start"}},
+        allowed_classes=CLASSES,
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )
+    return Markup(_mark(clean))  # noqa: S704 - sanitised above
+
+
+def show_plain(text: object) -> Markup:
+    """A text as it is, with hidden characters written out and marks in grey."""
+    return Markup(_mark(str(escape(escaped(str(text))))))  # noqa: S704 - escaped
+
+
+def highlight(text: str, start: int, end: int) -> Markup:
+    """A text as it is, with one part of it highlighted."""
+    before, part, after = show_plain(text[:start]), show_plain(text[start:end]), show_plain(text[end:])
+    return Markup('{}<mark id="statement">{}</mark>{}').format(before, part, after)
+
+
+def has_math(html: str) -> bool:
+    """Whether rendered text needs the script that draws mathematics."""
+    return 'class="math' in html
+
+
+def _mark(html: str) -> str:
+    return OF_NOTE.sub(_wrap, html)
+
+
+def _wrap(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "mark":
+            return f'<span class="mark">{found.group()}</span>'
+        case "hidden":
+            return f'<span class="hidden-character">{found.group()}</span>'
+        case _:
+            return found.group()
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    renderer = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": 20})
+    renderer.enable(["table", "strikethrough"])
+    renderer.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=False)
+    renderer.add_render_rule("heading_open", _open_heading)
+    renderer.add_render_rule("heading_close", _close_heading)
+    renderer.add_render_rule("link_open", _open_link)
+    renderer.add_render_rule("link_close", _close_link)
+    renderer.add_render_rule("image", _show_image)
+    return renderer
+
+
+def _open_heading(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    """A heading of an agent is no heading of the page."""
+    return f'<p class="md-heading md-{tokens[index].tag[1:]}">'
+
+
+def _close_heading(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    return "</p>\n"
+
+
+def _open_link(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    target = str(tokens[index].attrs.get("href", ""))
+    env.setdefault("links", []).append(target)
+    return f'<a href="{escape(target)}" target="_blank">'
+
+
+def _close_link(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    return f'</a> <span class="host">({escape(host_of(env["links"].pop()))})</span>'
+
+
+def _show_image(self: Any, tokens: Tokens, index: int, options: OptionsDict, env: EnvType) -> str:
+    token = tokens[index]
+    host = host_of(str(token.attrs.get("src", "")))
+    return f'<span class="image">{escape(token.content)} ({escape(host)})</span>'
+
+
+def host_of(address: str) -> str:
+    """The host that a link leads to, in the form in which no letter can pass for another."""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return "?"
+    try:
+        return host.encode("idna").decode() or "?"
+    except UnicodeError:
+        return host.encode("ascii", "backslashreplace").decode()

@@ -1,0 +1,24 @@
+"""The pages of the console, in the order of the path. A page that is added here is in the menu of every page."""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page for one group: the last part of its address, which names its message, and its icon in the sprite."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The code of its name in the menu."""
+        return f"console_page_{self.name}"
+
+
+PAGES = (Page("overview"),)
+
+
+def page_url(group: str, name: str) -> str:
+    """The address of a page about a group."""
+    return f"/g/{quote(group, safe='')}/{name}"

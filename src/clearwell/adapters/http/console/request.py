@@ -1,0 +1,193 @@
+"""A request of the console: who is signed in, what a form sent, and how an error is shown.
+
+A person is known by the session cookie; without any key ever created it is the person at this machine, as in the API.
+A change is a POST with the token of a form, in a field or in the header that htmx sends.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import RedirectResponse, Response
+
+from clearwell.adapters.http.callers import is_loopback, require_local
+from clearwell.adapters.http.console.cookies import Cookies
+from clearwell.adapters.http.console.templates import PageContext, Theme, render
+from clearwell.adapters.http.language import language_of
+from clearwell.adapters.http.problems import WrongContentType, invalid_request, log_problem, make_printable
+from clearwell.adapters.http.request import ApiRequest, Handler, PlainRoute
+from clearwell.errors import ClearwellError, NotAllowed, Unauthenticated
+from clearwell.messages import Language
+from clearwell.records import Principal, Right
+from clearwell.views.problems import ProblemView
+
+FORM = "application/x-www-form-urlencoded"
+TOKEN_FIELD, TOKEN_HEADER = "form_token", "x-form-token"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Vary": "Cookie, Accept-Language, HX-Request",
+}
+NOBODY_YET = Principal(name="", rights=frozenset())
+
+
+class ConsoleRequest(ApiRequest):
+    """A request of a page, after its caller was found and the token of its form was checked."""
+
+    caller = NOBODY_YET
+    sent: Mapping[str, str] = {}
+    """The fields of a form, each with its last value."""
+    sent_all: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def cookies_of_console(self) -> Cookies:
+        return Cookies(self, port=self.clearwell.settings.port)
+
+    @cached_property
+    def language(self) -> Language:
+        match self.cookies_of_console.get("language"):
+            case "en" | "zh" as chosen:
+                return chosen
+            case _:
+                return language_of(self)
+
+    @property
+    def theme(self) -> Theme:
+        match self.cookies_of_console.get("theme"):
+            case "light" | "dark" as chosen:
+                return chosen
+            case _:
+                return "auto"
+
+    @property
+    def is_fragment(self) -> bool:
+        """Whether htmx asks for a part of a page."""
+        return "hx-request" in self.headers and "hx-boosted" not in self.headers
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the caller is the person at this machine, without a key."""
+        return self.caller.name == "local"
+
+    async def authenticate(self) -> None:
+        """Identify the person. Raises Unauthenticated or NotAllowed."""
+        token = self.cookies_of_console.get("session")
+        keys = self.clearwell.keys
+        if token is not None:
+            self.caller = await keys.authenticate_session(token)
+            return
+        self.caller = await keys.authenticate(None, local=is_loopback(self.clearwell.settings.host))
+        require_local(self, port=self.clearwell.settings.port)
+
+    async def read_form(self) -> None:
+        """Read the fields of a form and check its token. Raises NotAllowed."""
+        site = self.headers.get("sec-fetch-site", "none")
+        if site not in {"same-origin", "none"}:
+            raise NotAllowed("console_foreign_form", origin=make_printable(site))
+        kind = self.headers.get("content-type", FORM)
+        if kind.partition(";")[0].strip().lower() != FORM:
+            raise WrongContentType("console_form_type", found=make_printable(kind))
+        body = await self._receive_all(self.clearwell.settings.max_body_bytes)
+        self.sent_all = tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+        self.sent = dict(self.sent_all)
+        token = self.headers.get(TOKEN_HEADER) or self.sent.get(TOKEN_FIELD, "")
+        if not self.cookies_of_console.is_form_token(token):
+            raise NotAllowed("console_form_token")
+
+    def page(self, template: str, *, group: str | None = None, status: int = 200, **values: Any) -> Response:
+        """Render a template of a page, or of a part of one. ``group`` is the group that the page is about."""
+        if group is not None and self.cookies_of_console.get("group") != quote(group, safe=""):
+            self.cookies_of_console.set("group", quote(group, safe=""))
+        return render(template, self._context(group), status=status, **values)
+
+    def redirect(self, path: str) -> Response:
+        """Lead to another page of the console, also from a part of one."""
+        if self.is_fragment:
+            return Response(status_code=204, headers={"HX-Redirect": path})
+        return RedirectResponse(path, status_code=303)
+
+    def show_problem(self, error: ClearwellError) -> Response:
+        """An error as a page, or as a message on the page that asked."""
+        if isinstance(error, Unauthenticated):
+            return self._lead_to_sign_in(error)
+        problem = ProblemView.from_error(error, self.language, status=getattr(error, "status", None))
+        log_problem(self, error, problem)
+        template = "problem_toast.html" if self.is_fragment else "problem.html"
+        return self.page(template, status=problem.status, problem=problem)
+
+    def finish(self, response: Response) -> Response:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        self.cookies_of_console.write(response)
+        return response
+
+    def _lead_to_sign_in(self, error: Unauthenticated) -> Response:
+        if self.cookies_of_console.get("session") is not None:
+            self.cookies_of_console.set("session", None)
+        wanted = self.headers.get("hx-current-url", "") if self.is_fragment else self.url.path
+        path = "/" + wanted.partition("://")[2].partition("/")[2] if "://" in wanted else wanted
+        return self.redirect(f"/sign-in?next={quote(path or '/')}&why={error.code}")
+
+    def _context(self, group: str | None) -> PageContext:
+        cookies = self.cookies_of_console
+        return PageContext(
+            language=self.language,
+            theme=self.theme,
+            path=self.url.path,
+            group=group,
+            caller=self.caller,
+            is_local=self.is_local,
+            may_review=Right.REVIEW in self.caller.rights,
+            form_token=cookies.form_token,
+        )
+
+
+class ConsoleRoute(PlainRoute):
+    """A route of a page: first the person is identified, then the form of a change is read."""
+
+    needs_caller = True
+
+    async def answer(self, handler: Handler, request: Request) -> Response:
+        received = ConsoleRequest(request.scope, request.receive)
+        try:
+            if self.needs_caller:
+                await received.authenticate()
+            if received.method == "POST":
+                await received.read_form()
+            response = await super().answer(handler, received)
+        except ClearwellError as error:
+            response = received.show_problem(error)
+        except RequestValidationError as error:
+            response = received.show_problem(invalid_request(error.errors()))
+        return received.finish(response)
+
+
+class OpenConsoleRoute(ConsoleRoute):
+    """A route of the console for people who are not signed in yet."""
+
+    needs_caller = False
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page, and not a program for an answer of the API."""
+    path = request.scope["path"]
+    return "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/static/"))
+
+
+def show_problem(request: Request, error: ClearwellError) -> Response:
+    """The page for an error outside of any route of the console."""
+    received = ConsoleRequest(request.scope, request.receive)
+    return received.finish(received.show_problem(error))

@@ -1,0 +1,134 @@
+"use strict";
+/* What every page does: menus, toasts, times in the reader's zone, live events, and mathematics where there is any. */
+(() => {
+  const root = document.documentElement;
+
+  const times = new Intl.DateTimeFormat(root.lang, { dateStyle: "medium", timeStyle: "short" });
+  const whole = new Intl.DateTimeFormat(root.lang, { dateStyle: "full", timeStyle: "long" });
+  const ago = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+  function sayDistance(moment) {
+    const seconds = (moment - Date.now()) / 1000;
+    const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || units[3];
+    return ago.format(Math.round(seconds / size), unit);
+  }
+
+  function showTimes(part) {
+    for (const element of part.querySelectorAll("time[datetime]")) {
+      const moment = new Date(element.dateTime);
+      if (Number.isNaN(moment.getTime())) continue;
+      element.textContent = element.dataset.relative === undefined ? times.format(moment) : sayDistance(moment);
+      element.title = whole.format(moment);
+    }
+  }
+
+  let katex = null;
+  function loadKatex() {
+    katex ??= new Promise((resolve, reject) => {
+      const [script, style] = document.querySelector('meta[name="katex"]').content.split(" ");
+      const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
+      const loaded = Object.assign(document.createElement("script"), { src: script, onload: resolve, onerror: reject });
+      document.head.append(link, loaded);
+    });
+    return katex;
+  }
+
+  function showMath(part) {
+    const found = [...part.querySelectorAll(".math:not([data-shown])")];
+    if (!found.length) return;
+    loadKatex().then(() => {
+      for (const element of found) {
+        element.dataset.shown = "";
+        const displayMode = element.classList.contains("block");
+        window.katex.render(element.textContent, element, {
+          displayMode, throwOnError: false, trust: false, strict: "ignore", maxExpand: 200, maxSize: 10,
+        });
+      }
+    });
+  }
+
+  function prepare(part) {
+    showTimes(part);
+    showMath(part);
+    for (const toast of part.querySelectorAll("[data-toast]")) keepToast(toast);
+    for (const field of part.querySelectorAll("[data-here]")) field.value = location.pathname + location.search;
+    for (const dialog of part.querySelectorAll("dialog[data-open]")) if (!dialog.open) dialog.showModal();
+  }
+
+  /* A toast goes after a while, unless the pointer or the focus is on it. */
+  function keepToast(toast) {
+    if (toast.dataset.kept !== undefined) return;
+    toast.dataset.kept = "";
+    const seconds = Number(toast.dataset.seconds || 10);
+    let left = seconds;
+    const timer = setInterval(() => {
+      if (!toast.isConnected) return clearInterval(timer);
+      left = toast.matches(":hover, :focus-within") ? seconds : left - 1;
+      if (left <= 0) toast.remove();
+    }, 1000);
+  }
+
+  document.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    if (!target) return;
+    target.closest("[data-dismiss]")?.closest("[data-toast]")?.remove();
+    const closer = target.closest("[data-close]");
+    if (closer) closer.closest("dialog").close();
+    const toggle = target.closest("[data-toggle]");
+    if (toggle) {
+      const open = document.getElementById(toggle.dataset.toggle).classList.toggle("open");
+      toggle.setAttribute("aria-expanded", String(open));
+    }
+    for (const details of document.querySelectorAll("details[data-closes][open]")) {
+      if (!details.contains(target)) details.open = false;
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const details of document.querySelectorAll("details[data-closes][open]")) {
+      details.open = false;
+      details.querySelector("summary").focus();
+    }
+  });
+
+  /* Events of the group. They carry no text: whoever listens for the change reads again what it shows. */
+  function follow(element) {
+    const source = new EventSource(element.dataset.url);
+    const names = (element.dataset.events || "captured admitted refused requeued entry_removed digest_requested " +
+      "digest_made digest_failed promoted promotion_completed superseded rejected merged snoozed retracted undone " +
+      "tombstone_added tombstone_lifted reset").split(" ");
+    let waiting = null;
+    const change = () => {
+      waiting ??= setTimeout(() => {
+        waiting = null;
+        document.body.dispatchEvent(new CustomEvent("clearwell:changed"));
+      }, 400);
+    };
+    const show = (on) => {
+      element.classList.toggle("on", on);
+      element.textContent = on ? element.dataset.on : element.dataset.off;
+    };
+    show(false);
+    for (const name of names) source.addEventListener(name, change);
+    source.addEventListener("subscribed", () => show(true));
+    source.addEventListener("degraded", () => { show(false); change(); });
+    source.addEventListener("recovered", () => { show(true); change(); });
+    source.addEventListener("error", () => show(false));
+    addEventListener("pagehide", () => source.close());
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    prepare(document);
+    const live = document.querySelector("[data-live]");
+    if (live) follow(live);
+    setInterval(() => showTimes(document), 30000);
+  });
+  document.addEventListener("htmx:load", (event) => prepare(event.target.parentElement || event.target));
+  document.addEventListener("htmx:sendError", () => {
+    const toast = document.getElementById("offline-toast");
+    if (toast) document.getElementById("toasts").append(toast.content.cloneNode(true));
+    prepare(document.getElementById("toasts"));
+  });
+})();

@@ -1,0 +1,152 @@
+"""The console behind a real server, in real Chromium. No page may report an error or ask another host."""
+
+import asyncio
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+import uvicorn
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from clearwell.adapters.http import create_app
+from clearwell.app import Clearwell
+from clearwell.records import Principal
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from tests.conftest import with_database
+from tests.integration.http.serving import servers_of
+
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PERSON = Principal.local("local")
+_numbers = count()
+
+
+@dataclass
+class Console:
+    """A running console, and what its pages did that they should not."""
+
+    url: str
+    clearwell: Clearwell
+    browser: Browser
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def memory(self) -> MemoryManager:
+        return self.clearwell.memory.acting_as(PERSON)
+
+    @asynccontextmanager
+    async def open(
+        self, path: str = "/", *, language: str = "en-US", theme: str = "light", width: int = 1280, height: int = 800
+    ) -> AsyncIterator[Page]:
+        """A page in a browser of its own: without cookies of another test."""
+        context = await self.browser.new_context(
+            base_url=self.url,
+            locale=language,
+            color_scheme="dark" if theme == "dark" else "light",
+            viewport={"width": width, "height": height},
+        )
+        try:
+            page = await self._watch(context)
+            await page.goto(path)
+            yield page
+        finally:
+            await context.close()
+
+    async def _watch(self, context: BrowserContext) -> Page:
+        page = await context.new_page()
+        page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                self.faults.append(f"console: {message.text}")
+                if message.type in {"error", "warning"} and "the server responded with a status of" not in message.text
+                else None
+            ),
+        )
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(self.url) else self.faults.append(f"left the host: {request.url}")
+            ),
+        )
+        return page
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    named = os.environ.get("CLEARWELL_TEST_BROWSER")
+    found = shutil.which(named) if named else next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.exit("The tests of the console need Chromium. Run: make browser", returncode=1)
+    return found
+
+
+@pytest.fixture(scope="module")
+def console_settings(
+    postgres_url: str, valkey_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Settings]:
+    """A database and an empty working memory that a module's tests share."""
+    redis_url = f"{valkey_server}{'&' if '?' in valkey_server else '?'}db=14"
+    with redis.Redis.from_url(redis_url) as working:
+        working.flushdb()
+    name = f"browser_{next(_numbers)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_clearwell')
+        yield make_settings(with_database(postgres_url, name), redis_url, tmp_path_factory.mktemp("data"))
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def make_settings(database_url: str, redis_url: str, data_dir: Path) -> Settings:
+    return Settings(database_url=database_url, redis_url=redis_url, data_dir=data_dir, sweep_seconds=0.2)
+
+
+@asynccontextmanager
+async def run_console(settings: Settings, chromium: str) -> AsyncIterator[Console]:
+    """The application behind uvicorn on a free port, and a browser."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = int(listening.getsockname()[1])
+    app = create_app(settings, servers_of(settings))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=2))
+    async with app.router.lifespan_context(app), async_playwright() as playwright:
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        async with asyncio.timeout(30):
+            while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+                await asyncio.sleep(0)
+        browser = await playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        yield Console(f"http://localhost:{port}", app.state.clearwell, browser)
+        await browser.close()
+        app.state.clearwell.feed.close()
+        server.should_exit = True
+        await task
+
+
+@pytest.fixture(scope="module")
+async def module_console(console_settings: Settings, chromium: str) -> AsyncIterator[Console]:
+    async with run_console(console_settings, chromium) as running:
+        yield running
+
+
+@pytest.fixture
+async def console(module_console: Console) -> AsyncIterator[Console]:
+    """The console of the module. A page that reported an error or asked another host fails its test."""
+    module_console.faults.clear()
+    yield module_console
+    assert module_console.faults == []

@@ -1,0 +1,77 @@
+"""Text of agents, as the console shows it: nothing runs, loads, or poses as a part of the console."""
+
+import re
+
+import pytest
+
+from clearwell.adapters.http.console.markdown import highlight, host_of, render_markdown, show_plain
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<style>body{display:none}</style>",
+    '<span class="badge badge-verified">✅ Verified</span>',
+    '<a href="javascript:alert(1)">x</a>',
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](data:text/html,<script>alert(1)</script>)",
+    "[x](vbscript:msgbox(1))",
+    "![x](https://evil.example/beacon.png)",
+    '![x](https://evil.example/"onerror="alert(1))',
+    "<https://evil.example/?q=<script>>",
+    '[x](https://evil.example "onmouseover=alert(1)")',
+    "```<script>\nalert(1)\n```",
+    "$\\href{javascript:alert(1)}{x}$",
+    "<iframe src=//evil.example></iframe>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "[x]: javascript:alert(1)\n\n[x]",
+    "<details open ontoggle=alert(1)>",
+    "<form action=https://evil.example><input name=key></form>",
+    "<div hx-get=/sign-out hx-trigger=load x-data=x>",
+]
+ALLOWED = re.compile(
+    r"</?(p|br|hr|strong|em|s|code|pre|blockquote|ul|ol|li|span|div|table|thead|tbody|tr|th|td)"
+    r'( class="[\w -]*")?( start="\d+")?>|<a href="https?://[^"<>]*" target="_blank" '
+    r'rel="noopener noreferrer nofollow">|</a>'
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_only_harmless_tags_are_left(text: str) -> None:
+    shown = str(render_markdown(text))
+    assert "<" not in ALLOWED.sub("", shown), shown
+    assert not re.search(r"<\w+ [^>]*badge", shown)
+
+
+def test_a_link_shows_where_it_leads() -> None:
+    shown = str(render_markdown("[bank.example](https://xn--bank-evil.example/a)"))
+    assert ">bank.example</a>" in shown
+    assert "(xn--bank-evil.example)" in shown
+    assert host_of("https://раураl.com/") == "xn--l-7sba6dbr.com"
+    assert host_of("https://[bad") == "?"
+
+
+def test_hidden_characters_are_written_out() -> None:
+    for shown in (render_markdown("a\u202eb\u200bc"), show_plain("a\u202eb\u200bc")):
+        assert "⟦U+202E⟧" in shown
+        assert "⟦U+200B⟧" in shown
+        assert "\u202e" not in shown
+
+
+def test_marks_in_a_text_are_not_badges() -> None:
+    assert '<span class="mark">✅</span> Verified' in render_markdown("✅ Verified")
+
+
+def test_mathematics_is_kept_as_text_and_prices_are_no_mathematics() -> None:
+    shown = str(render_markdown("It costs $5 or $10 where $x^2<y$ holds."))
+    assert '<span class="math inline">x^2&lt;y</span>' in shown
+    assert "$5 or $10" in shown
+
+
+def test_a_sentence_is_highlighted_where_it_stands() -> None:
+    assert highlight("a <b> c", 2, 5) == 'a <mark id="statement">&lt;b&gt;</mark> c'
+
+
+def test_a_long_text_is_shown_as_it_is() -> None:
+    assert len(render_markdown("*" * 300_000)) < 301_000
