@@ -6,7 +6,7 @@ because a fork copies no threads.
 """
 
 import asyncio
-import atexit
+import concurrent.futures.thread  # noqa: F401 - registers its hook before ours
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
@@ -177,8 +177,12 @@ async def _read_next(generator: AsyncGenerator[T]) -> tuple[T] | tuple[()]:
 _running: WeakSet[LoopThread] = WeakSet()
 
 
-@atexit.register
 def _close_all() -> None:
-    """End the loops that were left open, so that connections are closed before the interpreter is gone."""
+    """End the loops that were left open, so that connections are closed and servers stopped before the process ends."""
     for loop in list(_running):
         loop.close()
+
+
+# Closing needs the threads of executors, which ``concurrent.futures`` ends before ``atexit`` has its turn. Hooks of
+# ``threading`` are called in reverse order, so this one, registered after that of ``concurrent.futures``, is in time.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]

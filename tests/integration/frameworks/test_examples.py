@@ -14,6 +14,7 @@ HOW_TO = EXAMPLES.parent / "docs" / "how-to"
 PAGES = {
     "langgraph_council.py": "langgraph",
     "langchain_agent.py": "langchain",
+    "mem0_assistant.py": "mem0",
     "openai_agents_planner.py": "openai-agents",
 }
 LONGEST = 40
@@ -58,6 +59,11 @@ def test_planner_reads_what_it_said_before(settings: Settings) -> None:
     second = run_example("openai_agents_planner.py", settings)
     assert "⚡️ Unverified" in second
     assert "agent planner" in second
+
+
+def test_assistant_finds_what_it_was_told(settings: Settings) -> None:
+    assert "found: I am vegetarian" in run_example("mem0_assistant.py", settings)
+    assert "NONE quarantine - I am vegetarian" in run_example("mem0_assistant.py", settings)
 
 
 @pytest.mark.parametrize(("name", "page"), PAGES.items())
