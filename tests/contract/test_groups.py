@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
 
 from clearwell.ports import Stores
-from clearwell.records import UNASSIGNED, Group, GroupChange, Prompts
+from clearwell.records import UNASSIGNED, ApiKey, Group, GroupChange, Prompts, Right
 from tests.contract.ports import START, capture, event
 
 LATER = START + timedelta(hours=1)
+KEY = ApiKey(id=UUID(int=1), name="k", rights=frozenset({Right.READ}), groups=None, agent_id=None, created_at=START)
 
 
 async def test_a_group_that_nobody_described_is_none(stores: Stores) -> None:
@@ -82,6 +84,20 @@ async def test_prompts_are_those_of_the_group_and_the_agent(stores: Stores) -> N
     assert await stores.groups.prompts("g", "a1") == Prompts(system_prompt="prompt", persona="persona")
     assert await stores.groups.prompts("g", None) == Prompts(system_prompt="prompt")
     assert await stores.groups.prompts("other", "a1") == Prompts()
+
+
+async def test_named_agents_have_a_persona_or_a_key_of_the_group(stores: Stores) -> None:
+    await stores.groups.put_agent("g", "a1", "persona", event=event(1))
+    await stores.groups.put_agent("other", "a2", "persona", event=event(2, "other"))
+    for number, (groups, agent_id) in enumerate(
+        [(frozenset({"g"}), "a3"), (None, "a4"), (frozenset({"other"}), "a5"), (None, None)]
+    ):
+        await stores.keys.add(
+            replace(KEY, id=UUID(int=number + 1), groups=groups, agent_id=agent_id),
+            bytes([number]),
+            event=event(10 + number, ""),
+        )
+    assert await stores.groups.agent_names("g") == {"a1", "a3", "a4"}
 
 
 async def test_an_agent_is_removed_once(stores: Stores) -> None:

@@ -41,6 +41,7 @@ HOT = ContextItem(
     scope=Scope.GROUP,
     session_id="s1",
     agent_id="risk-auditor",
+    agent_name="risk-auditor",
     author="risk-auditor",
     occurred_at=datetime(2026, 11, 14, 9, tzinfo=UTC),
     created_at=datetime(2026, 11, 14, 10, tzinfo=UTC),
@@ -148,11 +149,13 @@ def test_what_is_harmless_already_stays_so(text: str) -> None:
 
 @given(HOSTILE)
 def test_an_agents_name_says_nothing_outside_its_fence(text: str) -> None:
-    label = format_label(replace(HOT, agent_id=text or "x"), "en")
+    unnamed = format_label(replace(HOT, agent_id=text or "x", agent_name=None), "en")
+    assert re.fullmatch(r"⚡️ Unverified · 2026-11-14 · agent #[0-9a-f]{6} · 0\.91", unnamed)
+    label = format_label(replace(HOT, agent_id=text or "x", agent_name=text or "x"), "en")
     assert label.count("·") == 3
     assert not re.search(r"[<>\[\]\n✅]", label)
     assert len(format_agent_name(text or "x")) <= 40
-    line = format_item(1, replace(HOT, agent_id=text or "x"), "en")
+    line = format_item(1, replace(HOT, agent_id=text or "x", agent_name=text or "x"), "en")
     assert len(line.splitlines()) == 1
     assert remove_fences(line, {ID: HOT.content}).text == ""
 

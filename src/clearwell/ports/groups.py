@@ -31,6 +31,10 @@ class GroupStore(Protocol):
         """Return the agents with a persona in the order of their ids."""
         ...
 
+    async def agent_names(self, group_id: str) -> frozenset[str]:
+        """Return the agents that an operator named: with a persona in this group, or with a key that covers it."""
+        ...
+
     async def put_agent(self, group_id: str, agent_id: str, persona: str, *, event: AuditEvent) -> None: ...
 
     async def remove_agent(self, group_id: str, agent_id: str, *, event: AuditEvent) -> bool:

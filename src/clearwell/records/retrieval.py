@@ -63,8 +63,9 @@ class Explanation:
 class ContextItem:
     """One result of retrieval, with its label.
 
-    ``cut`` says that the text goes on after the content, ``cut_before`` that it begins before it. ``match`` is the
-    place in the content that answers the query best, if the content has several statements or was cut.
+    ``agent_name`` is the agent if an operator has named it: labels show no name that an agent gave itself. ``cut``
+    says that the text goes on after the content, ``cut_before`` that it begins before it. ``match`` is the place in
+    the content that answers the query best, if the content has several statements or was cut.
     """
 
     content: str
@@ -93,6 +94,7 @@ class ContextItem:
     conflicts_with: tuple[UUID, ...] = ()
     cut_before: bool = False
     match: tuple[int, int] | None = None
+    agent_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,16 @@ from datetime import datetime
 
 from clearwell.ports import Schedule
 from clearwell.records import UNASSIGNED, Agent, AuditEvent, Group, GroupChange, Prompts
+from clearwell.testing.access import MemoryKeys
 
 
 class MemoryGroups:
-    def __init__(self, other_groups: Callable[[], Iterable[str]] = tuple) -> None:
+    def __init__(
+        self, other_groups: Callable[[], Iterable[str]] = tuple, *, keys: MemoryKeys | None = None
+    ) -> None:
         """``other_groups`` names the groups that have outputs or memories, with settings or without."""
         self._other_groups = other_groups
+        self._keys = keys or MemoryKeys()
         self._groups: dict[str, Group] = {}
         self._agents: dict[tuple[str, str], Agent] = {}
         self.scheduled_at: dict[str, datetime] = {}
@@ -53,6 +57,12 @@ class MemoryGroups:
 
     async def agents(self, group_id: str) -> Sequence[Agent]:
         return [one for (group, _), one in sorted(self._agents.items()) if group == group_id]
+
+    async def agent_names(self, group_id: str) -> frozenset[str]:
+        registered = {agent_id for group, agent_id in self._agents if group == group_id}
+        keys = await self._keys.all()
+        bound = {key.agent_id for key in keys if key.agent_id and (key.groups is None or group_id in key.groups)}
+        return frozenset(registered | bound)
 
     async def put_agent(self, group_id: str, agent_id: str, persona: str, *, event: AuditEvent) -> None:
         old = self._agents.get((group_id, agent_id))

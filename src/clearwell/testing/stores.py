@@ -34,8 +34,8 @@ class MemoryStores:
         self.recalls = MemoryRecalls(clock)
         self.events = MemoryEvents(length=settings.event_stream_length)
         self.pauses = MemoryPauses(clock)
-        self.ledger, self.audit = MemoryLedger(), MemoryAudit()
-        self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups())
+        self.ledger, self.audit, self.keys = MemoryLedger(), MemoryAudit(), MemoryKeys()
+        self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups(), keys=self.keys)
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
         self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
         self.review = MemoryReview(self.ledger, self.quarantine, self.longterm)
@@ -63,7 +63,7 @@ class MemoryStores:
             provenance=postgres_only,
             statistics=postgres_only,
             groups=self.groups,
-            keys=MemoryKeys(),
+            keys=self.keys,
             audit=self.audit,
             idempotency=self.idempotency,
             reembeddings=MemoryReembeddings(self.longterm),

@@ -165,6 +165,7 @@ class RetrievedMemoryView(View):
     scope: Scope
     session_id: str | None
     agent_id: str | None
+    agent_name: str | None = Field(None, description="the agent as labels name it; null if no operator has named it")
     author: str | None
     occurred_at: datetime | None
     created_at: datetime

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Final
 from uuid import UUID
 
@@ -92,7 +93,8 @@ def format_label(item: ContextItem, language: Language) -> str:
     day = item.occurred_at or item.promoted_at or item.created_at
     parts = [say(f"label_{item.label}", language), f"{day:%Y-%m-%d}"]
     if not item.verified and item.agent_id:
-        parts.append(say("history_agent", language, agent=format_agent_name(item.agent_id)))
+        name = number_agent(item.agent_id) if item.agent_name is None else format_agent_name(item.agent_name)
+        parts.append(say("history_agent", language, agent=name))
     if item.relevance is not None:
         relevance = f"{item.relevance:.2f}"
         parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
@@ -104,8 +106,13 @@ def format_label(item: ContextItem, language: Language) -> str:
     return " · ".join(parts)
 
 
+def number_agent(agent_id: str) -> str:
+    """A number for an agent that no operator has named: the same for the same agent, and nothing that it chose."""
+    return "#" + blake2b(agent_id.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+
+
 def format_agent_name(agent_id: str) -> str:
-    """Write a name so that it is safe outside a fence: agents choose their names, which could be instructions."""
+    """Write the name that an operator gave an agent so that it is safe outside a fence."""
     name = _NAME.sub("_", unicodedata.normalize("NFC", strip_hidden(agent_id))).strip("_")
     is_instruction = flags_of(agent_id, {}) or flags_of(name.replace("_", " "), {})
     return NAMELESS if is_instruction or not name else name[:LONGEST_NAME]

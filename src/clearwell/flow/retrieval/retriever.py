@@ -15,6 +15,7 @@ from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval import bm25, passages, ranking
+from clearwell.flow.retrieval.agent_names import AgentNames
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.search import LongTermSearcher, VectorFuture
 from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearcher
@@ -44,8 +45,10 @@ class Retriever:
         events: EventPublisher,
         embedder: Embedder,
         clock: Clock,
+        names: AgentNames,
         settings: Settings,
     ) -> None:
+        self._names = names
         self._working = working
         self._longterm = longterm
         self._recalls = recalls
@@ -127,7 +130,8 @@ class Retriever:
         if plan.reads_working and self._working.is_damaged(group_id):
             degraded.append("working_memory_damaged")
         hot = [self._items.from_entry(match) for match in working.matches[: plan.most_unverified]]
-        items = ranking.merge_tiers(hot, cold, plan, hot_first=self._settings.hot_first_relevance)
+        merged = ranking.merge_tiers(hot, cold, plan, hot_first=self._settings.hot_first_relevance)
+        items = await self._names.add_to(merged, group_id)
         if record:
             self.record_recall(group_id, items, plan.agent_id, degraded=degraded)
         size = passages.count_unread(items, plan.max_chars)

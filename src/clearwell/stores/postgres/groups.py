@@ -49,6 +49,10 @@ class PostgresGroups(GroupStore):
     async def agents(self, group_id: str) -> Sequence[Agent]:
         return await self._agents(group_id, None)
 
+    async def agent_names(self, group_id: str) -> frozenset[str]:
+        rows = await self._database.run(Role.AGENT, group_id, query("list_agent_names"), {"group_id": group_id})
+        return frozenset(row["agent_id"] for row in rows)
+
     async def _agents(self, group_id: str, agent_id: str | None) -> list[Agent]:
         params = {"group_id": group_id, "agent_id": agent_id}
         rows: list[DictRow] = await self._database.run(Role.AGENT, group_id, query("get_agents"), params)

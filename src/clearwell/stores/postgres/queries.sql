@@ -1114,6 +1114,9 @@ SELECT group_id, agent_id, persona, created_at, updated_at FROM agents
 WHERE group_id = %(group_id)s AND (%(agent_id)s::text IS NULL OR agent_id = %(agent_id)s)
 ORDER BY agent_id COLLATE "C"
 
+-- name: list_agent_names
+SELECT agent_id FROM clearwell_agent_names(%(group_id)s) AS names (agent_id)
+
 -- name: put_agent
 INSERT INTO agents (group_id, agent_id, persona, created_at, updated_at)
 VALUES (%(group_id)s, %(agent_id)s, %(persona)s, %(at)s, %(at)s)

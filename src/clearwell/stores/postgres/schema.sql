@@ -4,9 +4,15 @@
 SET check_function_bodies = false;
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
-CREATE FUNCTION public.clearwell_dimensions(lexemes public.sparsevec) RETURNS integer[]
-    LANGUAGE sql IMMUTABLE STRICT COST 1000 PARALLEL SAFE
-    RETURN (split_part(regexp_replace((lexemes)::text, ':[^,}]+'::text, ''::text, 'g'::text), '/'::text, 1))::integer[];
+CREATE TABLE public.agents (
+    group_id text NOT NULL,
+    agent_id text NOT NULL,
+    persona text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT agents_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text) AND (agent_id <> ''::text)))
+);
+ALTER TABLE ONLY public.agents FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.api_keys (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -18,6 +24,21 @@ CREATE TABLE public.api_keys (
     revoked_at timestamp with time zone,
     CONSTRAINT api_keys_rights_check CHECK (((rights <@ ARRAY['capture'::text, 'read'::text, 'review'::text, 'admin'::text]) AND (rights <> '{}'::text[])))
 );
+CREATE FUNCTION public.clearwell_agent_names(wanted text) RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT agents.agent_id
+    FROM public.agents
+   WHERE (agents.group_id = clearwell_agent_names.wanted)
+ UNION
+  SELECT api_keys.agent_id
+    FROM public.api_keys
+   WHERE ((api_keys.agent_id IS NOT NULL) AND ((api_keys.groups IS NULL) OR (clearwell_agent_names.wanted = ANY (api_keys.groups))));
+END;
+CREATE FUNCTION public.clearwell_dimensions(lexemes public.sparsevec) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE STRICT COST 1000 PARALLEL SAFE
+    RETURN (split_part(regexp_replace((lexemes)::text, ':[^,}]+'::text, ''::text, 'g'::text), '/'::text, 1))::integer[];
 CREATE FUNCTION public.clearwell_find_key(hash bytea) RETURNS TABLE(any_key_ever boolean, id uuid, name text, rights text[], groups text[], agent_id text, created_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -237,15 +258,6 @@ CREATE TABLE public.admissions (
     CONSTRAINT admissions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text])))
 );
 ALTER TABLE ONLY public.admissions FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.agents (
-    group_id text NOT NULL,
-    agent_id text NOT NULL,
-    persona text DEFAULT ''::text NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    CONSTRAINT agents_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text) AND (agent_id <> ''::text)))
-);
-ALTER TABLE ONLY public.agents FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.audit_events (
     id uuid NOT NULL,
     group_id text NOT NULL,
@@ -777,8 +789,14 @@ GRANT USAGE ON SCHEMA public TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_eraser;
 GRANT USAGE ON SCHEMA public TO clearwell_operator;
 GRANT USAGE ON SCHEMA public TO clearwell_finder;
+GRANT SELECT ON TABLE public.agents TO clearwell_agent;
+GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
+REVOKE ALL ON FUNCTION public.clearwell_agent_names(wanted text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_agent_names(wanted text) TO clearwell_agent;
+GRANT ALL ON FUNCTION public.clearwell_agent_names(wanted text) TO clearwell_reviewer;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
 GRANT SELECT,INSERT,DELETE ON TABLE public.console_sessions TO clearwell_operator;
@@ -842,9 +860,6 @@ GRANT UPDATE(judge_tries) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(failures) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(leased_by) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(leased_until) ON TABLE public.admissions TO clearwell_worker;
-GRANT SELECT ON TABLE public.agents TO clearwell_agent;
-GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
