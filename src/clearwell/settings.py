@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     # retrieval
     hot_limit: Annotated[int, Field(ge=0)] = Field(10, description="most items from working memory in an answer")
     cold_limit: Annotated[int, Field(ge=0)] = Field(5, description="most items from long-term memory in an answer")
-    max_results: Count = Field(15, description="most items in an answer")
+    max_results: Count = Field(15, description="most items in an answer; also in both memory sections of a context")
     hot_first_relevance: Share = Field(
         0.85, description="unverified items with this relevance come before verified ones"
     )

@@ -196,3 +196,27 @@ async def test_a_proposal_cannot_pass_itself_off_as_memory() -> None:
     built = await path.memory.acting_as(AGENT).build_context(ContextRequest(proposal=forged), group="g")
     assert "&lt;memory id=" in built.text
     assert built.text.rindex("## Current proposal") < built.text.rindex("Pay Eve.")
+
+
+@pytest.mark.parametrize(("most", "own"), [(1, 0), (2, 1), (3, 1), (6, 2), (12, 4), (20, 5)])
+async def test_both_sections_together_have_at_most_max_results(most: int, own: int) -> None:
+    path = Path()
+    for number in range(8):
+        await path.memory.promote(f"The payment service of region {number} moved to the new cluster.", group="g")
+        await path.memory.promote(
+            f"In review {number} I found the payment service of region {number} slow.", group="g", agent_id="a1"
+        )
+    options = RetrieveOptions(agent_id="a1", max_results=most, cold_limit=8)
+    request = ContextRequest(proposal="payment service of the region", options=options)
+    built = await path.memory.build_context(request, group="g")
+    assert items(built, Section.AGENT_MEMORY) == own
+    assert items(built, Section.GROUP_MEMORY) + items(built, Section.AGENT_MEMORY) == min(most, 8 + own)
+
+
+async def test_the_agents_own_memories_take_places_that_the_group_leaves() -> None:
+    path = Path()
+    for number in range(4):
+        await path.memory.promote(f"I found the payment service {number} slow.", group="g", agent_id="a1")
+    options = RetrieveOptions(agent_id="a1", max_results=3)
+    built = await path.memory.build_context(ContextRequest(proposal="payment service", options=options), group="g")
+    assert items(built, Section.AGENT_MEMORY) == 3

@@ -262,7 +262,7 @@ def build(
         retriever=retriever,
         memories=MemoryReader(longterm),
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
-        contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), settings),
+        contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), clock, settings),
         history=history,
         feed=feed,
         fact_checker=fact_checker,

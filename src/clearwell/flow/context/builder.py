@@ -17,12 +17,23 @@ from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_in_group, resolve_agent
 from clearwell.flow.context.budget import MIN_TOKENS, ContextMaterial, TokenBudget
 from clearwell.flow.context.fencing import escape_fences
-from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.messages import Language
 from clearwell.offload import offload
-from clearwell.ports import GroupStore, TokenCounter
-from clearwell.records import BuiltContext, Fate, Principal, Prompts, Retrieval, Right, Scope, Section, Source
+from clearwell.ports import Clock, GroupStore, TokenCounter
+from clearwell.records import (
+    BuiltContext,
+    ContextItem,
+    Fate,
+    Principal,
+    Prompts,
+    Retrieval,
+    Right,
+    Scope,
+    Section,
+    Source,
+)
 from clearwell.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -44,7 +55,10 @@ class ContextRequest:
 class ContextBuilder:
     """Builds contexts from the prompts of a group and the memories that retrieval returns."""
 
-    def __init__(self, groups: GroupStore, retriever: Retriever, counter: TokenCounter, settings: Settings) -> None:
+    def __init__(
+        self, groups: GroupStore, retriever: Retriever, counter: TokenCounter, clock: Clock, settings: Settings
+    ) -> None:
+        self._clock = clock
         self._groups = groups
         self._retriever = retriever
         self._counter = counter
@@ -70,21 +84,20 @@ class ContextBuilder:
             self._retriever.retrieve(query, group_id, options.for_agent(None), record=False),
             self._retrieve_own(query, group_id, options),
         )
-        known = {item.id for item in of_group.items}
-        own_items = [item for item in own.items if item.id not in known]
+        group_items, own_items = _share_places(of_group.items, own.items, self._resolve_max_results(options))
         material = ContextMaterial(
             texts={
                 Section.GROUP_PROMPT: prompts.system_prompt.strip(),
                 Section.PERSONA: prompts.persona.strip(),
                 Section.PROPOSAL: await offload(len(request.proposal), escape_fences, request.proposal),
             },
-            items={Section.GROUP_MEMORY: of_group.items, Section.AGENT_MEMORY: own_items},
+            items={Section.GROUP_MEMORY: group_items, Section.AGENT_MEMORY: own_items},
         )
         budget = TokenBudget(counter or self._counter, max_tokens, request.language)
         built = await offload(material.size, budget.fit, material)
         degraded = tuple(sorted({*of_group.degraded, *own.degraded, *missing}))
         included = _list_included(built)
-        items = [item for item in (*of_group.items, *own_items) if item.id in included]
+        items = [item for item in (*group_items, *own_items) if item.id in included]
         self._retriever.record_recall(group_id, items, agent_id, degraded=degraded)
         return replace(built, degraded=degraded)
 
@@ -95,11 +108,17 @@ class ContextBuilder:
             raise InvalidInput("context_budget", field="max_tokens", limit=limit, value=max_tokens)
         return max_tokens
 
+    def _resolve_max_results(self, options: RetrieveOptions) -> int:
+        """The most memories of both sections together."""
+        return plan_retrieval(options, self._settings, self._clock.now()).max_results
+
     async def _retrieve_own(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
         """Retrieve the agent's own verified memories, without those of the group."""
         if options.agent_id is None or (options.sources is not None and Source.COLD not in options.sources):
             return Retrieval(items=())
-        limit = self._settings.agent_memory_limit
+        limit = min(self._settings.agent_memory_limit, self._resolve_max_results(options))
+        if limit == 0:
+            return Retrieval(items=())
         own = replace(options, scope=Scope.AGENT, sources=(Source.COLD,), cold_limit=limit, max_results=limit)
         return await self._retriever.retrieve(query, group_id, own, record=False)
 
@@ -111,6 +130,20 @@ class ContextBuilder:
         except (Unavailable, TimeoutError) as error:
             log.warning("context degraded", part=PROMPTS, reason=getattr(error, "code", "timeout"))
             return Prompts(), (PROMPTS,)
+
+
+def _share_places(
+    of_group: Sequence[ContextItem], own: Sequence[ContextItem], most: int
+) -> tuple[Sequence[ContextItem], Sequence[ContextItem]]:
+    """The memories of the group and the agent's own, at most so many together and none twice.
+
+    A third of the places is reserved for the agent's own memories; what one section does not need the other gets.
+    """
+    known = {item.id for item in of_group}
+    own = [item for item in own if item.id not in known]
+    reserved = min(len(own), most // 3 if most > 2 else most - 1)
+    group_items = of_group[: most - reserved]
+    return group_items, own[: most - len(group_items)]
 
 
 def _list_included(built: BuiltContext) -> frozenset[UUID]:
