@@ -357,7 +357,8 @@ class MemoryManager:
         if options.recent is None or query.strip():
             limits.require_text(query, "query", max_bytes=self._settings.max_query_bytes)
         agent_id = resolve_agent(self._by, limits.require_id(options.agent_id, "agent_id"))
-        return await self._retriever.retrieve(query, group, options.for_agent(agent_id))
+        asked = options.for_agent(agent_id)
+        return await self._retriever.retrieve(query, group, asked, withdrawn=not self._by.is_agent)
 
     async def build_context(
         self, request: ContextRequest, *, group: str, counter: TokenCounter | None = None

@@ -61,10 +61,11 @@ class Source(StrEnum):
 
 
 class Label(StrEnum):
-    """Whether an item is unverified (ephemeral) or verified."""
+    """Whether an item is unverified (ephemeral), verified, or was verified at the time that a query asks about."""
 
     EPHEMERAL = "ephemeral"
     VERIFIED = "verified"
+    WITHDRAWN = "withdrawn"
 
 
 class Scope(StrEnum):

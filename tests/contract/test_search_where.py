@@ -117,6 +117,7 @@ async def test_what_was_verified_then_is_found_as_of_then(stores: Stores, reques
     assert await found(stores, query(Where(as_of=START))) == {0, 2}
     assert await found(stores, query(Where(as_of=START + DAY))) == {0, 1, 2}
     assert await found(stores, query(Where(as_of=ended))) == {0, 1}
+    assert await found(stores, query(Where(as_of=START + DAY, still_valid=True))) == {0, 1}
 
 
 async def test_words_alone_find_what_has_them_of_every_model(stores: Stores) -> None:

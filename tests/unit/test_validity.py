@@ -7,8 +7,10 @@ from uuid import UUID
 import pytest
 
 from clearwell.errors import Conflict
+from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import Action, NewMemory, Principal, PromotionResult
+from clearwell.records import Action, Label, NewMemory, Principal, PromotionResult, Right
+from clearwell.views.memories import RetrievedMemoryView
 from tests.path import LONG, OTHER, Path, said
 from tests.unit.test_review import THIRD, Weak, decide, offered, verified
 
@@ -162,3 +164,68 @@ async def test_who_says_the_same_again_has_decided_it_before() -> None:
     assert (again.decision_id, again.already) == (first.decision_id, True)
     assert typed[0].decision_id == typed[1].decision_id
     assert len(path.ledger.decisions("g")) == sum(path.counters.decisions.values()) == 2
+
+
+AGENTS = [
+    Principal(name="bot", rights=frozenset({Right.CAPTURE, Right.READ})),
+    Principal(name="bound", rights=frozenset({Right.READ}), agent_id="a1"),
+    Principal.local().lowered(),
+]
+
+
+async def test_what_was_withdrawn_since_is_labelled_so_in_the_past() -> None:
+    path = Path()
+    first = await path.memory.promote(LONG, group="g")
+    await path.memory.promote(OTHER, group="g")
+    then = later(path)
+    assert first.decision_id is not None
+    await path.review.undo(first.decision_id, group="g")
+    later(path)
+    options = RetrieveOptions(as_of=then)
+    found = (await path.memory.retrieve("payment backups billed", group="g", options=options)).items
+    gone = next(item for item in found if item.content == LONG)
+    assert (gone.label, gone.verified, gone.withdrawn_at is not None) == (Label.WITHDRAWN, False, True)
+    stays = next(item for item in found if item.content == OTHER)
+    assert (stays.label, stays.verified, stays.withdrawn_at) == (Label.VERIFIED, True, None)
+    day = f"{gone.withdrawn_at:%Y-%m-%d}"
+    assert RetrievedMemoryView.from_record(gone, "en").label_text == f"⛔ Withdrawn since {day}"
+    assert RetrievedMemoryView.from_record(gone, "zh").label_text == f"⛔ 已于 {day} 撤回"
+    request = ContextRequest(proposal="payment backups billed", options=options)
+    (line,) = [line for line in (await path.memory.build_context(request, group="g")).text.splitlines() if LONG in line]
+    assert f"Withdrawn since {day}" in line
+    assert "✅" not in line
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
+async def test_an_agent_gets_nothing_that_was_withdrawn_since(agent: Principal) -> None:
+    path = Path()
+    first = await path.memory.promote(LONG, group="g")
+    second = await path.memory.promote(OTHER, group="g")
+    await path.memory.promote(THIRD, group="g")
+    then = later(path)
+    assert first.decision_id is not None
+    await path.review.undo(first.decision_id, group="g")
+    await path.memory.promote("Backups were moved to another time of the day.", group="g", supersedes=second.id)
+    later(path)
+    options = RetrieveOptions(as_of=then, agent_id=agent.agent_id)
+    memory = path.memory.acting_as(agent)
+    found = await memory.retrieve("payment backups billed", group="g", options=options)
+    assert {item.content for item in found.items} == {THIRD}
+    built = await memory.build_context(ContextRequest(proposal="payment backups", options=options), group="g")
+    assert LONG not in built.text
+    assert OTHER not in built.text
+
+
+async def test_what_was_rejected_since_is_not_found_in_the_past() -> None:
+    path = Path()
+    await path.memory.promote(f"{LONG} {OTHER}", group="g")
+    kept = await path.memory.promote(THIRD, group="g")
+    then = later(path)
+    await path.memory.add_tombstone(LONG, reason="wrong", group="g")
+    later(path)
+    assert await verified_at(path, then) == {THIRD}
+    assert kept.decision_id is not None
+    await path.review.undo(kept.decision_id, group="g")
+    await path.memory.add_tombstone(THIRD.upper(), reason="wrong", group="g")
+    later(path)
+    assert await verified_at(path, then) == set()

@@ -41,6 +41,7 @@ from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.agent_names import NAMES_SHARE, AgentNames
 from clearwell.flow.retrieval.memories import MemoryReader
+from clearwell.flow.retrieval.rejections import Rejections
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService, StatisticsCache
 from clearwell.flow.review.dossier import DossierBuilder
@@ -201,7 +202,9 @@ def build(
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
     names = AgentNames(stores.groups, seconds=NAMES_SHARE * settings.retrieve_timeout_seconds)
-    retriever = Retriever(stores.working, longterm, recalls, events, embedder, clock, names, settings)
+    retriever = Retriever(
+        stores.working, longterm, recalls, events, embedder, clock, names, Rejections(stores.tombstones), settings
+    )
     history = HistoryRetriever(retriever, events, clock, settings)
     fact_checker = FactChecker(retriever, assessor or RuleAssessor(comparison, embedder), events, clock, settings)
     conflicts = ConflictFinder(MultiModelSearch(stores.longterm_for_reviewer, models), comparison, embedder)

@@ -22,6 +22,11 @@ class Principal:
         """Return the local person, with every right in every group."""
         return cls(name=name, rights=frozenset(Right))
 
+    @property
+    def is_agent(self) -> bool:
+        """Whether the caller counts as an agent: its key is bound to one, or can neither review nor administer."""
+        return self.agent_id is not None or not self.rights & {Right.REVIEW, Right.ADMIN}
+
     def lowered(self) -> "Principal":
         """Return the same caller with at most the rights of an agent: capture and read."""
         rights = self.rights & {Right.CAPTURE, Right.READ}

@@ -21,7 +21,8 @@ class Where:
     """All of these conditions must hold; None means no condition.
 
     ``since`` (included) and ``until`` (not) are of when it was said, else of when it was promoted or captured.
-    ``as_of`` asks for what was verified then; without it, for what is verified now.
+    ``as_of`` asks for what was verified then; without it, for what is verified now. With
+    ``still_valid`` what has been withdrawn since then is left out.
     """
 
     since: datetime | None = None
@@ -30,6 +31,7 @@ class Where:
     as_of: datetime | None = None
     conditions: tuple[Condition, ...] = ()
     scope: Scope | None = None
+    still_valid: bool = False
 
     @property
     def everything(self) -> bool:

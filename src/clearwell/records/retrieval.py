@@ -63,6 +63,7 @@ class Explanation:
 class ContextItem:
     """One result of retrieval, with its label.
 
+    ``withdrawn_at`` is set if the item was verified at the time that the query asks about and no longer is.
     ``agent_name`` is the agent if an operator has named it: labels show no name that an agent gave itself. ``cut``
     says that the text goes on after the content, ``cut_before`` that it begins before it. ``match`` is the place in
     the content that answers the query best, if the content has several statements or was cut.
@@ -95,6 +96,7 @@ class ContextItem:
     cut_before: bool = False
     match: tuple[int, int] | None = None
     agent_name: str | None = None
+    withdrawn_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

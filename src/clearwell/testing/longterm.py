@@ -51,6 +51,7 @@ class MemoryLongTerm:
             and chunk.agent_id in (None, query.agent_id)
             and chunk.embedding is not None
             and (chunk.valid_to is None if as_of is None else self._was_verified(chunk, as_of))
+            and (chunk.valid_to is None or not query.where.still_valid)
             and _is_meant(chunk, query.where)
         ]
         if query.terms is not None:

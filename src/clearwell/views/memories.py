@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
@@ -159,8 +159,11 @@ class RetrievedMemoryView(View):
     group_id: str
     layer: Layer
     label: Label
-    label_text: str = Field(examples=["⚡️ 临时上下文", "✅ Verified"])
+    label_text: str = Field(examples=["⚡️ 临时上下文", "✅ Verified", "⛔ Withdrawn since 2026-11-18"])
     verified: bool
+    withdrawn_at: datetime | None = Field(
+        None, description="since when it is no longer valid; set only for what as_of found"
+    )
     relevance: float | None = Field(description="0 to 1, on the scale of the thresholds")
     scope: Scope
     session_id: str | None
@@ -185,7 +188,8 @@ class RetrievedMemoryView(View):
     def from_record(cls, item: ContextItem, language: Language) -> Self:
         explanation = None if item.explanation is None else ExplanationView.from_record(item.explanation)
         match = None if item.match is None else SpanView(start=item.match[0], end=item.match[1])
-        return cls.read(item, label_text=say_label(item.label, language), explanation=explanation, match=match)
+        label_text = say_label(item.label, language, item.withdrawn_at)
+        return cls.read(item, label_text=label_text, explanation=explanation, match=match)
 
     def to_record(self) -> ContextItem:
         from clearwell.records import ContextItem
@@ -306,7 +310,7 @@ class WorkingMemoryView(View):
         return cls(entries=tuple(WorkingEntryView.from_record(entry, now, language) for entry in entries))
 
 
-@cache
-def say_label(label: Label, language: Language) -> str:
+@lru_cache(maxsize=256)
+def say_label(label: Label, language: Language, withdrawn_at: datetime | None = None) -> str:
     """The label as readers see it."""
-    return say(f"label_{label}", language)
+    return say(f"label_{label}", language, day="" if withdrawn_at is None else f"{withdrawn_at:%Y-%m-%d}")

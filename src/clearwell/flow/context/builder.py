@@ -81,8 +81,8 @@ class ContextBuilder:
         options = request.options.for_agent(agent_id)
         (prompts, missing), of_group, own = await asyncio.gather(
             self._fetch_prompts(group_id, agent_id),
-            self._retriever.retrieve(query, group_id, options.for_agent(None), record=False),
-            self._retrieve_own(query, group_id, options),
+            self._retriever.retrieve(query, group_id, options.for_agent(None), record=False, withdrawn=not by.is_agent),
+            self._retrieve_own(query, group_id, options, withdrawn=not by.is_agent),
         )
         group_items, own_items = _share_places(of_group.items, own.items, self._resolve_max_results(options))
         material = ContextMaterial(
@@ -112,7 +112,7 @@ class ContextBuilder:
         """The most memories of both sections together."""
         return plan_retrieval(options, self._settings, self._clock.now()).max_results
 
-    async def _retrieve_own(self, query: str, group_id: str, options: RetrieveOptions) -> Retrieval:
+    async def _retrieve_own(self, query: str, group_id: str, options: RetrieveOptions, *, withdrawn: bool) -> Retrieval:
         """Retrieve the agent's own verified memories, without those of the group."""
         if options.agent_id is None or (options.sources is not None and Source.COLD not in options.sources):
             return Retrieval(items=())
@@ -120,7 +120,7 @@ class ContextBuilder:
         if limit == 0:
             return Retrieval(items=())
         own = replace(options, scope=Scope.AGENT, sources=(Source.COLD,), cold_limit=limit, max_results=limit)
-        return await self._retriever.retrieve(query, group_id, own, record=False)
+        return await self._retriever.retrieve(query, group_id, own, record=False, withdrawn=withdrawn)
 
     async def _fetch_prompts(self, group_id: str, agent_id: str | None) -> tuple[Prompts, Sequence[str]]:
         """Read the prompts. If the database does not answer, the context is built without them and says so."""

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from clearwell.messages import Language, say
-from clearwell.records import ContextItem
+from clearwell.records import ContextItem, Source
 from clearwell.text.flags import flags_of
 from clearwell.text.normalisation import normalise
 
@@ -91,13 +91,16 @@ def format_item(number: int, item: ContextItem, language: Language) -> str:
 def format_label(item: ContextItem, language: Language) -> str:
     """Write the label of an item: verified or not, when, by whom, how relevant, and its flags."""
     day = item.occurred_at or item.promoted_at or item.created_at
-    parts = [say(f"label_{item.label}", language), f"{day:%Y-%m-%d}"]
-    if not item.verified and item.agent_id:
+    withdrawn = "" if item.withdrawn_at is None else f"{item.withdrawn_at:%Y-%m-%d}"
+    parts = [say(f"label_{item.label}", language, day=withdrawn), f"{day:%Y-%m-%d}"]
+    if item.source is Source.HOT and item.agent_id:
         name = number_agent(item.agent_id) if item.agent_name is None else format_agent_name(item.agent_name)
         parts.append(say("history_agent", language, agent=name))
     if item.relevance is not None:
         relevance = f"{item.relevance:.2f}"
-        parts.append(say("history_relevance", language, relevance=relevance) if item.verified else relevance)
+        parts.append(
+            relevance if item.source is Source.HOT else say("history_relevance", language, relevance=relevance)
+        )
     parts += [say(f"flag_{flag}_name", language) for flag in SHOWN_FLAGS if flag in item.flags]
     if item.conflicts_with:
         parts.append(say("flag_conflicts_verified_name", language))

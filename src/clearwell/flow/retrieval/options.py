@@ -24,9 +24,10 @@ class RetrieveOptions:
 
     ``since`` (inclusive) and ``until`` (exclusive) limit the time at which something was said, else promoted or
     captured; ``time_range_days`` is a ``since`` counted back from now. ``as_of`` asks for what was verified at that
-    time and leaves working memory out; a time that is not in the past means now. ``max_chars`` cuts each item at the
-    end of a sentence; 0 leaves it whole. ``filters`` are conditions on metadata (see ``retrieval.metadata_filters``).
-    ``scope`` limits the search to the group's memory, or to the agent's own.
+    time and leaves working memory out; a time that is not in the past means now. What was withdrawn or superseded since
+    has the label ``withdrawn``, and agents do not get it; what was rejected since is left out. ``max_chars`` cuts each
+    item at the end of a sentence; 0 leaves it whole. ``filters`` are conditions on metadata (see
+    ``retrieval.metadata_filters``). ``scope`` limits the search to the group's memory, or to the agent's own.
 
     ``relevance_threshold`` leaves out verified items below it, and ``hot_threshold`` unverified ones. ``recent`` asks
     for the newest entries of working memory, newest first and whatever they say, instead of those that answer the
@@ -86,8 +87,13 @@ class RetrievalPlan:
         return Source.COLD in self.sources and self.cold_limit > 0
 
 
-def plan_retrieval(options: RetrieveOptions, settings: Settings, now: datetime) -> RetrievalPlan:
-    """Check the options and fill in the defaults. Raises InvalidInput."""
+def plan_retrieval(
+    options: RetrieveOptions, settings: Settings, now: datetime, *, withdrawn: bool = False
+) -> RetrievalPlan:
+    """Check the options and fill in the defaults. Raises InvalidInput.
+
+    With ``withdrawn`` a query about a past time also finds memories that have been withdrawn since.
+    """
     as_of = require_moment(options.as_of, "as_of")
     if as_of is not None and as_of >= now:
         as_of = None
@@ -111,6 +117,7 @@ def plan_retrieval(options: RetrieveOptions, settings: Settings, now: datetime) 
             as_of=as_of,
             conditions=read_filters(options.filters),
             scope=options.scope,
+            still_valid=not withdrawn,
         ),
         max_chars=_resolve_count(options.max_chars, settings.max_chars, "max_chars", most=MOST_CHARS),
         explain=options.explain,

@@ -17,6 +17,7 @@ from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval import bm25, passages, ranking
 from clearwell.flow.retrieval.agent_names import AgentNames
 from clearwell.flow.retrieval.options import RetrievalPlan, RetrieveOptions, plan_retrieval
+from clearwell.flow.retrieval.rejections import Rejections
 from clearwell.flow.retrieval.search import LongTermSearcher, VectorFuture
 from clearwell.flow.retrieval.working_search import WorkingMatches, WorkingSearcher
 from clearwell.flow.working.recalls import RecallLog
@@ -46,8 +47,10 @@ class Retriever:
         embedder: Embedder,
         clock: Clock,
         names: AgentNames,
+        rejections: Rejections,
         settings: Settings,
     ) -> None:
+        self._rejections = rejections
         self._names = names
         self._working = working
         self._longterm = longterm
@@ -63,13 +66,22 @@ class Retriever:
             working, embedder, self._fusion, hot_first=settings.hot_first_relevance
         )
 
-    async def retrieve(self, query: str, group_id: str, options: RetrieveOptions, *, record: bool = True) -> Retrieval:
+    async def retrieve(
+        self,
+        query: str,
+        group_id: str,
+        options: RetrieveOptions,
+        *,
+        record: bool = True,
+        withdrawn: bool = False,
+    ) -> Retrieval:
         """Return the items that answer the query, in their order. With ``recent`` the query may be empty.
 
         With ``record`` they are recorded as recalled. A caller that passes on only some of them calls
-        ``record_recall`` with those instead.
+        ``record_recall`` with those instead. With ``withdrawn`` a query about a past time also returns what has been
+        withdrawn since; a rejected value is not returned for any time.
         """
-        plan = plan_retrieval(options, self._settings, self._clock.now())
+        plan = plan_retrieval(options, self._settings, self._clock.now(), withdrawn=withdrawn)
         if not query.strip():
             return await self._retrieve_recent(group_id, plan, record=record)
         terms = await offload(len(query), bm25.analyse_query, query, dates=self._settings.fusion_dates)
@@ -84,6 +96,8 @@ class Retriever:
             if plan.searches_longterm:
                 search = self._make_search(query, terms, group_id, plan)
                 found = await self._searcher.search(query, search, vector, degraded)
+                if plan.where.as_of is not None:
+                    found = await self._drop_rejected(found, group_id, degraded)
             elif plan.reads_working:
                 await self._searcher.embed(query, vector, degraded)
             cold = ranking.filter_relevant([self._items.from_memory(chunk, plan) for chunk in found], plan.threshold)
@@ -96,6 +110,15 @@ class Retriever:
             matches = await offload(size, ranking.drop_verified, working.matches, cold, found)
             working = replace(working, matches=matches)
         return await self._answer(group_id, plan, terms, working, cold, degraded, record=record)
+
+    async def _drop_rejected(self, found: Sequence[Found], group_id: str, degraded: list[str]) -> Sequence[Found]:
+        """What was found for a past time, without rejected values; nothing if that cannot be looked up."""
+        try:
+            return await self._rejections.drop_rejected(found, group_id)
+        except Unavailable as error:
+            log.warning("retrieval degraded", part="long_term_memory", reason=error.code)
+            degraded.append("long_term_memory")
+            return ()
 
     async def _retrieve_recent(self, group_id: str, plan: RetrievalPlan, *, record: bool) -> Retrieval:
         """The newest entries of working memory, without a query to compare them with.

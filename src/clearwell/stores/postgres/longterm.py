@@ -159,6 +159,7 @@ def filter_params(wanted: SearchQuery) -> dict[str, Any]:
         "until": where.until,
         "session_id": where.session_id,
         "as_of": where.as_of,
+        "still_valid": where.still_valid,
         "scope": where.scope,
         "conditions": Jsonb(conditions),
     }

@@ -467,7 +467,7 @@ ORDER BY l.rank DESC, l.id, l.chunk_no
         - CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS away
     FROM memories m
     WHERE m.group_id = %(group_id)s AND (m.embedding_model = %(model)s OR %(by_words)s)
-        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)
+        AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s AND NOT %(still_valid)s)
         AND (m.agent_id IS NULL OR m.agent_id = %(agent_id)s)
         AND (%(since)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) >= %(since)s)
         AND (%(until)s::timestamptz IS NULL OR coalesce(m.occurred_at, m.promoted_at) < %(until)s)

@@ -94,7 +94,9 @@ class RetrievalInput(GroupedBody):
     since: Moment | None = Field(None, alias="from", description="only what was said at this time or later")
     until: Moment | None = Field(None, alias="to", description="only what was said before this time")
     as_of: Moment | None = Field(
-        None, description="only what was verified at this time, without working memory; a future time means now"
+        None,
+        description="only what was verified at this time, without working memory; a future time means now. "
+        "What was withdrawn since is labelled, and needs the right to review or administer",
     )
     filters: Any = Field(
         None,
