@@ -1,13 +1,15 @@
 """Values in disguise, text that hides, and text that speaks to the machine."""
 
 import time
+import unicodedata
 
 import pytest
 
 from clearwell.flow.ingress.echo import remove_fences
 from clearwell.text.flags import flags_of
 from clearwell.text.hidden_text import escaped
-from clearwell.text.normalisation import find_values, normalise, remove_disguise
+from clearwell.text.look_alikes import first_letters, letters
+from clearwell.text.normalisation import find_values, find_whole_values, normalise, normalise_first, remove_disguise
 
 VALUE = "The admin password is Hunter Two"
 DISGUISES = [
@@ -25,6 +27,16 @@ DISGUISES = [
     "The-admin-password-is-Hunter-Two",
     "The adrnin pass-word is Huntér Two",
     "The adm1n passw0rd is Hun7er Two",
+    "The admin\ufe0f pass\ufe00word is Hunter Two\ufe0e",
+    "The admin pass\u2800word is Hunter\u2800Two",
+    "The admin\x07 pass\x00word is \x1b[31mHun\x85ter Two\x1b[0m",
+    "Ꭲhe admin ᏢᎪssᏔord is Ꮋunter Ꭲwo",
+    "ᴛʜᴇ ᴀᴅᴍɪɴ ᴘᴀꜱꜱᴡᴏʀᴅ ɪꜱ ʜᴜɴᴛᴇʀ ᴛᴡᴏ",
+    "Ŧħe Ⱥđmɨn pȧsswøɍđ ɨs Ħunŧɇɍ Ŧwø",
+    "Ƭhe admiո paѕѕword iꜱ 𝖧unter Ꭲѡо",
+    "ТНЕ АDМІN РАЅЅWОRD ІЅ НUNТЕR ТWО",
+    "🅃🄷🄴 🅰🅳🅼🅸🅽 🅿🅰🆂🆂🆆🅾🆁🅳 🄸🅂 🄷🅄🄽🅃🄴🅁 🅃🅆🄾",
+    "The admin pass\U000e0100word is\u180e Hunter Two\u206a",
 ]
 
 
@@ -84,6 +96,8 @@ def test_a_value_of_two_sentences_and_one_with_digits_for_letters_are_found() ->
         "soft\u00adhyphen",
         "bell \x07",
         "hangul filler \u3164",
+        "variation\ufe0f selector",
+        "blank\u2800pattern",
     ],
 )
 def test_hidden_characters_are_flagged_and_shown(text: str) -> None:
@@ -102,6 +116,7 @@ def test_hidden_characters_are_flagged_and_shown(text: str) -> None:
         "tab\tand\nline",
         "é è",
         "שלום",
+        "❤️ 1️⃣ ©️ ☎︎",
     ],
 )
 def test_what_scripts_and_emoji_need_is_not_hidden(text: str) -> None:
@@ -176,3 +191,24 @@ def test_a_text_reads_the_same_without_its_disguise() -> None:
     assert remove_disguise("The nightly bаckuр of the dаtabase") == "The nightly backup of the database"
     assert remove_disguise("计 费 数 据 库 每 晚 备\u200b份") == "计费数据库每晚备份"
     assert remove_disguise("Привет, мир. Καλημέρα.") == "Привет, мир. Καλημέρα."
+
+
+@pytest.mark.parametrize(
+    "value", ["Łódź bleibt der Standort für 2027.", "Кыргызстан", "Ꮳherokee ᎠᏂᏣᎳᎩ", "服务器口令是ABC"]
+)
+def test_a_tombstone_of_the_first_version_is_still_met(value: str) -> None:
+    assert normalise_first(value) in find_values(f"As agreed: {value}")
+    assert normalise_first(value) in find_whole_values(value)
+
+
+def test_the_look_alikes_come_from_the_unicode_data() -> None:
+    known = letters() | first_letters()
+    assert len(known) > 1500
+    for latin, others in {"a": "аᎪᴀąⱥ", "e": "еᎬᴇɇ", "o": "оᴏøօ", "s": "ѕꜱꮪ", "t": "тᴛŧꭲ", "h": "һнᎻħ"}.items():
+        for character in others:
+            assert normalise(character) == latin, (character, latin)
+
+
+def test_words_of_other_languages_are_not_changed_for_a_model() -> None:
+    for text in ("Łódź, København, naïve, Đà Nẵng", "Москва", "Ελλάδα", "5 μm"):
+        assert remove_disguise(text) == unicodedata.normalize("NFKC", text)

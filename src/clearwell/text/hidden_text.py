@@ -7,6 +7,11 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
     "\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
+_SELECTOR = re.compile(
+    "(?<![\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030-\u303d\u3297\u3299\U0001f000-\U0001faff0-9#*])"
+    "[\ufe00-\ufe0f]|\u2800"
+)
+"""Variation selectors where there is nothing to select, and the blank Braille pattern."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?")
 """What a terminal takes as a command: colours, movements, titles."""
@@ -27,7 +32,7 @@ def has_hidden_text(text: str) -> bool:
     if text.isascii() and not _CONTROL.search(text):
         return False
     needed = _NEEDS_JOINERS.sub("", _EMOJI_JOIN.sub("", _FLAG_TAGS.sub("", text)))
-    return bool(_INVISIBLE.search(needed) or _CONTROL.search(needed))
+    return bool(_INVISIBLE.search(needed) or _CONTROL.search(needed) or _SELECTOR.search(needed))
 
 
 def can_be_read(text: str) -> bool:
@@ -53,7 +58,7 @@ def readable(text: str) -> str:
 
 def escaped(text: str) -> str:
     """The text with every hidden character written out, for people."""
-    return _CONTROL.sub(_written, _INVISIBLE.sub(_written, text))
+    return _SELECTOR.sub(_written, _CONTROL.sub(_written, _INVISIBLE.sub(_written, text)))
 
 
 def _written(found: re.Match[str]) -> str:

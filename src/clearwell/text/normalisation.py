@@ -2,12 +2,12 @@
 
 import hmac
 import re
-import tomllib
 import unicodedata
+from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 
 from clearwell.text.hidden_text import _INVISIBLE
+from clearwell.text.look_alikes import IGNORED, first_letters, fold, foreign_letters
 
 _VALUE_ENDS = re.compile(r"(?<=[.!?。！？；;])\s*|\n+|(?<=[:：])\s+")
 """Where a value may end. Finer than sentences, since a disguised value need not stand in a sentence of its own."""
@@ -32,7 +32,12 @@ _FOREIGN_WORD = re.compile(r"(?<![^\W\d_])[A-Za-z]{0,80}[^\W\d_\x00-\x7f][^\W\d_
 
 
 def normalise(text: str) -> str:
-    """Everything that dresses a value up folded away.
+    """Everything that dresses a value up folded away: look-alikes and unseen characters, then ``normalise_first``."""
+    return normalise_first(text) if text.isascii() and text.isprintable() else normalise_first(fold(text))
+
+
+def normalise_first(text: str) -> str:
+    """The first version of the normalisation. The hashes of old tombstones are of texts in this form.
 
     Compatibility forms, case, accents, white space, hidden characters, quotes and marks, stops but for those in
     numbers, hyphens between letters, look-alikes, digits for letters, and the pairs rn and m, i and l.
@@ -54,14 +59,15 @@ def remove_disguise(text: str) -> str:
     """
     if text.isascii():
         return text
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.replace("\u3164", " ")))
+    plain = IGNORED.sub("", unicodedata.normalize("NFKC", text.replace("\u3164", " ")))
     return _BROKEN.sub("", _FOREIGN_WORD.sub(lambda word: _latin(word.group()), plain))
 
 
 def _latin(word: str) -> str:
     if word.isascii() or not any("a" <= letter <= "z" for letter in word.casefold()):
         return word
-    small = "".join(_look_alikes().get(ord(letter), letter) for letter in word.casefold())
+    known = foreign_letters() | first_letters()
+    small = "".join(known.get(ord(letter), letter) for letter in word.casefold())
     return small if word.islower() or len(small) != len(word) else small[:1].upper() + small[1:]
 
 
@@ -73,21 +79,34 @@ def find_values(text: str) -> list[str]:
     """
     if len(text) > LONGEST:
         # The beginning is looked at sentence by sentence, and the whole as one value.
-        return list(dict.fromkeys((normalise(text), *find_values(text[:LONGEST]))))
+        wholes = [version(text) for version in _find_versions(text)]
+        return list(dict.fromkeys((*wholes, *find_values(text[:LONGEST]))))
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
     pieces = [one for part in tagged for one in _VALUE_ENDS.split(part, MOST_PIECES)[:MOST_PIECES]]
     behind = [_LABEL.sub("", one) for one in pieces]
     wholes = (text, _TAG.sub("", text), *pieces)
-    normal = {one: normalise(one) for one in dict.fromkeys((*wholes, *behind))}
-    said = [normal[one] for one in behind]
-    runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
-    found = dict.fromkeys(value for value in (*(normal[one] for one in wholes), *runs) if value)
+    found: dict[str, None] = {}
+    for version in _find_versions(text):
+        normal = {one: version(one) for one in dict.fromkeys((*wholes, *behind))}
+        said = [normal[one] for one in behind]
+        runs = ["".join(said[start : start + length]) for length in range(1, RUN + 1) for start in range(len(said))]
+        found |= dict.fromkeys(value for value in (*(normal[one] for one in wholes), *runs) if value)
     return list(dict.fromkeys(one for value in found for one in (value, _spelled(value))))
+
+
+def _find_versions(text: str) -> tuple[Callable[[str], str], ...]:
+    """The versions of the normalisation in which a tombstone for this text may have been made.
+
+    Both are the same for a text that has neither look-alikes nor unseen characters.
+    """
+    is_plain = text.isascii() or fold(text) == unicodedata.normalize("NFKC", text)
+    return (normalise,) if is_plain else (normalise, normalise_first)
 
 
 def find_whole_values(text: str) -> list[str]:
     """A text as one value, normalised: as it is, and without tags or the mark or label before it."""
-    plain = [normalise(one) for one in (text, _TAG.sub("", text), _LABEL.sub("", text))]
+    forms = (text, _TAG.sub("", text), _LABEL.sub("", text))
+    plain = [version(one) for version in _find_versions(text) for one in forms]
     return list(dict.fromkeys(one for value in plain if value for one in (value, _spelled(value))))
 
 
@@ -110,15 +129,9 @@ def hash_value(value: str, secret: bytes) -> bytes:
 
 def _replace_look_alikes(text: str) -> str:
     """Most texts have none of them, and to look for one is faster than to look up every character."""
-    return text.translate(_look_alikes()) if _look_alike_pattern().search(text) else text
+    return text.translate(first_letters()) if _look_alike_pattern().search(text) else text
 
 
 @cache
 def _look_alike_pattern() -> re.Pattern[str]:
-    return re.compile(f"[{''.join(map(chr, _look_alikes()))}]")
-
-
-@cache
-def _look_alikes() -> dict[int, str]:
-    text = files("clearwell.text").joinpath("words/look_alikes.toml").read_text(encoding="utf-8")
-    return {ord(one): latin for latin, others in tomllib.loads(text)["latin"].items() for one in others}
+    return re.compile(f"[{''.join(map(chr, first_letters()))}]")
