@@ -11,9 +11,7 @@ from clearwell.testing.access import MemoryKeys
 
 
 class MemoryGroups:
-    def __init__(
-        self, other_groups: Callable[[], Iterable[str]] = tuple, *, keys: MemoryKeys | None = None
-    ) -> None:
+    def __init__(self, other_groups: Callable[[], Iterable[str]] = tuple, *, keys: MemoryKeys | None = None) -> None:
         """``other_groups`` names the groups that have outputs or memories, with settings or without."""
         self._other_groups = other_groups
         self._keys = keys or MemoryKeys()

@@ -79,8 +79,8 @@ def find_values(text: str) -> list[str]:
     """
     if len(text) > LONGEST:
         # The beginning is looked at sentence by sentence, and the whole as one value.
-        wholes = [version(text) for version in _find_versions(text)]
-        return list(dict.fromkeys((*wholes, *find_values(text[:LONGEST]))))
+        whole = [version(text) for version in _find_versions(text)]
+        return list(dict.fromkeys((*whole, *find_values(text[:LONGEST]))))
     tagged = dict.fromkeys((text, _TAG.sub("\n", text)))
     pieces = [one for part in tagged for one in _VALUE_ENDS.split(part, MOST_PIECES)[:MOST_PIECES]]
     behind = [_LABEL.sub("", one) for one in pieces]
