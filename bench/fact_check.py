@@ -26,6 +26,7 @@ from clearwell.ports import Embedder
 from clearwell.records import Admission, ClaimCheck, ClaimRating, ModelChoice, NewCapture, Principal
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
+from clearwell.signing import SigningKey
 from clearwell.testing import CountedIds, ManualClock, MemoryStores
 
 CASES: Final = Path(__file__).parent.parent / "tests" / "data" / "fact_checks.jsonl"
@@ -111,7 +112,9 @@ def _recall(checked: Sequence[CheckedClaim], rating: ClaimRating) -> float:
 def _make_manager(embedder: Embedder) -> MemoryManager:
     settings, clock, ids = Settings(), ManualClock(), CountedIds()
     stores = MemoryStores(settings, clock, ids, Bm25()).stores
-    program = build(settings, stores, clock, ids, embedder=embedder, make_model=_make_no_model)
+    program = build(
+        settings, stores, clock, ids, embedder=embedder, make_model=_make_no_model, signer=SigningKey.generate()
+    )
     return program.memory.acting_as(Principal.local())
 
 

@@ -22,6 +22,7 @@ from clearwell.ports import (
 )
 from clearwell.records import ModelChoice, NewCapture, Principal, Right
 from clearwell.settings import Settings
+from clearwell.signing import SigningKey
 from clearwell.testing import CountedIds, ManualClock, MemoryStores, WordEmbedder
 
 PERSON = Principal.local()
@@ -81,6 +82,7 @@ class Path:
             self.ids,
             embedder=self.embedder,
             make_model=self._make_model,
+            signer=SigningKey.generate(),
             judge=self.judge,
             assessor=self.assessor,
             writer=self.writer,

@@ -39,6 +39,9 @@ from clearwell.messages import Language, say
 class ClearwellError(Exception):
     """Base of all errors: a message code and its parameters."""
 
+    recorded = False
+    """Whether the audit has this refusal."""
+
     def __init__(self, code: str, **params: object) -> None:
         super().__init__(code, params)
         self.code = code

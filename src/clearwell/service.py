@@ -13,6 +13,7 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError
 from clearwell.flow import limits
+from clearwell.flow.access.gate import AccessGate, record_refusals
 from clearwell.flow.access.permissions import (
     require_group_covered,
     require_in_group,
@@ -20,6 +21,7 @@ from clearwell.flow.access.permissions import (
     require_right,
     resolve_agent,
 )
+from clearwell.flow.audit.trail import AuditTrail
 from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
@@ -47,6 +49,10 @@ from clearwell.records import (
     NOTHING,
     Admission,
     Agent,
+    AuditEvent,
+    AuditFilter,
+    AuditHead,
+    AuditReport,
     BuiltContext,
     CaptureReceipt,
     Digest,
@@ -77,6 +83,7 @@ from clearwell.signatures import explain_wrong_calls
 
 
 @explain_wrong_calls
+@record_refusals
 class MemoryManager:
     """Three-tier memory: capture, ingress, working memory, digests, review, promotion, retrieval and context."""
 
@@ -84,6 +91,8 @@ class MemoryManager:
         self,
         *,
         by: Principal,
+        gate: AccessGate,
+        trail: AuditTrail,
         intake: Intake,
         requeuer: Requeuer,
         override: RefusalOverride,
@@ -106,6 +115,8 @@ class MemoryManager:
         settings: Settings,
     ) -> None:
         self._by = by
+        self._gate = gate
+        self._trail = trail
         self._intake = intake
         self._requeuer = requeuer
         self._override = override
@@ -513,3 +524,24 @@ class MemoryManager:
     async def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
         return await self._digests.page(group, by=self._by, before=before, limit=limit)
+
+    # audit
+
+    async def audit_events(
+        self,
+        *,
+        group: str | None = None,
+        where: AuditFilter | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEvent]:
+        """A page of the audit, newest first: who did what, who was refused. Without a group: of the installation."""
+        return await self._trail.page(group, where or AuditFilter(), before=before, limit=limit, by=self._by)
+
+    async def verify_audit(self, *, group: str | None = None, head: AuditHead | None = None) -> AuditReport:
+        """Verify that no event was changed, removed or inserted; with an exported ``head``, also none at the end."""
+        return await self._trail.verify(group, head, by=self._by)
+
+    async def audit_head(self, *, group: str | None = None) -> AuditHead:
+        """Return the last seal, to be kept outside of the database."""
+        return await self._trail.head(group, by=self._by)

@@ -108,6 +108,11 @@ class Settings(BaseSettings):
     api_key: SecretStr | None = Field(
         None, description="key that commands send; without one they act as the local user"
     )
+    audit_key: SecretStr | None = Field(
+        None,
+        description="key that signs the audit trail, 32 bytes in base64; without one, the file audit.key in the data "
+        "folder is used",
+    )
 
     # ingress pipeline
     filter_checks: tuple[str, ...] = Field(

@@ -286,3 +286,17 @@ class Measure(StrEnum):
     NOTHING_INVENTED = "nothing_invented"
     DISPUTES_SHOWN = "disputes_shown"
     USABLE_ANSWERS = "usable_answers"
+
+
+class AuditFault(StrEnum):
+    """What a verification of the audit trail can find."""
+
+    CHANGED = "changed"
+    REMOVED = "removed"
+    INSERTED = "inserted"
+    UNKNOWN_KEY = "unknown_key"
+    UNSEALED = "unsealed"
+    SEAL_CHANGED = "seal_changed"
+    SEAL_REMOVED = "seal_removed"
+    TAIL_REMOVED = "tail_removed"
+    HEAD_INVALID = "head_invalid"

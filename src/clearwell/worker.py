@@ -15,6 +15,7 @@ import structlog
 
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
+from clearwell.flow.audit.seals import SEAL_SECONDS
 from clearwell.records import Principal
 
 log = structlog.get_logger(__name__)
@@ -53,6 +54,7 @@ class Worker:
         return (
             own,
             Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
+            Duty("audit seals", SEAL_SECONDS, self._seal_audit),
             Duty("admissions", sweep, self._sweep_admissions),
             Duty("statements", sweep, self._update_statements),
             Duty("statements by the model", sweep, self._refine_statements),
@@ -76,6 +78,9 @@ class Worker:
         """Let other processes know that this one admits captures, and how: they leave it to this one if they differ."""
         with suppress(Unavailable):
             await self._clearwell.stores.heartbeats.beat(lasts=HEARTBEAT_LASTS)
+
+    async def _seal_audit(self) -> None:
+        await self._clearwell.sealer.seal_all()
 
     async def _sweep_admissions(self) -> None:
         if rows := await sweep(self._clearwell):

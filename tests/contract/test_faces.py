@@ -22,6 +22,7 @@ from clearwell.ports import MemoryFilter, QuarantineFilter
 from clearwell.records import (
     Action,
     Admission,
+    AuditFilter,
     DecisionRequest,
     GroupChange,
     InsightState,
@@ -253,6 +254,17 @@ async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:
     assert (withdrawn.status, withdrawn.memories) == ("retracted", (done.id,))
     rows = await face("review.calibration", group="g")
     assert sum(one.entries for one in rows) == 3
+
+
+async def test_the_audit_is_read_and_verified(face: Face) -> None:
+    await face("put_agent", "a1", group="g", persona="p")
+    (event,) = await face("audit_events", group="g", where=AuditFilter(action="put agent"))
+    assert event.subject == "agent a1"
+    head = await face("audit_head", group="g")
+    assert head.number >= 1
+    report = await face("verify_audit", group="g", head=head)
+    assert (report.intact, report.unsealed_events, report.findings) == (True, 0, ())
+    assert report.head.number >= head.number
 
 
 def replace_id(request: DecisionRequest, insight_id: UUID) -> DecisionRequest:

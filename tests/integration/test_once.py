@@ -18,6 +18,7 @@ from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.ports import AdmissionResult
 from clearwell.records import Admission, Principal, WorkingEntry
 from clearwell.settings import Settings
+from clearwell.signing import SigningKey
 from clearwell.stores.postgres import Database, open_database
 from clearwell.stores.postgres.admissions import PostgresAdmissionBatch
 from clearwell.stores.valkey import ValkeyWorkingStore
@@ -67,7 +68,13 @@ class Machine(RuleBasedStateMachine):
         self.opened = open_stores(self.settings, self.database, self.redis_url, self.clock, ids)
         stores = self.run(self.opened.__aenter__())
         self.clearwell: Clearwell = build(
-            self.settings, stores, self.clock, ids, embedder=WordEmbedder(), make_model=lambda _: WordEmbedder()
+            self.settings,
+            stores,
+            self.clock,
+            ids,
+            embedder=WordEmbedder(),
+            make_model=lambda _: WordEmbedder(),
+            signer=SigningKey.generate(),
         )
 
     def text(self) -> str:
@@ -96,7 +103,7 @@ class Machine(RuleBasedStateMachine):
         self.admissible[log_id] = True
         settle = PostgresAdmissionBatch.settle
 
-        async def dies(batch: PostgresAdmissionBatch, settled: Sequence[AdmissionResult]) -> None:
+        async def dies(batch: PostgresAdmissionBatch, settled: Sequence[AdmissionResult], **_: object) -> None:
             raise Crash
 
         PostgresAdmissionBatch.settle = dies  # type: ignore[method-assign, assignment] # a crash has no port

@@ -15,6 +15,9 @@ from clearwell.settings import Settings
 
 ROUTES = {
     ("post", "/api/v1/captures"),
+    ("get", "/api/v1/audit"),
+    ("get", "/api/v1/audit/head"),
+    ("post", "/api/v1/audit/verify"),
     ("post", "/api/v1/memory/ingest"),
     ("post", "/api/v1/memory/query"),
     ("get", "/api/v1/quarantine"),

@@ -447,5 +447,5 @@ async def test_agents_decide_nothing_and_read_nothing_of_review() -> None:
         await path.review.acting_as(AGENT).insights(group="g")
     with pytest.raises(NotAllowed):
         await path.review.acting_as(AGENT).promote_row(one, NewMemory(content=""), group="g")
-    assert [event.action for event in path.audit.events] == ["refused"] * 7
+    assert [event.action for event in path.audit.events] == ["refused"] * 8
     assert path.ledger.decisions("g") == []

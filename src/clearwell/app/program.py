@@ -12,6 +12,7 @@ from clearwell.app.stores import open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, build, make_keys
 from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
+from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.reembedding.models import list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
@@ -21,7 +22,14 @@ from clearwell.records import ModelChoice, Principal
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
-from clearwell.stores.postgres import GroupIndexBuilder, IndexedGroups, PostgresKeys, PostgresReembeddings
+from clearwell.signing import load_signing_key
+from clearwell.stores.postgres import (
+    GroupIndexBuilder,
+    IndexedGroups,
+    PostgresAudit,
+    PostgresKeys,
+    PostgresReembeddings,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +64,7 @@ async def open_clearwell(
             ids,
             embedder=embedder,
             make_model=lambda choice: make_model(choice, settings),
+            signer=load_signing_key(settings),
             judge=judge,
             assessor=assessor,
             writer=writer,
@@ -64,6 +73,7 @@ async def open_clearwell(
         stack.push_async_callback(clearwell.queue.close)
         stack.push_async_callback(clearwell.recalls.flush)
         stack.push_async_callback(clearwell.events.flush)
+        stack.push_async_callback(clearwell.gate.flush)
         stack.callback(clearwell.feed.close)
         stack.push_async_callback(clearwell.models.close)
         await require_model(stores.reembeddings, embedder, configured)
@@ -90,7 +100,9 @@ async def open_memory(settings: Settings | None = None, *, by: Principal | None 
 async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyRing]:
     """Open only the keys, which need neither working memory nor a model."""
     async with open_postgres(settings, database_url) as database:
-        yield make_keys(settings, PostgresKeys(database), SystemClock(), TimeOrderedIds())
+        clock, ids = SystemClock(), TimeOrderedIds()
+        gate = AccessGate(PostgresAudit(database), clock, ids)
+        yield make_keys(settings, PostgresKeys(database), clock, ids, gate)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from clearwell.flow.ingress.fingerprint import fingerprint
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import BackOff, Clock, Ids, Stores
 from clearwell.settings import Settings
+from clearwell.signing import load_signing_key
 from clearwell.stores.postgres import (
     Database,
     GroupIndexBuilder,
@@ -122,6 +123,7 @@ async def open_postgres(settings: Settings, url: str) -> AsyncIterator[Database]
         connect_seconds=settings.postgres_connect_seconds,
         statement_seconds=settings.postgres_statement_seconds,
         prepare=settings.postgres_prepare,
+        signer=load_signing_key(settings),
     )
     try:
         yield database

@@ -7,10 +7,13 @@ from datetime import timedelta
 
 from clearwell.comparison import RuleComparison
 from clearwell.errors import Unavailable
+from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
-from clearwell.flow.access.permissions import DecisionGate
 from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.audit.seals import AuditSealer
+from clearwell.flow.audit.trail import AuditTrail
+from clearwell.flow.audit.verification import AuditVerifier
 from clearwell.flow.capture.intake import CaptureRecorder, Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder
@@ -66,6 +69,7 @@ from clearwell.ports import (
     KeyStore,
     Lease,
     Segmenter,
+    Signer,
     StatementComparison,
     Stores,
 )
@@ -117,6 +121,8 @@ class Clearwell:
     history: HistoryRetriever
     uses: UsageRecorder
     keys: KeyRing
+    gate: AccessGate
+    sealer: AuditSealer
     counters: Counters
     statistics: StatisticsCache
     models: EmbeddingModels
@@ -145,11 +151,11 @@ class Clearwell:
         return None
 
 
-def make_keys(settings: Settings, keys: KeyStore, clock: Clock, ids: Ids) -> KeyRing:
+def make_keys(settings: Settings, keys: KeyStore, clock: Clock, ids: Ids, gate: AccessGate) -> KeyRing:
     remember = timedelta(seconds=settings.key_memory_seconds)
     patience = timedelta(seconds=settings.retrieve_timeout_seconds)
     rates = RequestRates(settings.key_requests_per_minute)
-    return KeyRing(keys, clock, ids, remember=remember, rates=rates, patience=patience)
+    return KeyRing(keys, clock, ids, gate, remember=remember, rates=rates, patience=patience)
 
 
 def make_comparison(settings: Settings) -> RuleComparison:
@@ -166,12 +172,14 @@ def build(
     *,
     embedder: Embedder,
     make_model: Callable[[ModelChoice], Embedder],
+    signer: Signer,
     judge: Judge | None = None,
     assessor: EvidenceAssessor | None = None,
     writer: InsightWriter | None = None,
     segmenter: Segmenter | None = None,
 ) -> Clearwell:
-    """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding.
+    """Build the program on these stores and models. ``make_model`` makes the other model of a re-embedding, ``signer``
+    signs the seals of the audit.
 
     Without an ``assessor``, claims are checked by the comparison rules.
     """
@@ -180,7 +188,7 @@ def build(
     events = EventPublisher(stores.events, clock, counters)
     announcer = DecisionAnnouncer(events)
     feed = EventFeed(stores.events, clock, max_readers=settings.event_readers_max)
-    gate, chunker = DecisionGate(stores.audit, clock, ids), Chunker(models, settings)
+    gate, chunker = AccessGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)
     comparison = make_comparison(settings)
@@ -194,6 +202,7 @@ def build(
         judge,
         counters,
         events,
+        audit_events,
         clock,
         settings,
         lease,
@@ -228,8 +237,11 @@ def build(
         CaptureRecorder(stores.captures, events, clock, ids, settings),
         EntryRemover(stores.working, stores.admissions, audit_events, events),
     )
+    sealer = AuditSealer(stores.audit, signer, clock)
     memory = MemoryManager(
         by=NOBODY,
+        gate=gate,
+        trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, signer, clock)),
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
         quarantine=QuarantineReader(stores.quarantine, stores.admissions),
@@ -300,7 +312,9 @@ def build(
         retriever=retriever,
         history=history,
         uses=UsageRecorder(recalls, stores.statistics, clock),
-        keys=make_keys(settings, stores.keys, clock, ids),
+        keys=make_keys(settings, stores.keys, clock, ids, gate),
+        gate=gate,
+        sealer=sealer,
         counters=counters,
         statistics=StatisticsCache(stores.statistics, clock),
         models=models,
@@ -311,7 +325,7 @@ def build(
 def _build_review(
     settings: Settings,
     stores: Stores,
-    gate: DecisionGate,
+    gate: AccessGate,
     models: EmbeddingModels,
     knowledge: Knowledge,
     comparison: RuleComparison,

@@ -17,6 +17,7 @@ from clearwell.client.routes import ApiClient
 from clearwell.records import NOTHING
 from clearwell.settings import Settings
 from clearwell.signatures import explain_wrong_calls
+from clearwell.views.audit import AuditHeadView
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from clearwell.records import (
         Admission,
         Agent,
+        AuditEvent,
+        AuditFilter,
+        AuditHead,
+        AuditReport,
         BuiltContext,
         CaptureReceipt,
         Digest,
@@ -414,6 +419,36 @@ class AsyncClient:
             if before is None:
                 break
         return digests
+
+    # audit
+
+    async def audit_events(
+        self,
+        *,
+        group: str | None = None,
+        where: AuditFilter | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
+    ) -> Sequence[AuditEvent]:
+        """A page of the audit, newest first: who did what, who was refused. Without a group: of the installation."""
+        filters: dict[str, Any] = {} if where is None else read_fields(where)
+        events: list[AuditEvent] = []
+        for size in split_limit(limit):
+            page = await self._routes.audit_events(group, before=before, limit=size, **filters)
+            events += [event.to_record() for event in page.events]
+            before = page.next
+            if before is None:
+                break
+        return events
+
+    async def verify_audit(self, *, group: str | None = None, head: AuditHead | None = None) -> AuditReport:
+        """Verify that no event was changed, removed or inserted; with an exported ``head``, also none at the end."""
+        exported = None if head is None else AuditHeadView.from_record(head).model_dump(mode="json")
+        return (await self._routes.verify_audit(group, head=exported)).to_record()
+
+    async def audit_head(self, *, group: str | None = None) -> AuditHead:
+        """Return the last seal, to be kept outside of the database."""
+        return (await self._routes.audit_head(group)).to_record()
 
 
 def _name_destination(url: str | None, api_key: str | None, *, agent: bool) -> str:

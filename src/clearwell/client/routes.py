@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from uuid import UUID
 
 from clearwell.client.api import ApiConnection, rename, segment
+from clearwell.views.audit import AuditHeadView, AuditPageView, AuditReportView
 from clearwell.views.captures import (
     CaptureBatchView,
     CaptureView,
@@ -60,6 +61,17 @@ class QuarantineFields(TypedDict, total=False):
     admission: str | None
     since: datetime | None
     until: datetime | None
+    before: UUID | None
+    limit: int | None
+
+
+class AuditFields(TypedDict, total=False):
+    """Which audit events to list."""
+
+    actor: str | None
+    action: str | None
+    since: str | datetime | None
+    until: str | datetime | None
     before: UUID | None
     limit: int | None
 
@@ -268,6 +280,20 @@ class ApiClient:
         from clearwell.client.events import follow_events
 
         return follow_events(self._api, group_id, after=after)
+
+    # audit
+
+    async def audit_events(self, group_id: str | None, **parameters: Unpack[AuditFields]) -> AuditPageView:
+        """List audit events, newest first. Without a group: those of the installation."""
+        return await self._api.get(AuditPageView, "/audit", group_id=group_id, **parameters)
+
+    async def verify_audit(self, group_id: str | None, *, head: Mapping[str, object] | None = None) -> AuditReportView:
+        """Verify the audit trail, also against a head that was exported before."""
+        return await self._api.ask(AuditReportView, "/audit/verify", {"group_id": group_id, "head": head})
+
+    async def audit_head(self, group_id: str | None) -> AuditHeadView:
+        """Read the last seal of the audit trail."""
+        return await self._api.get(AuditHeadView, "/audit/head", group_id=group_id)
 
     # groups, agents and tombstones
 

@@ -3,7 +3,7 @@
 ``clearwell.testing`` has in-memory twins of stores. Twins and real stores pass the same contract tests.
 """
 
-from clearwell.ports.access import AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.access import AuditBatch, AuditStore, Claim, IdempotencyStore, KeyStore
 from clearwell.ports.comparison import StatementComparison
 from clearwell.ports.digest import (
     CandidateFilter,
@@ -33,7 +33,7 @@ from clearwell.ports.models import (
     TokenCounter,
     TokenMeter,
 )
-from clearwell.ports.program import Clock, Ids
+from clearwell.ports.program import Clock, Ids, SignatureState, Signer
 from clearwell.ports.quarantine import (
     AdmissionBatch,
     AdmissionResult,
@@ -72,6 +72,7 @@ __all__ = [
     "AdmissionResult",
     "AdmissionStore",
     "AnswerForm",
+    "AuditBatch",
     "AuditStore",
     "BackOff",
     "CandidateFilter",
@@ -124,6 +125,8 @@ __all__ = [
     "SearchQuery",
     "SegmentedOutput",
     "Segmenter",
+    "SignatureState",
+    "Signer",
     "SparseEncoder",
     "StatementComparison",
     "StatementStore",

@@ -1,12 +1,13 @@
 """Keys, repeated requests and the audit log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from clearwell.records import ApiKey, AuditEvent, IdempotencyKey, Json, KeyLookup
+from clearwell.records import ApiKey, AuditEvent, AuditFilter, AuditSeal, IdempotencyKey, Json, KeyLookup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,5 +61,38 @@ class KeyStore(Protocol):
     async def remove_session(self, token_hash: bytes) -> None: ...
 
 
+class AuditBatch(Protocol):
+    """The events of one group that no seal covers yet. Nobody else seals the group until the transaction ends."""
+
+    last: AuditSeal | None
+    events: Sequence[AuditEvent]
+
+    async def seal(self, seal: AuditSeal) -> None:
+        """Store the seal over these events."""
+        ...
+
+
 class AuditStore(Protocol):
+    """Events and seals. Nothing is ever changed or removed here."""
+
     async def add(self, event: AuditEvent) -> None: ...
+
+    async def page(self, group_id: str, where: AuditFilter, *, before: UUID | None, limit: int) -> Sequence[AuditEvent]:
+        """Return events of a group, newest first. ``before`` is the id of the last event of the page before."""
+        ...
+
+    async def find_unsealed_groups(self, *, limit: int) -> Sequence[str]: ...
+
+    def open_batch(self, group_id: str, *, limit: int) -> AbstractAsyncContextManager[AuditBatch]: ...
+
+    async def seals(self, group_id: str, *, after: int, limit: int) -> Sequence[AuditSeal]:
+        """Return the seals with higher numbers than ``after``, in order."""
+        ...
+
+    async def last_seal(self, group_id: str) -> AuditSeal | None: ...
+
+    async def read(self, group_id: str, event_ids: Sequence[UUID]) -> Mapping[UUID, AuditEvent]: ...
+
+    async def scan(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[AuditEvent]:
+        """Return the events of a group with higher ids than ``after``, in the order of their ids."""
+        ...

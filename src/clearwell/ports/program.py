@@ -1,6 +1,7 @@
-"""The clock and the ids."""
+"""The clock, the ids and the signing key."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
@@ -15,3 +16,24 @@ class Ids(Protocol):
     def new(self) -> UUID:
         """Return a new id. Later ids sort after earlier ones."""
         ...
+
+
+class SignatureState(StrEnum):
+    """What a signature says about the data that it was made for."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN_KEY = "unknown_key"
+
+
+class Signer(Protocol):
+    @property
+    def public_key(self) -> str:
+        """The public key in base64."""
+        ...
+
+    def sign(self, data: bytes) -> bytes:
+        """Sign data with the key of this installation, which is not in the database."""
+        ...
+
+    def verify(self, data: bytes, signature: bytes) -> SignatureState: ...

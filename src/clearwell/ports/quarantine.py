@@ -143,7 +143,9 @@ class AdmissionBatch(TombstoneLookup, Protocol):
         """The rows that no other process has settled in the meantime."""
         ...
 
-    async def settle(self, settled: Sequence[AdmissionResult]) -> None: ...
+    async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:
+        """Store the results of rows, with one event for all of them."""
+        ...
 
     async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         """Admit a refused row and record the event. Returns False if it is not refused.

@@ -1,6 +1,16 @@
 """The data types of the path. Records are frozen, times are aware and in UTC, and the group is always explicit."""
 
-from clearwell.records.callers import NOBODY, ApiKey, AuditEvent, IdempotencyKey, KeyLookup, Principal
+from clearwell.records.audit import (
+    INSTALLATION,
+    AuditEvent,
+    AuditFilter,
+    AuditFinding,
+    AuditHead,
+    AuditReport,
+    AuditSeal,
+    seal_root,
+)
+from clearwell.records.callers import NOBODY, ApiKey, IdempotencyKey, KeyLookup, Principal
 from clearwell.records.comparison import Comparison
 from clearwell.records.context import (
     BuiltContext,
@@ -85,6 +95,7 @@ from clearwell.vocabulary import (
     STATEMENT_KINDS,
     Action,
     Admission,
+    AuditFault,
     ClaimRating,
     DigestStatus,
     EvaluationStatus,
@@ -114,6 +125,7 @@ from clearwell.vocabulary import (
 __all__ = [
     "EVENT_FIELDS",
     "EVERYTHING",
+    "INSTALLATION",
     "KEEP",
     "NOBODY",
     "NOTHING",
@@ -128,6 +140,12 @@ __all__ = [
     "AssessedEvidence",
     "Assessment",
     "AuditEvent",
+    "AuditFault",
+    "AuditFilter",
+    "AuditFinding",
+    "AuditHead",
+    "AuditReport",
+    "AuditSeal",
     "BuiltContext",
     "CalibrationRow",
     "Capture",
@@ -251,5 +269,6 @@ __all__ = [
     "Writer",
     "WriterSource",
     "Written",
+    "seal_root",
     "stated_confidence",
 ]

@@ -1,10 +1,9 @@
-"""Callers, their keys, and audit events."""
+"""Callers and their keys."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.records.values import Metadata
 from clearwell.vocabulary import Right
 
 
@@ -69,16 +68,3 @@ class IdempotencyKey:
     route: str
     key: str
     request_hash: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEvent:
-    """One event of the audit log: who did what to what. It never contains the text itself."""
-
-    id: UUID
-    group_id: str
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    detail: Metadata = field(default_factory=dict)

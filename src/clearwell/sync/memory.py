@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         Action,
         Admission,
         Agent,
+        AuditEvent,
+        AuditFilter,
+        AuditHead,
+        AuditReport,
         BuiltContext,
         CalibrationRow,
         CaptureReceipt,
@@ -377,6 +381,20 @@ class SyncMemoryManager:
     def digests(self, *, group: str, before: UUID | None = None, limit: int = 50) -> Sequence[Digest]:
         """A page of a group's digests, newest first, without their insights."""
         return self._loop.run(self._inner.digests(group=group, before=before, limit=limit))
+
+    def audit_events(
+        self, *, group: str | None = None, where: AuditFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> Sequence[AuditEvent]:
+        """A page of the audit, newest first: who did what, who was refused. Without a group: of the installation."""
+        return self._loop.run(self._inner.audit_events(group=group, where=where, before=before, limit=limit))
+
+    def verify_audit(self, *, group: str | None = None, head: AuditHead | None = None) -> AuditReport:
+        """Verify that no event was changed, removed or inserted; with an exported ``head``, also none at the end."""
+        return self._loop.run(self._inner.verify_audit(group=group, head=head))
+
+    def audit_head(self, *, group: str | None = None) -> AuditHead:
+        """Return the last seal, to be kept outside of the database."""
+        return self._loop.run(self._inner.audit_head(group=group))
 
 
 @explain_wrong_calls

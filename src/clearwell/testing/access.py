@@ -1,13 +1,14 @@
-"""Keys and answers in dicts."""
+"""Keys and answers in dicts, the audit trail in lists."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from clearwell.errors import IdempotencyMismatch, RequestInProgress
-from clearwell.ports import Claim, Clock, Ids
-from clearwell.records import ApiKey, AuditEvent, IdempotencyKey, Json, KeyLookup
+from clearwell.ports import AuditBatch, AuditStore, Claim, Clock, Ids
+from clearwell.records import ApiKey, AuditEvent, AuditFilter, AuditSeal, IdempotencyKey, Json, KeyLookup
 
 
 @dataclass
@@ -106,11 +107,67 @@ class MemoryKeys:
         self._sessions.pop(token_hash, None)
 
 
-class MemoryAudit:
-    """Events in a list."""
+class MemoryAudit(AuditStore):
+    """Events and seals in lists."""
 
     def __init__(self) -> None:
         self.events: list[AuditEvent] = []
+        self.sealed: list[AuditSeal] = []
 
     async def add(self, event: AuditEvent) -> None:
         self.events.append(event)
+
+    async def page(self, group_id: str, where: AuditFilter, *, before: UUID | None, limit: int) -> Sequence[AuditEvent]:
+        found = [event for event in self._of(group_id) if _matches(event, where)]
+        return [event for event in found[::-1] if before is None or event.id < before][:limit]
+
+    async def find_unsealed_groups(self, *, limit: int) -> Sequence[str]:
+        return sorted({event.group_id for event in self.events if self._is_unsealed(event)})[:limit]
+
+    def open_batch(self, group_id: str, *, limit: int) -> AbstractAsyncContextManager[AuditBatch]:
+        return self._open_batch(group_id, limit)
+
+    @asynccontextmanager
+    async def _open_batch(self, group_id: str, limit: int) -> AsyncIterator[AuditBatch]:
+        unsealed = [event for event in self._of(group_id) if self._is_unsealed(event)]
+        yield MemoryAuditBatch(self.sealed, await self.last_seal(group_id), unsealed[:limit])
+
+    async def seals(self, group_id: str, *, after: int, limit: int) -> Sequence[AuditSeal]:
+        return [seal for seal in self.sealed if seal.group_id == group_id and seal.number > after][:limit]
+
+    async def last_seal(self, group_id: str) -> AuditSeal | None:
+        seals = [seal for seal in self.sealed if seal.group_id == group_id]
+        return seals[-1] if seals else None
+
+    async def read(self, group_id: str, event_ids: Sequence[UUID]) -> Mapping[UUID, AuditEvent]:
+        return {event.id: event for event in self._of(group_id) if event.id in event_ids}
+
+    async def scan(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[AuditEvent]:
+        return [event for event in self._of(group_id) if after is None or event.id > after][:limit]
+
+    def _of(self, group_id: str) -> list[AuditEvent]:
+        return sorted((event for event in self.events if event.group_id == group_id), key=lambda event: event.id)
+
+    def _is_unsealed(self, event: AuditEvent) -> bool:
+        return not any(event.id in seal.event_ids for seal in self.sealed)
+
+
+class MemoryAuditBatch(AuditBatch):
+    """The events that no seal covers."""
+
+    def __init__(self, seals: list[AuditSeal], last: AuditSeal | None, events: Sequence[AuditEvent]) -> None:
+        self._seals = seals
+        self.last = last
+        self.events = events
+
+    async def seal(self, seal: AuditSeal) -> None:
+        self._seals.append(seal)
+
+
+def _matches(event: AuditEvent, where: AuditFilter) -> bool:
+    return (
+        where.actor in (None, event.actor)
+        and where.action in (None, event.action)
+        and (where.since is None or event.at >= where.since)
+        and (where.until is None or event.at < where.until)
+    )

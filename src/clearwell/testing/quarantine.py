@@ -344,7 +344,7 @@ class _Batch:
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return await self._tombstones.look_up(group_id, value_hashes, embeddings=embeddings, model=model)
 
-    async def settle(self, settled: Sequence[AdmissionResult]) -> None:
+    async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:  # noqa: ARG002 - only PostgreSQL keeps it
         self.settled.extend(settled)
 
     async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:

@@ -84,3 +84,21 @@ def test_counts_that_are_hidden_are_not_said_to_be_zero(program: Program, plain_
     told = hidden.good("doctor", "--group", "g").out
     assert "Counts over all groups are not available" in told
     assert "1 refused (confidence 1)" in told
+
+
+def test_the_audit_is_listed_and_verified(program: Program, tmp_path: Path) -> None:
+    refused = program.but(CLEARWELL_ACTOR="agent").run("keys", "create", "--scope", "review", "--all-groups")
+    assert refused.code == 1
+    program.good("keys", "create", "--scope", "review,read", "--all-groups")
+    listed = program.good("audit", "list", "--json").json["events"]
+    assert [(event["action"], event["subject"].partition(" ")[0]) for event in listed] == [
+        ("create key", "key"),
+        ("refused", "create"),
+    ]
+    assert listed[1]["actor"].endswith("/agent")
+    assert "create key" in program.chinese().good("audit", "list", "--action", "refused").out
+    head = tmp_path / "head.json"
+    assert "Seal 1 was written" in program.good("audit", "head", "--file", str(head)).out
+    assert "The trail is intact: 2 events" in program.good("audit", "verify", "--head", str(head)).out
+    head.write_text("[]")
+    assert program.run("audit", "verify", "--head", str(head)).code == 2

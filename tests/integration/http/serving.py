@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from clearwell.adapters.http import create_app
 from clearwell.app import Clearwell
-from clearwell.records import ApiKey, Right
+from clearwell.records import ApiKey, Principal, Right
 from clearwell.servers import Servers
 from clearwell.settings import Settings
 
@@ -76,7 +76,7 @@ class Api:
     ) -> tuple[ApiKey, str]:
         covered = None if groups is None else frozenset(groups)
         return await self.clearwell.keys.create(
-            name="test", rights=frozenset(rights), groups=covered, agent_id=agent_id, actor="test"
+            name="test", rights=frozenset(rights), groups=covered, agent_id=agent_id, by=Principal.local("test")
         )
 
     async def caller(

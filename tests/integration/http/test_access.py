@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from clearwell.errors import InvalidInput
-from clearwell.records import Right
+from clearwell.records import Principal, Right
 from tests.integration.http.serving import LONG, Api, new_group, require_problem
 
 CAPTURE, READ, REVIEW, ADMIN = Right.CAPTURE, Right.READ, Right.REVIEW, Right.ADMIN
@@ -142,7 +142,7 @@ async def test_a_revoked_key_is_refused_from_the_next_request(module_api: Api) -
     key, secret = await module_api.key(*Right)
     client = await module_api.client(Authorization=f"Bearer {secret}")
     assert (await ask(client, "query", new_group())).status_code == 200
-    await module_api.clearwell.keys.revoke(key.id, actor="test")
+    await module_api.clearwell.keys.revoke(key.id, by=Principal.local("test"))
     for route in ROUTES:
         response = await ask(client, route, new_group())
         require_problem(response, 401, "key_invalid")

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from clearwell.adapters.http.console import assets
-from clearwell.records import NewCapture, Right
+from clearwell.records import NewCapture, Principal, Right
 from clearwell.settings import Settings
 from tests.insights import PERSON
 from tests.integration.http.serving import LONG, Api, client_of, new_group, served
@@ -112,7 +112,7 @@ async def test_a_session_ends_with_its_key_and_counts_in_every_process(api: Api,
     async with served(settings) as other, client_of(other) as same_browser:
         same_browser.cookies = browser.cookies
         assert (await same_browser.get(f"/g/{group}/overview")).status_code == 200
-        await api.clearwell.keys.revoke(key.id, actor="test")
+        await api.clearwell.keys.revoke(key.id, by=Principal.local("test"))
         assert (await same_browser.get(f"/g/{group}/overview")).status_code == 303
         assert (await browser.get(f"/g/{group}/overview")).status_code == 303
 

@@ -42,7 +42,7 @@ async def own_server(settings: Settings) -> AsyncIterator[EventServer]:
 
 async def make_key(server: EventServer, *rights: Right, group: str = "g", agent_id: str | None = None) -> str:
     _, secret = await server.app.state.clearwell.keys.create(
-        name="test", rights=frozenset(rights), groups=frozenset({group}), agent_id=agent_id, actor="test"
+        name="test", rights=frozenset(rights), groups=frozenset({group}), agent_id=agent_id, by=Principal.local("test")
     )
     return f"Bearer {secret}"
 
@@ -144,12 +144,12 @@ async def test_an_agents_key_gets_only_what_the_agent_may_know(own_server: Event
 async def test_the_stream_of_a_revoked_key_ends(own_server: EventServer) -> None:
     keys = own_server.app.state.clearwell.keys
     key, secret = await keys.create(
-        name="test", rights=frozenset({Right.READ}), groups=None, agent_id=None, actor="test"
+        name="test", rights=frozenset({Right.READ}), groups=None, agent_id=None, by=Principal.local("test")
     )
     memory = own_server.app.state.clearwell.memory.acting_as(Principal.local())
     async with own_server.stream("g", Authorization=f"Bearer {secret}") as stream:
         await stream.next()
-        await keys.revoke(key.id, actor="test")
+        await keys.revoke(key.id, by=Principal.local("test"))
         ending = asyncio.create_task(stream.has_ended())
 
         async def ended() -> bool:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from clearwell.errors import ConfigurationError
-from clearwell.records import Right
+from clearwell.records import Principal, Right
 from clearwell.settings import Settings
 from tests.integration.http.serving import LONG, Api, client_of, new_group, require_problem, served
 
@@ -145,7 +145,7 @@ async def test_the_first_key_closes_local_mode_and_revoking_it_does_not_reopen_i
     with_key = await api.client(Authorization=f"Bearer {secret}")
     assert all(response.status_code in {200, 201, 404} for response in await everything(with_key))
 
-    await api.clearwell.keys.revoke(key.id, actor="test")
+    await api.clearwell.keys.revoke(key.id, by=Principal.local("test"))
     for client, code in ((local, "key_needed"), (with_key, "key_invalid")):
         for response in await everything(client):
             require_problem(response, 401, code)

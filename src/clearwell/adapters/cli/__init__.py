@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from clearwell.adapters.cli import ingress, memory, operations, quarantine
+from clearwell.adapters.cli.audit import audit
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.demo import demo
 from clearwell.adapters.cli.digests import digests
@@ -85,6 +86,7 @@ app.add_typer(tombstones, name="tombstone")
 app.add_typer(digests, name="digest")
 app.add_typer(groups, name="group")
 app.add_typer(agents, name="agent")
+app.add_typer(audit, name="audit")
 app.add_typer(keys, name="keys")
 app.add_typer(models, name="models")
 app.add_typer(spool, name="spool")

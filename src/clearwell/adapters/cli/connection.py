@@ -14,15 +14,15 @@ import secrets
 import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clearwell.adapters.cli.command import log_to_stderr
+from clearwell.adapters.cli.command import log_to_stderr, run
 from clearwell.client.api import ApiConnection
 from clearwell.client.discovery import find_servers
 from clearwell.client.routes import ApiClient
-from clearwell.errors import WorkingMemoryUnavailable
+from clearwell.errors import ConfigurationError, NotAllowed, Unavailable, WorkingMemoryUnavailable
 from clearwell.vocabulary import Admission
 
 if TYPE_CHECKING:
@@ -121,14 +121,30 @@ def person(settings: Settings) -> Principal:
     return at_machine.lowered() if settings.actor == "agent" else at_machine
 
 
-def operator(settings: Settings) -> Principal:
-    """The person at the machine, for what only an operator does. Raises NotAllowed for an agent, before any work."""
+def operator(settings: Settings, what: str) -> Principal:
+    """The person at the machine, for what only an operator does. Raises NotAllowed for an agent, before any work.
+
+    The audit records ``what`` was refused, if the database can be opened.
+    """
     from clearwell.flow.access.permissions import require_right
     from clearwell.vocabulary import Right
 
     by = person(settings)
-    require_right(by, Right.ADMIN)
+    try:
+        require_right(by, Right.ADMIN)
+    except NotAllowed:
+        with suppress(ConfigurationError, Unavailable):
+            run(_refuse(settings, by, what))
+        raise
     return by
+
+
+async def _refuse(settings: Settings, by: Principal, what: str) -> None:
+    from clearwell.app import open_keys
+    from clearwell.servers import running_postgres
+
+    async with running_postgres(settings) as postgres, open_keys(settings, postgres.url) as ring:
+        await ring.require_operator(by, what)
 
 
 def local_person() -> Principal:

@@ -37,7 +37,7 @@ def create(
 ) -> None:
     """Create a key and show it once."""
     settings, terminal = start()
-    by = _operator(settings)
+    by = _operator(settings, "create key")
     rights = parse_rights(scope)
     groups = parse_groups(group, all_groups=all_groups)
 
@@ -45,7 +45,7 @@ def create(
         async with open_ring(settings) as ring:
             first = not await ring.any_key_ever()
             key, secret = await ring.create(
-                name=name or "+".join(sorted(rights)), rights=rights, groups=groups, agent_id=agent, actor=by.name
+                name=name or "+".join(sorted(rights)), rights=rights, groups=groups, agent_id=agent, by=by
             )
             return key, secret, first, has_reviewer(await ring.list())
 
@@ -64,7 +64,7 @@ def create(
 def show_all(as_json: AsJson = False) -> None:
     """List all keys, without their secrets."""
     settings, terminal = start()
-    _operator(settings)
+    _operator(settings, "list keys")
 
     async def work() -> list[ApiKey]:
         async with open_ring(settings) as ring:
@@ -86,11 +86,11 @@ def revoke(
 ) -> None:
     """Revoke a key with immediate effect."""
     settings, terminal = start()
-    by = _operator(settings)
+    by = _operator(settings, "revoke key")
 
     async def work() -> None:
         async with open_ring(settings) as ring:
-            await ring.revoke(parse_id(key_id, "key_not_found"), actor=by.name)
+            await ring.revoke(parse_id(key_id, "key_not_found"), by=by)
 
     run(work())
     if as_json:
@@ -99,10 +99,10 @@ def revoke(
         terminal.tell("cli_key_revoked", id=key_id)
 
 
-def _operator(settings: Settings) -> Principal:
+def _operator(settings: Settings, what: str) -> Principal:
     from clearwell.adapters.cli.connection import operator
 
-    return operator(settings)
+    return operator(settings, what)
 
 
 @asynccontextmanager

@@ -84,7 +84,7 @@ def discard(
     from clearwell.middleware.spool import discard_refused, discard_waiting
 
     settings, terminal = start()
-    operator(settings)  # an agent must not remove what it said
+    operator(settings, "discard captures")  # an agent must not remove what it said
     refused = discard_refused(settings.spool_path)
     left = discard_waiting(settings.spool_path) if waiting else 0
     if as_json:

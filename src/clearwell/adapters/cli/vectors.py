@@ -34,7 +34,7 @@ def reembed(
     as_json: bool,
 ) -> None:
     """Re-embed long-term memory with another model."""
-    by = operator(settings)
+    by = operator(settings, "reembed")
     if model in OFFLINE and (base_url or dimensions):
         raise UsageProblem("reembed_needs_model", field="model")
     chosen = _choose_model(model, base_url, dimensions)
@@ -52,7 +52,7 @@ def reembed(
 
 def index(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
     """Build the indexes that large groups need, and drop those that none needs."""
-    operator(settings)
+    operator(settings, "index groups")
     changes = run(_maintain_indexes(settings))
     if as_json:
         terminal.json(

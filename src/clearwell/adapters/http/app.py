@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwell.adapters.http import docs, openapi
 from clearwell.adapters.http.api import (
+    audit,
     captures,
     context,
     digests,
@@ -67,7 +68,7 @@ def create_app(
         redirect_slashes=False,
     )
     # What agents ask for comes first: the routes are tried one after the other.
-    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups, events):
+    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups, events, audit):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router, *CONSOLE):
         app.include_router(router)

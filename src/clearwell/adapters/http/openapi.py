@@ -34,6 +34,7 @@ QUESTIONS = (
     "/api/v1/context",
     "/api/v1/nodes/memory_retrieval",
     "/api/v1/nodes/fact_check",
+    "/api/v1/audit/verify",
 )
 """Routes with POST that change nothing."""
 

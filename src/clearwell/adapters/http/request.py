@@ -24,7 +24,15 @@ from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import Malformed, WrongContentType, make_printable
 from clearwell.app import Clearwell
-from clearwell.errors import ClearwellError, Flaw, InvalidInput, TooLarge, WrongStructure
+from clearwell.errors import (
+    ClearwellError,
+    Flaw,
+    InvalidInput,
+    NotAllowed,
+    TooLarge,
+    Unauthenticated,
+    WrongStructure,
+)
 from clearwell.flow.limits import require_key, require_unicode
 from clearwell.flow.review import ReviewService
 from clearwell.messages import Language
@@ -124,6 +132,10 @@ class ApiRequest(Request):
             raise WrongStructure([Flaw("http_group_which", "group_id")])
         return group
 
+    def group_or_installation(self, named: GroupedBody) -> str | None:
+        """The group that was named, or the only one of the key; None, which is the whole installation, without both."""
+        return named.named_group if named.named_group is not None else self._only_group()
+
     async def group_of(self, kind: str, row_id: UUID, named: GroupedBody) -> str:
         """The group of something that is named by its id; looked up if it was omitted."""
         if named.named_group is not None:
@@ -166,7 +178,11 @@ class ApiRoute(PlainRoute):
 
     async def answer(self, handler: Handler, request: Request) -> Response:
         received = ApiRequest(request.scope, request.receive)
-        await received.authenticate()
+        try:
+            await received.authenticate()
+        except (Unauthenticated, NotAllowed) as refusal:
+            received.clearwell.gate.record_stranger(refusal)
+            raise
         if self.body_field is not None:
             model = self.body_field.field_info.annotation
             await received.read(may_be_blank=getattr(model, "may_be_blank", False))

@@ -13,11 +13,13 @@ from uuid import UUID
 
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotAllowed, NotFound, Unauthenticated
 from clearwell.flow import limits
+from clearwell.flow.access.gate import AccessGate
+from clearwell.flow.access.permissions import require_right
 from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Clock, Ids, KeyStore
-from clearwell.records import ApiKey, KeyLookup, Principal, Right
+from clearwell.records import INSTALLATION, ApiKey, KeyLookup, Principal, Right
 
 PREFIX = "cw_"
 CACHED_PATIENCE = 0.125
@@ -46,12 +48,14 @@ class KeyRing:
         keys: KeyStore,
         clock: Clock,
         ids: Ids,
+        gate: AccessGate,
         *,
         remember: timedelta,
         rates: RequestRates,
         patience: timedelta = timedelta(seconds=2),
     ) -> None:
         self._keys = keys
+        self._gate = gate
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
@@ -68,9 +72,10 @@ class KeyRing:
         rights: frozenset[Right],
         groups: frozenset[str] | None,
         agent_id: str | None = None,
-        actor: str,
+        by: Principal,
     ) -> tuple[ApiKey, str]:
-        """Create a key; returns it with its secret, which is not stored. Raises InvalidInput."""
+        """Create a key; returns it with its secret, which is not stored. Raises InvalidInput, or NotAllowed."""
+        await self.require_operator(by, "create key")
         if not rights:
             raise InvalidInput("key_without_scope", field="scope")
         if agent_id is not None and rights & {Right.REVIEW, Right.ADMIN}:
@@ -86,7 +91,7 @@ class KeyRing:
             created_at=self._clock.now(),
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        event = self._audit_events.make("create key", f"key {key.id}", "", by=actor)
+        event = self._audit_events.make("create key", f"key {key.id}", INSTALLATION, by=by.name)
         await self._keys.add(key, hash_secret(secret), event=event)
         return key, secret
 
@@ -101,11 +106,20 @@ class KeyRing:
         """
         return {_holder_name(key): key.name for key in await self._keys.all()}
 
-    async def revoke(self, key_id: UUID, *, actor: str) -> None:
-        """Revoke a key. Raises NotFound if there is none, or it was revoked before."""
-        event = self._audit_events.make("revoke key", f"key {key_id}", "", by=actor)
+    async def revoke(self, key_id: UUID, *, by: Principal) -> None:
+        """Revoke a key. Raises NotFound if there is none, or it was revoked before; NotAllowed."""
+        await self.require_operator(by, f"revoke key {key_id}")
+        event = self._audit_events.make("revoke key", f"key {key_id}", INSTALLATION, by=by.name)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
             raise NotFound("key_not_found", id=key_id)
+
+    async def require_operator(self, by: Principal, what: str) -> None:
+        """Require the right to administer, and record a refusal. Raises NotAllowed."""
+        try:
+            require_right(by, Right.ADMIN)
+        except NotAllowed as refusal:
+            await self._gate.record(refusal, by, None, what)
+            raise
 
     def trust(self, secret: str, holder: Principal) -> None:
         """Accept a secret that is no key, as long as this process runs. Whoever presents it is ``holder``."""

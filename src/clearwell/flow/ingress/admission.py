@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
+from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.counters import Counters
 from clearwell.flow.deadlines import abandon
 from clearwell.flow.events.publisher import EventPublisher
@@ -32,6 +33,7 @@ from clearwell.flow.ingress.segmentation import (
 )
 from clearwell.offload import offload
 from clearwell.ports import (
+    AdmissionBatch,
     AdmissionResult,
     AdmissionStore,
     Clock,
@@ -48,6 +50,7 @@ from clearwell.records import (
     Capture,
     DryRun,
     EventType,
+    Json,
     Judgement,
     Outcome,
     QuarantineRow,
@@ -64,6 +67,8 @@ EMBEDDED_TOGETHER: Final = 8
 """How many outputs of a batch are embedded, and then compared and settled, together."""
 ROUNDING: Final = 1e-4
 """By how much the numbers of two vectors that were computed alike may differ."""
+
+ACTOR = "worker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +92,13 @@ class Admitter:
         judge: Judge | None,
         counters: Counters,
         events: EventPublisher,
+        audit_events: AuditEvents,
         clock: Clock,
         settings: Settings,
         lease: Lease,
     ) -> None:
         self.lease = lease
+        self._audit_events = audit_events
         self._admissions = admissions
         self._working = working
         self._knowledge = knowledge
@@ -240,7 +247,7 @@ class Admitter:
         refused = AdmissionResult(log_id=log_id, state=Admission.REFUSED, at=now, verdicts=verdicts)
         async with self._admissions.open(group_id, [log_id]) as batch:
             settled = [refused] if log_id in batch.pending else []
-            await batch.settle(settled)
+            await self._settle(batch, group_id, settled, {})
         for result in settled:
             self._counters.count_admission(group_id, None, result.state, result.verdicts)
             self._events.publish(
@@ -273,7 +280,7 @@ class Admitter:
         async with self._admissions.open(group_id, [one.capture.id for one in candidates]) as batch:
             still = [candidate for candidate in candidates if candidate.capture.id in batch.pending]
             settled = [self._make_settled(self._pipeline.conclude(one)) for one in still]
-            await batch.settle(settled)
+            await self._settle(batch, group_id, settled, _list_captors(candidates))
         self._report(candidates, settled)
 
     async def _admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
@@ -299,9 +306,32 @@ class Admitter:
                     entry = self._make_entry(compared, settled[-1])
                     await self._working.push(entry)
                     live.insert(0, entry)
-            await batch.settle(settled)
+            await self._settle(batch, group_id, settled, _list_captors(candidates))
         self._report(candidates, settled)
         return to_judge
+
+    async def _settle(
+        self,
+        batch: AdmissionBatch,
+        group_id: str,
+        settled: Sequence[AdmissionResult],
+        captors: Mapping[UUID, str],
+    ) -> None:
+        """Settle rows, with one audit event for all of them: who captured each, and what became of it."""
+        if not settled:
+            return
+        outputs: dict[Admission, dict[str, Json]] = {Admission.ADMITTED: {}, Admission.REFUSED: {}}
+        for result in settled:
+            outputs[result.state][str(result.log_id)] = captors.get(result.log_id)
+        event = self._audit_events.make(
+            "settle captures",
+            f"{len(settled)} outputs",
+            group_id,
+            by=ACTOR,
+            at=settled[-1].at,
+            captured_by={state.value: ids for state, ids in outputs.items() if ids},
+        )
+        await batch.settle(settled, event=event)
 
     def _report(self, candidates: Sequence[Candidate], settled: Sequence[AdmissionResult]) -> None:
         """Count the rows that are settled, and announce them."""
@@ -395,3 +425,8 @@ def describe(error: Exception) -> str:
 
 def _mark_not_asked(verdict: Verdict) -> Verdict:
     return replace(verdict, outcome=Outcome.NOT_CHECKED, reason="verdict_judge_not_asked", value=None)
+
+
+def _list_captors(candidates: Sequence[Candidate]) -> dict[UUID, str]:
+    """Who captured each row."""
+    return {candidate.capture.id: candidate.capture.captured_by for candidate in candidates}

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import DecisionGate
+from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.idempotency import run_once
 from clearwell.flow.ingress import checks
@@ -28,7 +28,7 @@ class RefusalOverride:
     def __init__(
         self,
         *,
-        gate: DecisionGate,
+        gate: AccessGate,
         quarantine: QuarantineStore,
         admissions: AdmissionStore,
         admitter: Admitter,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
-from clearwell.flow.access.permissions import DecisionGate
+from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.promotion.texts import TextPromoter
@@ -23,7 +23,7 @@ class OutputPromoter:
     def __init__(
         self,
         *,
-        gate: DecisionGate,
+        gate: AccessGate,
         texts: TextPromoter,
         quarantine: QuarantineStore,
         working: WorkingStore,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from clearwell.errors import ClearwellError, Conflict, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import DecisionGate
+from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.counters import Counters
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
@@ -22,7 +22,7 @@ class TextPromoter:
     def __init__(
         self,
         *,
-        gate: DecisionGate,
+        gate: AccessGate,
         planner: PromotionPlanner,
         writer: PromotionWriter,
         decisions: DecisionStore,

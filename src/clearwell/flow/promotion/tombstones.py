@@ -9,7 +9,8 @@ import structlog
 
 from clearwell.errors import EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import DecisionGate, require_reviewer
+from clearwell.flow.access.gate import AccessGate
+from clearwell.flow.access.permissions import require_reviewer
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import StoredAnswer, claim_key
@@ -70,7 +71,7 @@ class TombstoneRegistry:
     def __init__(
         self,
         *,
-        gate: DecisionGate,
+        gate: AccessGate,
         tombstones: TombstoneStore,
         decisions: DecisionStore,
         lifter: TombstoneLifter,

@@ -12,7 +12,8 @@ from uuid import UUID
 
 from clearwell.errors import ClearwellError, NotFound
 from clearwell.flow import limits
-from clearwell.flow.access.permissions import DecisionGate, require_in_group
+from clearwell.flow.access.gate import AccessGate, record_refusals
+from clearwell.flow.access.permissions import require_in_group
 from clearwell.flow.idempotency import CallKey, identify_call
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.review.dossier import DossierBuilder
@@ -48,6 +49,7 @@ WORDS_BYTES = 1000
 
 
 @explain_wrong_calls
+@record_refusals
 class ReviewService:
     """Insights and their dossiers, decisions, provenance and statistics, for callers with the right to review."""
 
@@ -55,7 +57,7 @@ class ReviewService:
         self,
         *,
         by: Principal,
-        gate: DecisionGate,
+        gate: AccessGate,
         dossiers: DossierBuilder,
         executor: DecisionExecutor,
         retraction: Retraction,

@@ -1,6 +1,7 @@
 """PostgreSQL with pgvector: quarantine, long-term memory, keys and the audit trail."""
 
 from clearwell.stores.postgres.admissions import PostgresAdmissions
+from clearwell.stores.postgres.audit import PostgresAudit
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
 from clearwell.stores.postgres.decisions import PostgresDecisions
 from clearwell.stores.postgres.digest_material import PostgresDigestMaterial
@@ -8,7 +9,7 @@ from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigest
 from clearwell.stores.postgres.group_indexes import GroupIndexBuilder, IndexedGroups
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
-from clearwell.stores.postgres.keys import PostgresAudit, PostgresKeys
+from clearwell.stores.postgres.keys import PostgresKeys
 from clearwell.stores.postgres.lexical_index import PostgresLexicalIndex
 from clearwell.stores.postgres.longterm import PostgresLongTerm
 from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine

@@ -10,7 +10,16 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import AdmissionBatch, AdmissionResult, AdmissionStore, BackOff, Clock, Lease, PendingOutput
+from clearwell.ports import (
+    AdmissionBatch,
+    AdmissionResult,
+    AdmissionStore,
+    BackOff,
+    Clock,
+    Lease,
+    PendingOutput,
+    Signer,
+)
 from clearwell.records import (
     Admission,
     AuditEvent,
@@ -76,7 +85,8 @@ class PostgresAdmissions(AdmissionStore):
             lock = (query("alone_in_group"), {"group_id": group_id})
             look = (query("still_pending"), {"group_id": group_id, "ids": list(log_ids)})
             _, rows = await transaction.run([lock, look])
-            yield PostgresAdmissionBatch(transaction, group_id, frozenset(row["log_id"] for row in rows))
+            pending = frozenset(row["log_id"] for row in rows)
+            yield PostgresAdmissionBatch(transaction, group_id, pending, self._database.signer)
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID], lease: Lease) -> None:
         await self._postpone(group_id, log_ids, lease, failures=0)
@@ -139,7 +149,7 @@ class PostgresAdmissions(AdmissionStore):
         async with self._database.transaction(role, group_id) as transaction:
             (changed,) = await transaction.run([change])
             if changed[0]["rowcount"]:
-                await transaction.run([(query("add_event"), event_params(event))])
+                await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
             return bool(changed[0]["rowcount"])
 
     async def read_texts(self, group_id: str, log_ids: Sequence[UUID]) -> Mapping[UUID, str]:
@@ -200,8 +210,11 @@ class PostgresAdmissions(AdmissionStore):
 class PostgresAdmissionBatch:
     """Alone in the group until the transaction ends."""
 
-    def __init__(self, transaction: StatementRunner, group_id: str, pending: frozenset[UUID]) -> None:
+    def __init__(
+        self, transaction: StatementRunner, group_id: str, pending: frozenset[UUID], signer: Signer | None
+    ) -> None:
         self._transaction = transaction
+        self._signer = signer
         self._group_id = group_id
         self.pending = pending
 
@@ -210,8 +223,10 @@ class PostgresAdmissionBatch:
     ) -> tuple[Tombstone | None, tuple[Tombstone, float] | None]:
         return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embeddings, model)))
 
-    async def settle(self, settled: Sequence[AdmissionResult]) -> None:
+    async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:
         statements = [statement for one in settled for statement in self._settle_row(one)]
+        if event is not None:
+            statements.append((query("add_event"), event_params(event, self._signer)))
         segmented = [one.segmented for one in settled if one.segmented is not None]
         if segmented:
             statements += put_statements(self._group_id, segmented)
@@ -222,7 +237,7 @@ class PostgresAdmissionBatch:
         (changed,) = await self._transaction.run([(query("requeue"), {**keys, "now": admitted.at})])
         if not changed[0]["rowcount"]:
             return False
-        statements = [*self._settle_row(admitted), (query("add_event"), event_params(event))]
+        statements = [*self._settle_row(admitted), (query("add_event"), event_params(event, self._signer))]
         if admitted.segmented is not None:
             statements += put_statements(self._group_id, [admitted.segmented])
         counted = replace(admitted, verdicts=admitted.verdicts[-1:])

@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from pydantic_core import from_json
 
 from clearwell.errors import ConfigurationError, DatabaseUnavailable, SchemaError
+from clearwell.ports import Signer
 from clearwell.stores.postgres.connection import Params, PooledConnection, SqlStatement, StatementRunner
 from clearwell.stores.postgres.queries import query
 
@@ -65,8 +66,9 @@ def database_address(url: str) -> str:
 class Database:
     """A pool of connections, entered by role and group."""
 
-    def __init__(self, pool: AsyncConnectionPool[PooledConnection], *, url: str) -> None:
+    def __init__(self, pool: AsyncConnectionPool[PooledConnection], *, url: str, signer: Signer | None = None) -> None:
         self.url = url
+        self.signer = signer
         self._pool = pool
 
     async def run(
@@ -116,8 +118,12 @@ async def open_database(
     connect_seconds: float,
     statement_seconds: float,
     prepare: bool,
+    signer: Signer | None = None,
 ) -> Database:
-    """Connect, enter ``clearwell_app`` on every connection, and register the vector types."""
+    """Connect, enter ``clearwell_app`` on every connection, and register the vector types.
+
+    ``signer`` signs the audit events that are stored.
+    """
 
     async def configure(connection: PooledConnection) -> None:
         # Statements are prepared by the runner: psycopg would deallocate them all at a rollback.
@@ -147,7 +153,7 @@ async def open_database(
     with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool, url=url)
+    return Database(pool, url=url, signer=signer)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:

@@ -20,6 +20,7 @@ from clearwell.ports import (
     DecisionTransaction,
     PromotionKey,
     RecordedDecision,
+    Signer,
     SparseEncoder,
     WaitingPromotion,
 )
@@ -72,7 +73,7 @@ class PostgresDecisions(DecisionStore):
         # The tasks of this process queue here: in the database each would hold a pooled connection while it waits.
         lock = self._locks.setdefault(group_id, asyncio.Lock())
         async with lock, self._database.transaction(Role.REVIEWER, group_id) as runner:
-            transaction = PostgresDecisionTransaction(runner, self._encoder, group_id)
+            transaction = PostgresDecisionTransaction(runner, self._encoder, group_id, self._database.signer)
             yield transaction
             await transaction.flush()
 
@@ -119,7 +120,7 @@ class PostgresDecisions(DecisionStore):
             await runner.run(
                 [
                     *await _build_chunk_inserts(indexer, chunks, waiting.group_id, ends),
-                    (query("add_event"), event_params(event)),
+                    (query("add_event"), event_params(event, self._database.signer)),
                     (query("delete_promotion_work"), params),
                     (query("add_conflicts"), _conflict_params(waiting.group_id, pairs, event.at)),
                 ]
@@ -160,10 +161,11 @@ class PostgresDecisionTransaction(DecisionTransaction):
     their own. The first of them takes the lock of the group.
     """
 
-    def __init__(self, runner: StatementRunner, encoder: SparseEncoder, group_id: str) -> None:
+    def __init__(self, runner: StatementRunner, encoder: SparseEncoder, group_id: str, signer: Signer | None) -> None:
         self._runner = runner
         self._encoder = encoder
         self._group_id = group_id
+        self._signer = signer
         self._writes: list[SqlStatement] = [(query("alone_in_longterm"), {"group_id": group_id})]
 
     async def flush(self) -> None:
@@ -233,11 +235,11 @@ class PostgresDecisionTransaction(DecisionTransaction):
         return [RecordedDecision(decision_of(row), row["undone"]) for row in rows]
 
     async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
-        self._writes.append((query("add_events"), events_params([event for _, event in decisions])))
+        self._writes.append((query("add_events"), events_params([event for _, event in decisions], self._signer)))
         self._write("add_decisions", **decisions_params([decision for decision, _ in decisions]))
 
     async def record_event(self, event: AuditEvent) -> None:
-        self._writes.append((query("add_event"), event_params(event)))
+        self._writes.append((query("add_event"), event_params(event, self._signer)))
 
     # promotions and long-term memory
 

@@ -32,7 +32,7 @@ class PostgresDigests(DigestStore):
         async with self._database.transaction(Role.REVIEWER, digest.group_id) as transaction:
             added, found = await transaction.run([_make_insert(digest), (query("open_digest"), group)])
             if added[0]["rowcount"]:
-                await transaction.run([(query("add_event"), event_params(event))])
+                await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
         # Without a row the open one has ended between the two statements: what it made is the answer to now.
         return _make_digest(found[0]) if found else (await self.page(digest.group_id, limit=1))[0]
 
@@ -94,7 +94,7 @@ class PostgresDigestRuns(DigestRuns):
             added, had = await transaction.run([_make_insert(digest), (query("digest_of_tick"), tick)])
             if not added[0]["rowcount"]:
                 return Due.HAD if had else Due.BUSY
-            await transaction.run([(query("add_event"), event_params(event))])
+            await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
             return Due.ADDED
 
     async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
@@ -142,7 +142,7 @@ class PostgresDigestRuns(DigestRuns):
         async with self._database.transaction(Role.WORKER, run.group_id) as transaction:
             (ended,) = await transaction.run([end])
             if ended[0]["rowcount"]:
-                await transaction.run([*more, (query("add_event"), event_params(event))])
+                await transaction.run([*more, (query("add_event"), event_params(event, self._database.signer))])
             return bool(ended[0]["rowcount"])
 
     async def _change(self, run: Run, name: str, **values: object) -> bool:

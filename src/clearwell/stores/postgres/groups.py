@@ -34,7 +34,7 @@ class PostgresGroups(GroupStore):
             "digest_cron": _column_value(change.digest_cron),
             "digest_zone": _column_value(change.digest_zone),
         }
-        statements = [(query("change_group"), params), (query("add_event"), event_params(event))]
+        statements = [(query("change_group"), params), (query("add_event"), event_params(event, self._database.signer))]
         await self._database.run_all(Role.OPERATOR, group_id, statements)
 
     async def prompts(self, group_id: str, agent_id: str | None) -> Prompts:
@@ -60,7 +60,7 @@ class PostgresGroups(GroupStore):
 
     async def put_agent(self, group_id: str, agent_id: str, persona: str, *, event: AuditEvent) -> None:
         params = {"group_id": group_id, "agent_id": agent_id, "persona": persona, "at": event.at}
-        statements = [(query("put_agent"), params), (query("add_event"), event_params(event))]
+        statements = [(query("put_agent"), params), (query("add_event"), event_params(event, self._database.signer))]
         await self._database.run_all(Role.OPERATOR, group_id, statements)
 
     async def remove_agent(self, group_id: str, agent_id: str, *, event: AuditEvent) -> bool:
@@ -68,7 +68,7 @@ class PostgresGroups(GroupStore):
             params = {"group_id": group_id, "agent_id": agent_id}
             (removed,) = await transaction.run([(query("remove_agent"), params)])
             if removed[0]["rowcount"]:
-                await transaction.run([(query("add_event"), event_params(event))])
+                await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
             return bool(removed[0]["rowcount"])
 
 

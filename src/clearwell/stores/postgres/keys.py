@@ -1,4 +1,4 @@
-"""API keys, by the hash of their secret, and the audit trail."""
+"""API keys, by the hash of their secret."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from clearwell.ports import AuditStore, KeyStore
+from clearwell.ports import KeyStore
 from clearwell.records import ApiKey, AuditEvent, KeyLookup, Right
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
@@ -28,7 +28,7 @@ class PostgresKeys(KeyStore):
             "agent_id": key.agent_id,
             "created_at": key.created_at,
         }
-        statements = [(query("add_key"), params), (query("add_event"), event_params(event))]
+        statements = [(query("add_key"), params), (query("add_event"), event_params(event, self._database.signer))]
         await self._database.run_all(Role.OPERATOR, None, statements)
 
     async def find(self, secret_hash: bytes | None) -> KeyLookup:
@@ -39,12 +39,11 @@ class PostgresKeys(KeyStore):
         return [_key_of(row) for row in await self._database.run(Role.OPERATOR, None, query("list_keys"))]
 
     async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
-        statements = [
-            (query("revoke_key"), {"id": key_id, "at": at}),
-            (query("add_event"), event_params(event)),
-        ]
-        (revoked, _) = await self._database.run_all(Role.OPERATOR, None, statements)
-        return bool(revoked[0]["rowcount"])
+        async with self._database.transaction(Role.OPERATOR, "") as transaction:
+            (revoked,) = await transaction.run([(query("revoke_key"), {"id": key_id, "at": at})])
+            if revoked[0]["rowcount"]:
+                await transaction.run([(query("add_event"), event_params(event, self._database.signer))])
+            return bool(revoked[0]["rowcount"])
 
     async def find_session(self, token_hash: bytes, *, at: datetime) -> KeyLookup:
         (row,) = await self._database.run(None, None, query("find_session"), {"hash": token_hash, "at": at})
@@ -58,15 +57,6 @@ class PostgresKeys(KeyStore):
 
     async def remove_session(self, token_hash: bytes) -> None:
         await self._database.run(Role.OPERATOR, None, query("remove_session"), {"hash": token_hash})
-
-
-class PostgresAudit(AuditStore):
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def add(self, event: AuditEvent) -> None:
-        role = Role.WORKER if event.group_id else Role.OPERATOR
-        await self._database.run(role, event.group_id, query("add_event"), event_params(event))
 
 
 def _lookup_of(row: DictRow) -> KeyLookup:

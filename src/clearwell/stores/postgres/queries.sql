@@ -684,13 +684,66 @@ SELECT id, name, rights, groups, agent_id, created_at, revoked_at FROM api_keys 
 UPDATE api_keys SET revoked_at = %(at)s WHERE id = %(id)s AND revoked_at IS NULL
 
 -- name: add_event
-INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail)
-VALUES (%(id)s, %(group_id)s, %(at)s, %(actor)s, %(action)s, %(subject)s, %(detail)s)
+-- Store an event, and its id for the next seal.
+WITH waiting AS (INSERT INTO audit_pending (group_id, event_id) VALUES (%(group_id)s, %(id)s))
+INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail, signature)
+VALUES (%(id)s, %(group_id)s, %(at)s, %(actor)s, %(action)s, %(subject)s, %(detail)s, %(signature)s)
 
 -- name: add_events
-INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail)
-SELECT * FROM jsonb_to_recordset(%(events)s) AS e (
-    id uuid, group_id text, at timestamptz, actor text, action text, subject text, detail jsonb)
+WITH given AS (
+    SELECT * FROM jsonb_to_recordset(%(events)s) AS e (
+        id uuid, group_id text, at timestamptz, actor text, action text, subject text, detail jsonb, signature text)
+), waiting AS (INSERT INTO audit_pending (group_id, event_id) SELECT group_id, id FROM given)
+INSERT INTO audit_events (id, group_id, at, actor, action, subject, detail, signature)
+SELECT id, group_id, at, actor, action, subject, detail, decode(signature, 'hex') FROM given
+
+-- name: audit_page
+-- Events of one group, newest first.
+SELECT id, group_id, at, actor, action, subject, detail, signature FROM audit_events
+WHERE group_id = %(group_id)s
+    AND (%(before)s::uuid IS NULL OR id < %(before)s)
+    AND (%(actor)s::text IS NULL OR actor = %(actor)s)
+    AND (%(action)s::text IS NULL OR action = %(action)s)
+    AND (%(since)s::timestamptz IS NULL OR at >= %(since)s)
+    AND (%(until)s::timestamptz IS NULL OR at < %(until)s)
+ORDER BY id DESC LIMIT %(limit)s
+
+-- name: audit_read
+SELECT id, group_id, at, actor, action, subject, detail, signature FROM audit_events
+WHERE group_id = %(group_id)s AND id = ANY(%(ids)s)
+
+-- name: audit_scan
+-- Events of one group in the order of their ids.
+SELECT id, group_id, at, actor, action, subject, detail, signature FROM audit_events
+WHERE group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR id > %(after)s)
+ORDER BY id LIMIT %(limit)s
+
+-- name: audit_unsealed_groups
+-- The groups that have events without a seal.
+SELECT DISTINCT group_id FROM audit_pending ORDER BY group_id LIMIT %(limit)s
+
+-- name: alone_in_seals
+-- One process seals a group at a time.
+SELECT pg_advisory_xact_lock(hashtextextended('audit:' || %(group_id)s, 0))
+
+-- name: audit_unsealed
+-- The events of a group without a seal, in the order of their ids.
+SELECT e.id, e.group_id, e.at, e.actor, e.action, e.subject, e.detail, e.signature
+FROM audit_pending p JOIN audit_events e ON e.id = p.event_id AND e.group_id = p.group_id
+WHERE p.group_id = %(group_id)s ORDER BY p.event_id LIMIT %(limit)s
+
+-- name: add_seal
+WITH sealed AS (DELETE FROM audit_pending WHERE group_id = %(group_id)s AND event_id = ANY(%(event_ids)s))
+INSERT INTO audit_seals (group_id, number, sealed_at, event_ids, event_hashes, root, signature)
+VALUES (%(group_id)s, %(number)s, %(sealed_at)s, %(event_ids)s, %(event_hashes)s, %(root)s, %(signature)s)
+
+-- name: audit_seals
+SELECT group_id, number, sealed_at, event_ids, event_hashes, root, signature FROM audit_seals
+WHERE group_id = %(group_id)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
+
+-- name: last_seal
+SELECT group_id, number, sealed_at, event_ids, event_hashes, root, signature FROM audit_seals
+WHERE group_id = %(group_id)s ORDER BY number DESC LIMIT 1
 
 -- name: claim
 -- Take a free key, an expired one, or one whose holder's lease has run out.

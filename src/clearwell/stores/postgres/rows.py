@@ -10,6 +10,7 @@ from pgvector import HalfVector
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from clearwell.ports import Signer
 from clearwell.records import Admission, AuditEvent, Capture, Memory, Outcome, QuarantineRow, Scope, Vector, Verdict
 
 
@@ -105,7 +106,8 @@ def from_column(value: HalfVector | None) -> Vector | None:
     return None if value is None else np.asarray(value.to_numpy(), dtype=np.float32)
 
 
-def event_params(event: AuditEvent) -> dict[str, Any]:
+def event_params(event: AuditEvent, signer: Signer | None) -> dict[str, Any]:
+    """The parameters of ``add_event``. An event is signed when it is stored."""
     return {
         "id": event.id,
         "group_id": event.group_id,
@@ -114,10 +116,11 @@ def event_params(event: AuditEvent) -> dict[str, Any]:
         "action": event.action,
         "subject": event.subject,
         "detail": Jsonb(dict(event.detail)),
+        "signature": None if signer is None else signer.sign(event.to_bytes()),
     }
 
 
-def events_params(events: Sequence[AuditEvent]) -> dict[str, Any]:
+def events_params(events: Sequence[AuditEvent], signer: Signer | None) -> dict[str, Any]:
     return {
         "events": Jsonb(
             [
@@ -129,8 +132,22 @@ def events_params(events: Sequence[AuditEvent]) -> dict[str, Any]:
                     "action": event.action,
                     "subject": event.subject,
                     "detail": dict(event.detail),
+                    "signature": None if signer is None else signer.sign(event.to_bytes()).hex(),
                 }
                 for event in events
             ]
         )
     }
+
+
+def event_of(row: DictRow) -> AuditEvent:
+    return AuditEvent(
+        id=row["id"],
+        group_id=row["group_id"],
+        at=row["at"],
+        actor=row["actor"],
+        action=row["action"],
+        subject=row["subject"],
+        detail=row["detail"],
+        signature=None if row["signature"] is None else bytes(row["signature"]),
+    )

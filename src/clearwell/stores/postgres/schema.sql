@@ -265,9 +265,27 @@ CREATE TABLE public.audit_events (
     actor text NOT NULL,
     action text NOT NULL,
     subject text NOT NULL,
-    detail jsonb DEFAULT '{}'::jsonb NOT NULL
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    signature bytea
 );
 ALTER TABLE ONLY public.audit_events FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.audit_pending (
+    group_id text NOT NULL,
+    event_id uuid NOT NULL
+);
+ALTER TABLE ONLY public.audit_pending FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.audit_seals (
+    group_id text NOT NULL,
+    number integer NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    event_ids uuid[] NOT NULL,
+    event_hashes bytea NOT NULL,
+    root bytea NOT NULL,
+    signature bytea NOT NULL,
+    CONSTRAINT audit_seals_event_ids_check CHECK ((event_ids <> '{}'::uuid[])),
+    CONSTRAINT audit_seals_number_check CHECK ((number > 0))
+);
+ALTER TABLE ONLY public.audit_seals FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.digest_marks (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -572,6 +590,10 @@ ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_secret_hash_key UNIQUE (secret_hash);
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.audit_pending
+    ADD CONSTRAINT audit_pending_pkey PRIMARY KEY (group_id, event_id);
+ALTER TABLE ONLY public.audit_seals
+    ADD CONSTRAINT audit_seals_pkey PRIMARY KEY (group_id, number);
 ALTER TABLE ONLY public.console_sessions
     ADD CONSTRAINT console_sessions_pkey PRIMARY KEY (token_hash);
 ALTER TABLE ONLY public.decisions
@@ -705,6 +727,8 @@ CREATE POLICY agent_gives_no_verdict ON public.ingress_verdicts AS RESTRICTIVE F
 CREATE POLICY agent_leases_nothing ON public.admissions AS RESTRICTIVE FOR INSERT TO clearwell_agent WITH CHECK ((leased_by IS NULL));
 ALTER TABLE public.agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.audit_pending ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.audit_seals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.decisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digest_marks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digests ENABLE ROW LEVEL SECURITY;
@@ -729,9 +753,14 @@ CREATE POLICY operator_finds_group ON public.insights FOR SELECT TO clearwell_op
 CREATE POLICY operator_finds_group ON public.promotions FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_finds_group ON public.quarantine_logs FOR SELECT TO clearwell_operator USING (true);
 CREATE POLICY operator_lists_groups ON public.groups FOR SELECT TO clearwell_operator USING (true);
+CREATE POLICY operator_reads ON public.audit_events FOR SELECT TO clearwell_operator USING ((group_id = ''::text));
+CREATE POLICY operator_reads ON public.audit_seals FOR SELECT TO clearwell_operator USING ((group_id = ''::text));
+CREATE POLICY operator_waits ON public.audit_pending FOR INSERT TO clearwell_operator WITH CHECK ((group_id = ''::text));
 CREATE POLICY own_group ON public.admissions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.agents USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.audit_events USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.audit_pending USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.audit_seals USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.decisions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digest_marks USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digests USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -770,6 +799,7 @@ ALTER TABLE public.statements ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.tombstones ENABLE ROW LEVEL SECURITY;
 CREATE POLICY worker_decides_nothing ON public.insights AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((state = 'pending'::text));
 CREATE POLICY worker_finds_digests ON public.digests FOR SELECT TO clearwell_worker USING ((status = ANY (ARRAY['queued'::text, 'running'::text])));
+CREATE POLICY worker_finds_events ON public.audit_pending TO clearwell_worker USING (true) WITH CHECK (true);
 CREATE POLICY worker_finds_groups ON public.group_terms FOR SELECT TO clearwell_worker USING ((dimension = 0));
 CREATE POLICY worker_finds_groups ON public.indexed_groups FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_groups ON public.working_groups FOR SELECT TO clearwell_worker USING (true);
@@ -778,6 +808,8 @@ CREATE POLICY worker_finds_schedules ON public.groups FOR SELECT TO clearwell_wo
 CREATE POLICY worker_finds_segmentations ON public.segmentations FOR SELECT TO clearwell_worker USING (true);
 CREATE POLICY worker_finds_work ON public.admissions FOR SELECT TO clearwell_worker USING ((state = 'pending'::text));
 CREATE POLICY worker_keeps_indexes ON public.group_indexes TO clearwell_worker USING (true) WITH CHECK (true);
+CREATE POLICY worker_reads ON public.audit_events FOR SELECT TO clearwell_worker USING ((group_id = ''::text));
+CREATE POLICY worker_seals ON public.audit_seals TO clearwell_worker USING ((group_id = ''::text)) WITH CHECK ((group_id = ''::text));
 CREATE POLICY worker_writes_what_waits ON public.memories AS RESTRICTIVE FOR INSERT TO clearwell_worker WITH CHECK ((EXISTS ( SELECT
    FROM public.promotion_work w
   WHERE ((w.group_id = memories.group_id) AND (w.promotion_id = memories.promotion_id)))));
@@ -861,8 +893,14 @@ GRANT UPDATE(failures) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(leased_by) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(leased_until) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
-GRANT INSERT ON TABLE public.audit_events TO clearwell_worker;
-GRANT INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT INSERT ON TABLE public.audit_pending TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE ON TABLE public.audit_pending TO clearwell_worker;
+GRANT INSERT ON TABLE public.audit_pending TO clearwell_operator;
+GRANT SELECT ON TABLE public.audit_seals TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.audit_seals TO clearwell_operator;
+GRANT SELECT,INSERT ON TABLE public.audit_seals TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;

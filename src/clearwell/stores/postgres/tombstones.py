@@ -35,7 +35,10 @@ class PostgresTombstones(TombstoneStore):
         self, tombstone: Tombstone, value_hash: bytes, *, embedding: Vector | None, model: str | None, event: AuditEvent
     ) -> bool:
         params = tombstone_params(tombstone, value_hash, embedding=embedding, model=model)
-        statements: list[SqlStatement] = [(query("add_tombstone"), params), (query("add_event"), event_params(event))]
+        statements: list[SqlStatement] = [
+            (query("add_tombstone"), params),
+            (query("add_event"), event_params(event, self._database.signer)),
+        ]
         added, _ = await self._database.run_all(Role.REVIEWER, tombstone.group_id, statements)
         return bool(added[0]["rowcount"])
 

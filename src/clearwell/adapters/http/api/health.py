@@ -11,8 +11,6 @@ from clearwell.adapters.http.problems import NotReady
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, PlainRoute, get_program
 from clearwell.app import Clearwell
 from clearwell.errors import Unavailable
-from clearwell.flow.access.permissions import require_right
-from clearwell.records import Right
 from clearwell.views.health import AliveView, ReadyView
 
 log = structlog.get_logger(__name__)
@@ -54,7 +52,7 @@ async def ready(request: Request) -> ReadyView:
     },
 )
 async def metrics(request: ApiRequest) -> Response:
-    require_right(request.caller, Right.ADMIN)
+    await request.clearwell.keys.require_operator(request.caller, "read metrics")
     registry = CollectorRegistry()
     registry.register(ProgramCollector(request.clearwell, await _read_statistics(request.clearwell)))
     return Response(generate_latest(registry), media_type=METRICS_TYPE)

@@ -21,6 +21,7 @@ async def sign_in(request: ConsoleRequest) -> Response:
     try:
         token = await request.clearwell.keys.start_session(request.sent.get("key", "").strip())
     except (Unauthenticated, NotAllowed) as error:
+        request.clearwell.gate.record_stranger(error)
         problem = error.text(request.language)
         return request.page("sign_in.html", status=403, next=target, note="", problem=problem)
     request.cookies_of_console.set("session", token)

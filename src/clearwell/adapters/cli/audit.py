@@ -1,0 +1,143 @@
+"""``audit list``, ``audit verify`` and ``audit head``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clearwell.adapters.cli.arguments import check_time, parse_id
+from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
+from clearwell.adapters.cli.terminal import Terminal, shorten
+from clearwell.text.hidden_text import escaped
+
+if TYPE_CHECKING:
+    from clearwell.views.audit import AuditEventView, AuditReportView
+
+audit = typer.Typer(
+    help="List who did what and who was refused, and verify that nothing of it was changed.", rich_markup_mode=None
+)
+
+SUBJECT_WIDTH, DETAIL_WIDTH = 80, 80
+
+AuditGroup = Annotated[
+    str | None, typer.Option("--group", "-g", help="The group; without it, the events of the whole installation.")
+]
+
+
+@audit.command(name="list")
+def show_all(
+    group: AuditGroup = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Only those of this key, person or job.")] = None,
+    action: Annotated[str | None, typer.Option("--action", help="Only this action, such as refused.")] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only those from this time on.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only those before this time.")] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="ID", help="Continue after the page that ends with this event.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List audit events, newest first."""
+    settings, terminal = start()
+    filters: dict[str, Any] = {
+        "actor": actor,
+        "action": action,
+        "since": check_time(since, "--since"),
+        "until": check_time(until, "--until"),
+        "before": None if before is None else parse_id(before, "audit_event_not_found"),
+        "limit": limit,
+    }
+    page = ask(settings, terminal, lambda client: client.audit_events(group, **filters))
+    if as_json:
+        terminal.answer(page)
+        return
+    if not page.events:
+        terminal.tell("cli_audit_none")
+        return
+    headings = ["cli_head_when", "cli_head_made_by", "cli_head_action", "cli_head_subject", "cli_head_detail"]
+    terminal.table(headings, [_row(event) for event in page.events])
+    if page.next is not None:
+        terminal.tell("cli_audit_more", id=page.next)
+
+
+@audit.command()
+def verify(
+    group: AuditGroup = None,
+    head: Annotated[
+        Path | None, typer.Option("--head", metavar="FILE", help="A head that `audit head` wrote before.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify that no event was changed, removed or inserted. Exits with 1 if one was."""
+    settings, terminal = start()
+    exported = None if head is None else _read_head(head)
+    report = ask(settings, terminal, lambda client: client.verify_audit(group, head=exported))
+    if as_json:
+        terminal.answer(report)
+    else:
+        _show_report(report, terminal, with_head=head is not None)
+    if not report.intact:
+        raise typer.Exit(1)
+
+
+@audit.command(name="head")
+def show_head(
+    group: AuditGroup = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="Write it to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Print the last seal as JSON, to be kept outside of the database."""
+    settings, terminal = start()
+    found = ask(settings, terminal, lambda client: client.audit_head(group))
+    if file is None:
+        terminal.answer(found)
+        return
+    file.write_text(json.dumps(found.model_dump(mode="json"), indent=2) + "\n", encoding="utf-8")
+    terminal.tell("cli_audit_head_written", file=file, number=found.number)
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageProblem("cli_audit_head_invalid", field="--head", file=path) from error
+    if not isinstance(value, dict):
+        raise UsageProblem("cli_audit_head_invalid", field="--head", file=path)
+    return value
+
+
+def _show_report(report: AuditReportView, terminal: Terminal, *, with_head: bool) -> None:
+    counts = {"events": report.sealed_events, "seals": report.seals, "unsealed": report.unsealed_events}
+    if report.intact:
+        terminal.tell("cli_audit_intact", style="green", **counts)
+        if not with_head:
+            terminal.tell("cli_audit_without_head")
+        return
+    terminal.tell("cli_audit_broken", style="red", count=len(report.findings), **counts)
+    headings = ["cli_head_fault", "cli_head_seal", "cli_head_event"]
+    rows = [
+        [
+            terminal.words(f"audit_fault_{finding.fault}"),
+            "–" if finding.seal is None else str(finding.seal),
+            "–" if finding.event_id is None else str(finding.event_id),
+        ]
+        for finding in report.findings
+    ]
+    terminal.table(headings, rows)
+    if report.more:
+        terminal.tell("cli_audit_more_findings")
+
+
+def _row(event: AuditEventView) -> list[str]:
+    detail = json.dumps(event.detail, ensure_ascii=False) if event.detail else "–"
+    return [
+        f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}",
+        escaped(event.actor_name),
+        escaped(event.action),
+        shorten(escaped(event.subject), SUBJECT_WIDTH),
+        shorten(escaped(detail), DETAIL_WIDTH),
+    ]
