@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
+import pytest
 
-from clearwell.comparison import RuleComparison
+from clearwell.comparison import RuleComparison, features_of
 from clearwell.flow.digest.drafting import (
     CONFLICTS_WITH_VERIFIED,
     CONTRADICTION,
@@ -21,6 +22,7 @@ from clearwell.flow.digest.drafting import (
     RejectedText,
     draft,
 )
+from clearwell.flow.digest.drafting.disputes import Opposition, find_dispute
 from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.records import Admission, DigestCandidate, Layer, SegmentKind, Vector
 
@@ -492,3 +494,60 @@ def test_who_is_only_near_a_flood_supports_nothing() -> None:
     assert any(
         one.sources[0].agent_id == "loud" for one in drafted([*everything(), *flood, same], thresholds=LOW).drafts
     )
+
+
+def test_a_value_in_common_settles_no_dispute_about_another_one() -> None:
+    texts = (
+        "Since 4 March the kiln of the north shed should take 30 trays a batch; with more, the glaze cracks.",
+        "The kiln of the north shed takes 30 trays a batch since 4 March.",
+        "Since 4 March the kiln of the north shed should take 45 trays a batch; with fewer, it wastes gas.",
+    )
+    assert any(2 in pair for pair in opposed(texts))
+
+
+def test_a_season_beside_a_day_hides_no_other_day() -> None:
+    texts = (
+        "The new boilers of the mill come on 12 November, which leaves the whole winter for the fitting.",
+        "Boilers for the mill: the yard has them on 12 November.",
+        "The boilers of the mill come on 28 January at the earliest, says the forwarder.",
+    )
+    assert any(2 in pair for pair in opposed(texts))
+
+
+def test_a_denial_among_many_wordings_is_found() -> None:
+    """Those who deny it are far from the middle of a large cluster, of which only so many texts are compared."""
+    ways = ("Note {}: ", "Seen {} times: ", "Report {}: ", "Shift {}: ")
+    says = "Vans above nine tonnes are{} allowed on the mill bridge."
+    many = [
+        row(at, "gateway", ways[at % 4].format(at) + says.format(""), f"agent-{at % 9}", embedding=vector("gateway"))
+        for at in range(60)
+    ]
+    against = row(90, "gateway", says.format(" not"), "agent-20", embedding=vector("gateway", 7))
+    (made,) = drafted([*many, against]).drafts
+    assert CONTRADICTION in made.flags
+    assert sorted(side.support.agents for side in made.sides)[0] == 1
+
+
+@pytest.mark.parametrize(("reason", "sure"), [("conflict_negation", True), ("conflict_name", False)])
+def test_a_denial_in_one_frame_is_no_series(reason: str, sure: bool) -> None:
+    texts = ("Night work at the Porto depot is allowed.", "Night work at the Porto depot is not allowed.")
+    found = find_dispute(
+        [features_of[text] for text in texts],
+        [frozenset({"a"}), frozenset({"b"})],
+        topic=frozenset(),
+        groups=(0, 1),
+        opposed=[Opposition(of=1, against=0, reason=reason, params={"new": "not allowed", "known": "allowed"})],
+    )
+    assert found.sides == ((0,), (1,))
+    assert found.sure is sure
+
+
+def test_who_speaks_for_both_sides_shows_that_they_go_together() -> None:
+    lacks = "Reads of the parcels table are slow, because it has no index on the sender."
+    needs = "The parcels table needs an index on the sender, or reads stay slow."
+    rows = [
+        row(at, "gateway", text, agent)
+        for at, (text, agent) in enumerate([(lacks, "a"), (lacks + " Yes.", "b"), (needs, "a"), (needs + " Yes.", "c")])
+    ]
+    (made,) = drafted(rows).drafts
+    assert CONTRADICTION not in made.flags

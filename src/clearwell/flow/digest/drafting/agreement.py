@@ -5,7 +5,7 @@ alike, come from everybody, and nobody confirms anything. Agreement is measured 
 different words, or in two languages, say nothing about it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -69,7 +69,9 @@ def find_agreement(
             compared += weight
         if conflict and found.reason != _TERM and (frame >= FRAMED or found.reason in VALUES):
             opposed.append(Opposition(of=one, against=other, reason=found.reason, params=dict(found.params)))
-    groups = _join(len(read), same)
+    for one in range(MOST, len(read)):
+        opposed += _find_opposed(one, read, similarity, comparison)
+    groups = _join(len(read), same, apart=[(one.of, one.against) for one in opposed])
     return Agreement(
         groups=groups,
         opposed=tuple(one for one in opposed if groups[one.of] != groups[one.against]),
@@ -79,11 +81,32 @@ def find_agreement(
     )
 
 
-def _join(count: int, pairs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+def _find_opposed(
+    one: int,
+    read: Sequence[Features],
+    similarity: Callable[[int, int], float],
+    comparison: StatementComparison,
+) -> Iterable[Opposition]:
+    """What a text that is less central says against the central text whose frame is nearest to its own."""
+    frames = [measure_frame(read[one], read[other]) for other in range(MOST)]
+    nearest = max(range(MOST), key=lambda other: frames[other])
+    if frames[nearest] < FRAMED or read[one].keys == read[nearest].keys:
+        return
+    found = comparison.compare(read[one].raw, read[nearest].raw, similarity(one, nearest))
+    if found.relation is Relation.CONFLICT and found.reason != _TERM:
+        yield Opposition(of=one, against=nearest, reason=found.reason, params=dict(found.params))
+
+
+def _join(count: int, pairs: Sequence[tuple[int, int]], *, apart: Sequence[tuple[int, int]] = ()) -> tuple[int, ...]:
+    """The first member of the group of each place. Pairs in one group are joined, unless that joins two that are apart.
+
+    One text that two sides seem to agree with does not make them one.
+    """
     first = list(range(count))
     for one, other in pairs:
         low, high = sorted((first[one], first[other]))
-        first = [low if place == high else place for place in first]
+        if low != high and not any({first[left], first[right]} == {low, high} for left, right in apart):
+            first = [low if place == high else place for place in first]
     return tuple(first)
 
 

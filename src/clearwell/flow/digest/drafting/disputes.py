@@ -65,8 +65,8 @@ class Dispute:
     sides: tuple[tuple[int, ...], ...] = ()
     opposed: tuple[Opposition, ...] = ()
     sure: bool = False
-    """It is a dispute and no series, however few wordings agree: half of the voices state one value, or all use the
-    same words but for the value. Names are in every series of what people did."""
+    """It is a dispute and no series, however few wordings agree: half of the voices state one value, all use the same
+    words but for the value, or one denies what the other says. Names are in every series of what people did."""
     strays: frozenset[int] = frozenset()
     """Texts that tell the same of other things, and are no part of the matter."""
 
@@ -100,7 +100,7 @@ def find_dispute(
     found = [
         *_by_values(parted, strays, read, voices, stated),
         *_by_denials(read, voices, topic),
-        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, parted, strays)]),
+        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, parted, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]
     ranked = sorted(credible, key=lambda one: (-_count_dissent(one, voices), not one.sure))
@@ -111,10 +111,26 @@ def find_dispute(
     return Dispute(sides=tuple(order), opposed=_collect(ranked), sure=best.sure, strays=strays)
 
 
-def _is_settled(one: Opposition, parted: Mapping[str, Sequence[Sequence[int]]], strays: Collection[int]) -> bool:
+def _is_settled(
+    one: Opposition, parted: Mapping[str, Sequence[Sequence[int]]], strays: Collection[int], stated: Sequence[_Values]
+) -> bool:
     """Whether two texts speak of two things, or state values that hold together, as a third text shows."""
-    together = any(one.of in side and one.against in side for sides in parted.values() for side in sides)
-    return one.of in strays or one.against in strays or (one.reason in VALUES and together)
+    if one.of in strays or one.against in strays:
+        return True
+    return one.reason in VALUES and any(
+        one.of in side and one.against in side and _is_about(one, kind, stated)
+        for kind, sides in parted.items()
+        for side in sides
+    )
+
+
+def _is_about(one: Opposition, kind: str, stated: Sequence[_Values]) -> bool:
+    """Whether the values that are opposed are of this kind: a date in common settles no dispute about an amount."""
+    places = {"new": one.of, "known": one.against}
+    return all(
+        not _words_of(kind, at, stated).isdisjoint(one.params.get(name, "").casefold().split())
+        for name, at in places.items()
+    )
 
 
 def measure_frame(one: Features, other: Features) -> float:
@@ -194,7 +210,7 @@ def _part(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
     """
     sides: list[tuple[list[int], list[_Stated]]] = []
     for at in sorted(stated, key=lambda at: (-max(map(_count_parts, stated[at])), at)):
-        values = stated[at]
+        values = _select_exact(stated[at])
         near = [side for side in sides if any(_may_agree(one, other) for one in values for other in side[1])]
         same = [side for side in near if {one.key for one in values} & {other.key for other in side[1]}]
         if not near or same:
@@ -204,6 +220,12 @@ def _part(stated: Mapping[int, Sequence[_Stated]]) -> list[list[int]]:
         elif len(near) == 1:
             near[0][0].append(at)
     return [sorted(places) for places, _ in sides]
+
+
+def _select_exact(values: Sequence[_Stated]) -> list[_Stated]:
+    """What a text states most exactly: beside a day, a season is mentioned in passing."""
+    most = max(map(_count_parts, values))
+    return [one for one in values if _count_parts(one) == most]
 
 
 def _count_parts(one: _Stated) -> int:
@@ -319,7 +341,11 @@ def _may_be_family(token: Token) -> bool:
 
 
 def _by_denials(read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]) -> Iterable[Dispute]:
-    """One side denies what the other says of a term that the cluster is about."""
+    """One side denies what the other says of a term that the cluster is about.
+
+    Texts in other words are weak evidence: where somebody speaks for both sides, they are two halves of one matter, as
+    "there is no index" and "it needs an index".
+    """
     for term in sorted(topic):
         denied = {at: token for at, text in enumerate(read) for token in text.tokens if _denies(token, term)}
         stated = {
@@ -327,7 +353,8 @@ def _by_denials(read: Sequence[Features], voices: Sequence[frozenset[str]], topi
         }
         if not denied or not stated:
             continue
-        if max(len(_unite(denied, voices)), len(_unite(stated, voices))) < LEAST_BACKING:
+        deniers, others = _unite(denied, voices), _unite(stated, voices)
+        if max(len(deniers), len(others)) < LEAST_BACKING or deniers & others:
             continue
         of, against = min(denied), min(stated)
         params = {"new": denied[of].quoted or denied[of].surface, "known": stated[against].surface}
@@ -353,4 +380,5 @@ def _by_pairs(read: Sequence[Features], groups: Sequence[int], opposed: Sequence
         of, against = (
             tuple(at for at, group in enumerate(groups) if group == groups[place]) for place in (one.of, one.against)
         )
-        yield Dispute(sides=(of, against), opposed=(one,))
+        # Values and names fill the frames of series; a denial does not.
+        yield Dispute(sides=(of, against), opposed=(one,), sure=framed and one.reason == "conflict_negation")
