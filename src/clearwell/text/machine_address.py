@@ -31,7 +31,7 @@ _COMMAND: Final = (
     r"|before (?:anything else|you \w+),?)\s{1,3})"
 )
 """Where a command may begin."""
-_SENTENCE: Final = r"(?:^|[.!?>\"”]\s{0,3})[\[\s]{0,3}"
+_SENTENCE: Final = r"(?:^|[.!?>(=\"”]\s{0,3})[\[\s]{0,3}"
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|‘[^’\n]{3,400}’|「[^」\n]{3,400}」|`[^`\n]{3,400}`|(?<!\w)'[^'\n]{3,400}'(?!\w)"
 )
@@ -44,6 +44,8 @@ _DIALOGUE: Final = re.compile(
 _WEAK: Final = 0.5
 _JOINED: Final = re.compile(r"(?<=[a-z])_(?=[a-z])")
 _SPACED: Final = re.compile(r"(?<!\w)(?:[a-z0-9] ){4,60}[a-z0-9](?!\w)")
+_SPACED_CHINESE: Final = re.compile(r"(?:[\u3400-\u9fff][ .·*_|/-]){3,60}[\u3400-\u9fff]")
+_SEPARATORS: Final = re.compile(r"[ .·*_|/-]")
 _DIGITS: Final = re.compile(r"(?<!\w)(?=[a-z]{0,20}[0134578])[a-z0134578]{3,20}(?!\w)")
 _LETTERS: Final = str.maketrans("0134578", "oieastb")
 _REPORT_WITHIN: Final = 120
@@ -110,8 +112,13 @@ def _split_lines(text: str) -> Iterator[str]:
 
 
 def _read_spelled(line: str) -> Address | None:
-    """Read a line again if its words are joined, spaced out or spelt with digits: ignore_all, i g n o r e, 1gn0r3."""
+    """Read a line again if its words are joined, spaced out or spelt with digits: ignore_all, i g n o r e, 1gn0r3.
+
+    Chinese characters may have marks between them: 忽.略.
+    """
     plain = _SPACED.sub(lambda letters: letters.group().replace(" ", ""), _JOINED.sub(" ", line))
+    if not line.isascii():
+        plain = _SPACED_CHINESE.sub(lambda spaced: _SEPARATORS.sub("", spaced.group()), plain)
     plain = _DIGITS.sub(lambda word: word.group().translate(_LETTERS), plain)
     return _read_line(plain) if plain != line else None
 
