@@ -81,14 +81,12 @@ async def test_a_group_keeps_its_secret(stores: Stores) -> None:
 
 async def test_what_was_recalled_is_known_for_a_day_by_whom_it_was_given_to(stores: Stores, clock: ManualClock) -> None:
     one, two, three = (UUID(int=number) for number in (1, 2, 3))
-    await stores.recalls.record("g", [one], agent_id=None)
-    await stores.recalls.record("g", [two], agent_id="a1")
-    await stores.recalls.record("h", [three], agent_id=None)
+    await stores.recalls.record({("g", None): [one], ("g", "a1"): [two], ("h", None): [three]})
     assert await stores.recalls.find_recalled("g", agent_id="a1") == {one, two}
     assert await stores.recalls.find_recalled("g", agent_id="a2") == {one}
     assert await stores.recalls.find_recalled("g", agent_id=None) == {one}
     clock.forward(timedelta(hours=23))
-    await stores.recalls.record("g", [two], agent_id="a1")
+    await stores.recalls.record({("g", "a1"): [two]})
     clock.forward(timedelta(hours=1))
     assert await stores.recalls.find_recalled("g", agent_id="a1") == {two}
 

@@ -1,12 +1,12 @@
 """What retrieval gave is written together, a moment later, and is known at once."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
 from clearwell.errors import WorkingMemoryUnavailable
 from clearwell.flow.working.recalls import RecallLog
+from clearwell.ports import Recalls
 from clearwell.testing import ManualClock, MemoryRecalls
 from tests.path import AGENT, LONG, Path, said
 from tests.waiting import until
@@ -22,11 +22,12 @@ class CountedRecalls(MemoryRecalls):
         self.notes: list[tuple[str, tuple[UUID, ...], str | None]] = []
         self.down_for = ""
 
-    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
-        if group_id == self.down_for:
+    async def record(self, recalls: Recalls) -> None:
+        written = {key: ids for key, ids in recalls.items() if key[0] != self.down_for}
+        self.notes += [(group_id, tuple(ids), agent_id) for (group_id, agent_id), ids in written.items()]
+        await super().record(written)
+        if len(written) < len(recalls):
             raise WorkingMemoryUnavailable("working_unavailable", problem="down")
-        self.notes.append((group_id, tuple(ids), agent_id))
-        await super().record(group_id, ids, agent_id=agent_id)
 
 
 async def test_what_is_given_in_a_moment_is_written_together() -> None:

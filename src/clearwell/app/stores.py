@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 
-import redis.asyncio as redis
-
 from clearwell.flow.ingress.fingerprint import fingerprint
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import BackOff, Clock, Ids, Stores
@@ -38,6 +36,7 @@ from clearwell.stores.postgres import (
     require_schema,
 )
 from clearwell.stores.valkey import (
+    TimedClient,
     ValkeyEvents,
     ValkeyHeartbeats,
     ValkeyPauses,
@@ -67,7 +66,7 @@ async def open_stores(
 def make_stores(
     settings: Settings,
     database: Database,
-    client: redis.Redis,
+    client: TimedClient,
     indexed: IndexedGroups,
     clock: Clock,
     ids: Ids,

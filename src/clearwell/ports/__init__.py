@@ -63,7 +63,7 @@ from clearwell.ports.review import (
 )
 from clearwell.ports.statements import DueOutput, OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.ports.stores import Stores
-from clearwell.ports.working import RecallReader, RecallStore, WorkingStore
+from clearwell.ports.working import RecallReader, Recalls, RecallStore, WorkingStore
 
 __all__ = [
     "BEGINNING",
@@ -116,6 +116,7 @@ __all__ = [
     "QueryTerms",
     "RecallReader",
     "RecallStore",
+    "Recalls",
     "RecordedDecision",
     "ReembeddingStore",
     "RejectedVector",

@@ -1,8 +1,8 @@
 """Tier 2: working memory, and the recalls of retrieval."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from uuid import UUID
 
 from clearwell.records import WorkingEntry
@@ -40,6 +40,10 @@ class WorkingStore(Protocol):
     async def ping(self) -> None: ...
 
 
+Recalls: TypeAlias = Mapping[tuple[str, str | None], Collection[UUID]]
+"""The memories that were returned, by group and agent."""
+
+
 class RecallReader(Protocol):
     """Which memories retrieval returned to whom in the last day, so that an echo is not taken for evidence."""
 
@@ -55,6 +59,6 @@ class RecallReader(Protocol):
 class RecallStore(RecallReader, Protocol):
     """Stores recalls."""
 
-    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
-        """Record that these memories were returned to this agent."""
+    async def record(self, recalls: Recalls) -> None:
+        """Record these recalls. If those of one group cannot be written, those of the others are."""
         ...

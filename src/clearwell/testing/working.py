@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.ports import Clock
+from clearwell.ports import Clock, Recalls
 from clearwell.records import WorkingEntry
 
 
@@ -69,8 +69,9 @@ class MemoryRecalls:
         self._remember = remember
         self._given: dict[tuple[str, UUID, str | None], datetime] = {}
 
-    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
-        self._given |= {(group_id, one, agent_id): self._clock.now() for one in ids}
+    async def record(self, recalls: Recalls) -> None:
+        now = self._clock.now()
+        self._given |= {(group_id, one, agent_id): now for (group_id, agent_id), ids in recalls.items() for one in ids}
 
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = self._clock.now() - self._remember

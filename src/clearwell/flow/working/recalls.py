@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import Clock, RecallReader, RecallStore, StatisticsStore
+from clearwell.ports import Clock, RecallReader, Recalls, RecallStore, StatisticsStore
 
 WRITE_DELAY: Final = 0.05
 """Seconds for which recalls are collected before they are written: far less than an agent takes to answer."""
@@ -62,12 +62,11 @@ class RecallLog:
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    async def _write(self, recalls: Mapping[tuple[str, str | None], Mapping[UUID, None]]) -> None:
-        for (group_id, agent_id), ids in recalls.items():
-            try:
-                await self._recalls.record(group_id, list(ids), agent_id=agent_id)
-            except Unavailable as error:
-                log.warning("recalls not recorded", group=group_id, reason=error.code)
+    async def _write(self, recalls: Recalls) -> None:
+        try:
+            await self._recalls.record(recalls)
+        except Unavailable as error:
+            log.warning("recalls not recorded", groups=len({group_id for group_id, _ in recalls}), reason=error.code)
 
 
 class UsageRecorder:

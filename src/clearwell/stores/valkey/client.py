@@ -1,17 +1,21 @@
 """The connection to Redis or Valkey that the stores share, with its error translation and its scripts."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 
 import redis.asyncio as redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.commands.core import AsyncScript
+from redis.exceptions import NoScriptError, RedisError
 
 from clearwell.errors import ConfigurationError, WorkingMemoryUnavailable
+
+ScriptCall: TypeAlias = tuple[str, Sequence[str | int]]
+"""The key that a script works on, and its arguments."""
 
 
 def working_address(url: str) -> str:
@@ -41,8 +45,32 @@ class TimedClient(redis.Redis):
         except TimeoutError:
             raise redis.TimeoutError(f"no answer within {self._seconds:g} seconds") from None
 
+    async def run_on_keys(self, script: AsyncScript, calls: Sequence[ScriptCall]) -> None:
+        """Run a script on several keys in one round trip. All calls are made, also if one fails.
 
-def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> redis.Redis:
+        Raises the first error.
+        """
+        failed = await self._run_all(script, calls)
+        if any(isinstance(error, NoScriptError) for _, error in failed):
+            await self.script_load(script.script)
+            failed = await self._run_all(script, [call for call, _ in failed])
+        for _, error in failed:
+            raise error
+
+    async def _run_all(self, script: AsyncScript, calls: Sequence[ScriptCall]) -> list[tuple[ScriptCall, Exception]]:
+        """The calls that failed, with their errors."""
+        pipeline = self.pipeline(transaction=False)
+        for key, args in calls:
+            pipeline.evalsha(script.sha, 1, key, *args)
+        try:
+            async with asyncio.timeout(self._seconds):
+                answers = await pipeline.execute(raise_on_error=False)
+        except TimeoutError:
+            raise redis.TimeoutError(f"no answer within {self._seconds:g} seconds") from None
+        return [(call, one) for call, one in zip(calls, answers, strict=True) if isinstance(one, Exception)]
+
+
+def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> TimedClient:
     """Return a client for this address. It connects when it is first used."""
     # One retry: that the server has closed a pooled connection is only noticed when it is used.
     pool: redis.BlockingConnectionPool = redis.BlockingConnectionPool.from_url(

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import redis.asyncio as redis
 import structlog
 
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.records import Event, EventType
-from clearwell.stores.valkey.client import script, translated_errors
+from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translated_errors
 from clearwell.stores.valkey.entries import from_ms, to_ms
 
 log = structlog.get_logger(__name__)
@@ -26,7 +25,7 @@ class ValkeyEvents(EventStore):
     is kept after its last event.
     """
 
-    def __init__(self, client: redis.Redis, *, length: int, keep: timedelta) -> None:
+    def __init__(self, client: TimedClient, *, length: int, keep: timedelta) -> None:
         self._client = client
         self._length = length
         self._keep_ms = keep // timedelta(milliseconds=1)
@@ -36,9 +35,11 @@ class ValkeyEvents(EventStore):
         by_group: defaultdict[str, list[str]] = defaultdict(list)
         for event in events:
             by_group[event.group_id].append(encode_event(event))
+        calls: list[ScriptCall] = [
+            (KEYS + group_id, [self._length, self._keep_ms, *texts]) for group_id, texts in by_group.items()
+        ]
         with translated_errors():
-            for group_id, texts in by_group.items():
-                await self._append(keys=[KEYS + group_id], args=[self._length, self._keep_ms, *texts])
+            await self._client.run_on_keys(self._append, calls)
 
     async def find_last(self, group_id: str) -> str:
         with translated_errors():

@@ -1,13 +1,11 @@
 """The memories that retrieval returned to each agent in the last day: one sorted set per group, by time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import redis.asyncio as redis
-
-from clearwell.ports import Clock, RecallStore
-from clearwell.stores.valkey.client import script, translated_errors
+from clearwell.ports import Clock, Recalls, RecallStore
+from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translated_errors
 from clearwell.stores.valkey.entries import to_ms
 
 KEYS = "recalled:"
@@ -16,19 +14,23 @@ ANYBODY = ""
 
 
 class ValkeyRecalls(RecallStore):
-    def __init__(self, client: redis.Redis, clock: Clock, *, remember: timedelta) -> None:
+    def __init__(self, client: TimedClient, clock: Clock, *, remember: timedelta) -> None:
         self._client = client
         self._clock = clock
         self._remember = remember
         self._remember_ms = remember // timedelta(milliseconds=1)
         self._record = client.register_script(script("note"))
 
-    async def record(self, group_id: str, ids: Sequence[UUID], *, agent_id: str | None) -> None:
-        if not ids:
-            return
-        given = [f"{one} {agent_id or ANYBODY}" for one in ids]
-        with translated_errors():
-            await self._record(keys=[KEYS + group_id], args=[to_ms(self._clock.now()), MOST, self._remember_ms, *given])
+    async def record(self, recalls: Recalls) -> None:
+        now = to_ms(self._clock.now())
+        calls: list[ScriptCall] = [
+            (KEYS + group_id, [now, MOST, self._remember_ms, *(f"{one} {agent_id or ANYBODY}" for one in ids)])
+            for (group_id, agent_id), ids in recalls.items()
+            if ids
+        ]
+        if calls:
+            with translated_errors():
+                await self._client.run_on_keys(self._record, calls)
 
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)
