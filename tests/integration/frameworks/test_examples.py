@@ -16,6 +16,7 @@ PAGES = {
     "langchain_agent.py": "langchain",
     "mem0_assistant.py": "mem0",
     "openai_agents_planner.py": "openai-agents",
+    "pydantic_ai_support.py": "pydantic-ai",
 }
 LONGEST = 40
 
@@ -59,6 +60,14 @@ def test_planner_reads_what_it_said_before(settings: Settings) -> None:
     second = run_example("openai_agents_planner.py", settings)
     assert "⚡️ Unverified" in second
     assert "agent planner" in second
+
+
+def test_supporter_reads_what_it_said_before(settings: Settings) -> None:
+    first = run_example("pydantic_ai_support.py", settings)
+    assert "<memory" not in first
+    second = run_example("pydantic_ai_support.py", settings)
+    assert "⚡️ Unverified" in second
+    assert "agent supporter" in second
 
 
 def test_assistant_finds_what_it_was_told(settings: Settings) -> None:
