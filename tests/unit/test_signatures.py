@@ -6,7 +6,7 @@ import pytest
 
 from clearwell.errors import NotAllowed
 from clearwell.flow.review import ReviewService
-from clearwell.records import Action, DecisionRequest
+from clearwell.records import Action, DecisionRequest, NewCapture
 from clearwell.service import MemoryManager
 from tests.path import AGENT, LONG, PERSON, Path
 
@@ -30,6 +30,18 @@ def test_the_older_keywords_are_explained() -> None:
         memory.retrieve("a question", group="g", by=AGENT)  # type: ignore[call-arg, unused-coroutine]
     with pytest.raises(TypeError, match="keyword argument 'group'"):
         memory.review.decide(DecisionRequest(action=Action.UNDO, id=Path().ids.new()), group_id="g")  # type: ignore[call-arg, unused-coroutine]
+
+
+def test_a_text_instead_of_a_capture_is_explained() -> None:
+    memory = Path().memory
+    with pytest.raises(TypeError, match=r'capture\(NewCapture\(content="…", group_id="grp-123"\)\)'):
+        memory.capture(LONG)  # type: ignore[arg-type, unused-coroutine]
+    with pytest.raises(TypeError, match="NewCapture, which has the text and the group"):
+        memory.capture(NewCapture(content=LONG), group="g")  # type: ignore[call-arg, unused-coroutine]
+    with pytest.raises(TypeError, match=r"capture_many\(\[NewCapture\("):
+        memory.capture_many([LONG, LONG])  # type: ignore[list-item, unused-coroutine]
+    with pytest.raises(TypeError, match="check\\(NewCapture"):
+        memory.check(content=LONG)  # type: ignore[call-arg, unused-coroutine]
 
 
 def test_the_group_is_a_keyword_in_every_method() -> None:
