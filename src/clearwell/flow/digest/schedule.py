@@ -38,6 +38,17 @@ def find_latest_tick(cron: str, zone: str, now: datetime) -> datetime | None:
     return found
 
 
+def find_next_tick(cron: str, zone: str, now: datetime) -> datetime | None:
+    """Return the next time that this schedule names, in UTC. None if the schedule is empty or invalid."""
+    if not cron.strip():
+        return None
+    try:
+        tick: datetime = croniter(cron, now.astimezone(ZoneInfo(zone))).get_next(datetime)
+    except (CroniterError, ZoneInfoNotFoundError, ValueError, KeyError):
+        return None
+    return tick.astimezone(UTC)
+
+
 def _is_repeated(tick: datetime) -> bool:
     """Whether a clock change repeats this local time, and this is the second time."""
     return tick.astimezone(UTC).astimezone(tick.tzinfo).fold == 1

@@ -6,8 +6,8 @@ the review service of the person who is signed in and shows the views of the ans
 show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/``.
 """
 
-from clearwell.adapters.http.console import assets, overview, preferences, sign_in, start
+from clearwell.adapters.http.console import assets, overview, preferences, review, sign_in, start
 
-ROUTERS = (assets.router, start.router, sign_in.router, preferences.router, overview.router)
+ROUTERS = (assets.router, start.router, sign_in.router, preferences.router, overview.router, review.router)
 
 __all__ = ["ROUTERS"]

@@ -16,7 +16,7 @@ class Page:
         return f"console_page_{self.name}"
 
 
-PAGES = (Page("overview"),)
+PAGES = (Page("overview"), Page("review"))
 
 
 def page_url(group: str, name: str) -> str:

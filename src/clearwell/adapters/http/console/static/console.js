@@ -75,6 +75,10 @@
     target.closest("[data-dismiss]")?.closest("[data-toast]")?.remove();
     const closer = target.closest("[data-close]");
     if (closer) closer.closest("dialog").close();
+    const opener = target.closest("[data-dialog]");
+    if (opener) document.getElementById(opener.dataset.dialog).showModal();
+    const done = target.closest("[data-dismiss-after]");
+    if (done) setTimeout(() => { done.closest("[data-toast]").hidden = true; }); // htmx reports to it while it waits
     const toggle = target.closest("[data-toggle]");
     if (toggle) {
       const open = document.getElementById(toggle.dataset.toggle).classList.toggle("open");

@@ -1,0 +1,199 @@
+"""The review inbox: insights one at a time with everything that is needed to decide, by keys, mouse or touch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from clearwell.adapters.http.console.inbox import Place, read_id, read_inbox
+from clearwell.adapters.http.console.navigation import page_url
+from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.errors import ClearwellError, Conflict, InvalidInput
+from clearwell.records import Action, DecisionRequest, DecisionResult
+from clearwell.views.captures import QuarantineRowView
+from clearwell.views.insights import InsightView
+from clearwell.views.problems import ProblemView
+
+router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
+
+SNOOZE_DAYS = (1, 7, 30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toast:
+    """What happened, and the decisions that can be undone from the message."""
+
+    code: str
+    params: dict[str, Any]
+    decisions: Sequence[UUID] = ()
+    at: UUID | None = None
+    disputed: int = 0
+    problems: Sequence[ProblemView] = ()
+
+
+@router.get("/g/{group:path}/review")
+async def inbox(request: ConsoleRequest, group: str) -> Response:
+    place = Place.read(request.url.query)
+    if request.headers.get("hx-target") == "insights":
+        return await _show(request, group, place, "review_list.html")
+    return await _show(request, group, place, "review_inbox.html" if request.is_fragment else "review.html")
+
+
+@router.get("/g/{group:path}/review/source/{log_id}")
+async def source(request: ConsoleRequest, group: str, log_id: UUID, start: int = 0, end: int = 0) -> Response:
+    """The whole output of a source, with the statement highlighted."""
+    row = await request.memory.quarantine_row(log_id, group=group)
+    view = QuarantineRowView.from_record(row, request.language)
+    return request.page("review_source.html", group=group, row=view, start=start, end=end)
+
+
+@router.get("/g/{group:path}/review/{insight_id}/changes")
+async def changes(request: ConsoleRequest, group: str, insight_id: UUID, version: int) -> Response:
+    """A note if the open insight is no longer the one that is shown, else nothing."""
+    dossier = await request.review.insight(insight_id, group=group)
+    names = await request.key_names()
+    last = next((one for one in dossier.decisions if one.by != request.caller.name), None)
+    by = None if last is None else names.get(last.by, last.by)
+    return request.page(
+        "review_changes.html", group=group, insight=dossier.insight, version=version, by=by, place=Place(at=insight_id)
+    )
+
+
+@router.post("/g/{group:path}/review/digest")
+async def request_digest(request: ConsoleRequest, group: str) -> Response:
+    await request.memory.request_digest(group=group)
+    toast = Toast(code="console_digest_requested", params={})
+    return await _answer(request, group, Place.read(request.sent.get("back", "")), toast)
+
+
+@router.post("/g/{group:path}/review/undo")
+async def undo(request: ConsoleRequest, group: str) -> Response:
+    """Undo decisions, the last one first."""
+    wanted = [found for name, value in request.sent_all if name == "decision" and (found := read_id(value))]
+    for decision_id in reversed(wanted):
+        await request.review.undo(decision_id, group=group)
+    place = Place.read(request.sent.get("back", "")).move(read_id(request.sent.get("at", "")))
+    return await _answer(request, group, place, Toast(code="console_undone", params={"count": len(wanted)}))
+
+
+@router.post("/g/{group:path}/review/bulk")
+async def bulk(request: ConsoleRequest, group: str) -> Response:
+    """Show what a decision on many insights would do, or carry it out once it is confirmed."""
+    action = _read_action(request)
+    chosen = await _read_chosen(request, group)
+    wanted = [view for view in chosen if action is not Action.PROMOTE or not view.sides]
+    if "confirmed" not in request.sent:
+        return request.page(
+            "review_bulk.html",
+            group=group,
+            action=action,
+            wanted=wanted,
+            left_out=[view for view in chosen if view not in wanted],
+            back=request.sent.get("back", ""),
+        )
+    requests = [_decision(request, action, view.id, view.version) for view in wanted]
+    results = await request.review.decide_many(requests, group=group)
+    done = [result for result in results if isinstance(result, DecisionResult)]
+    problems = [_describe(request, result) for result in results if isinstance(result, ClearwellError)]
+    toast = Toast(
+        code=f"console_bulk_{action}",
+        params={"count": len(done)},
+        decisions=[result.decision_id for result in done if result.decision_id is not None],
+        problems=problems,
+    )
+    return await _answer(request, group, Place.read(request.sent.get("back", "")).move(None), toast)
+
+
+@router.post("/g/{group:path}/review/{insight_id}")
+async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Response:
+    """Decide on one insight, and show the next one."""
+    place = Place.read(request.sent.get("back", ""))
+    version = request.sent.get("version", "")
+    decision = _decision(request, _read_action(request), insight_id, int(version) if version.isdecimal() else None)
+    try:
+        result = await request.review.decide(decision, group=group)
+    except Conflict as conflict:
+        return await _answer(request, group, place.move(insight_id), await _explain(request, conflict))
+    following = insight_id if decision.action is Action.MERGE else read_id(request.sent.get("following", ""))
+    toast = Toast(
+        code=f"console_done_{result.status}",
+        params={},
+        decisions=[result.decision_id] if result.decision_id is not None and not result.already else [],
+        at=insight_id,
+        disputed=len(result.conflicts_with),
+    )
+    return await _answer(request, group, place.move(following), toast)
+
+
+async def _show(
+    request: ConsoleRequest, group: str, place: Place, template: str, toast: Toast | None = None
+) -> Response:
+    inbox = await read_inbox(request, group, place)
+    if place.at is not None and inbox.open is None:
+        inbox = await read_inbox(request, group, place.move(None))
+    return request.page(template, group=group, inbox=inbox, place=inbox.place, toast=toast, snooze_days=SNOOZE_DAYS)
+
+
+async def _answer(request: ConsoleRequest, group: str, place: Place, toast: Toast) -> Response:
+    """The inbox after a change: the part of the page for htmx, or else the page at its new address."""
+    address = f"{page_url(group, 'review')}?{place.query}"
+    if not request.is_fragment:
+        return request.redirect(address)
+    response = await _show(request, group, place, "review_inbox.html", toast)
+    response.headers["HX-Replace-Url"] = address
+    return response
+
+
+async def _explain(request: ConsoleRequest, conflict: Conflict) -> Toast:
+    """Say in words that somebody else has decided meanwhile, and who."""
+    by = str(conflict.current.get("by", ""))
+    problem = _describe(request, conflict)
+    if not by:
+        return Toast(code="console_not_decided", params={}, problems=[problem])
+    name = (await request.key_names()).get(by, by)
+    own = by == request.caller.name
+    action = str(conflict.current.get("action", Action.PROMOTE))
+    code = "console_decided_by_you" if own else "console_decided_meanwhile"
+    return Toast(code=code, params={"name": name, "action": f"action_{action}"}, problems=[problem])
+
+
+async def _read_chosen(request: ConsoleRequest, group: str) -> list[InsightView]:
+    """The insights that were selected, as they are now, in the order of the list."""
+    ids = {found for name, value in request.sent_all if name == "id" and (found := read_id(value))}
+    if not ids:
+        raise InvalidInput("console_nothing_selected", field="id")
+    inbox = await read_inbox(request, group, Place.read(request.sent.get("back", "")))
+    return [view for view in inbox.insights if view.id in ids]
+
+
+def _read_action(request: ConsoleRequest) -> Action:
+    wanted = request.sent.get("action", "")
+    allowed = (Action.PROMOTE, Action.REJECT, Action.MERGE, Action.SNOOZE)
+    found = next((action for action in allowed if action == wanted), None)
+    if found is None:
+        raise InvalidInput("action_unknown", field="action", limit=", ".join(allowed))
+    return found
+
+
+def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version: int | None) -> DecisionRequest:
+    """The decision that a form describes. Which of its fields are used depends on the action."""
+    sent = request.sent
+    side, days = sent.get("side", ""), sent.get("days", "")
+    return DecisionRequest(
+        action=action,
+        id=insight_id,
+        version=version,
+        text=sent.get("text", "").strip() or None,
+        side=int(side) if side.isdecimal() else None,
+        supersedes=read_id(sent.get("supersedes", "")),
+        reason=sent.get("reason") if action is Action.REJECT else None,
+        days=float(days) if action is Action.SNOOZE and days.isdecimal() else None,
+        others=tuple(found for name, value in request.sent_all if name == "with" and (found := read_id(value))),
+    )
+
+
+def _describe(request: ConsoleRequest, error: ClearwellError) -> ProblemView:
+    return ProblemView.from_error(error, request.language)
