@@ -59,6 +59,7 @@ class QuarantineFields(TypedDict, total=False):
     agent_id: str | None
     node_type: str | None
     admission: str | None
+    flag: str | None
     since: datetime | None
     until: datetime | None
     before: UUID | None

@@ -85,6 +85,7 @@ class QuarantineFilter:
     agent_id: str | None = None
     node_type: str | None = None
     admission: Admission | None = None
+    flag: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 

@@ -395,6 +395,7 @@ def _matches(row: Row, where: QuarantineFilter) -> bool:
         and where.agent_id in (None, capture.agent_id)
         and where.node_type in (None, capture.node_type)
         and where.admission in (None, row.state)
+        and (where.flag is None or where.flag in row.flags)
         and (where.since is None or capture.created_at >= where.since)
         and (where.until is None or capture.created_at < where.until)
     )

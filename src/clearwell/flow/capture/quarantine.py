@@ -47,6 +47,7 @@ def _check_filter(where: QuarantineFilter) -> QuarantineFilter:
         session_id=limits.require_id(where.session_id, "session_id"),
         agent_id=limits.require_id(where.agent_id, "agent_id"),
         node_type=limits.require_id(where.node_type, "node_type"),
+        flag=limits.require_id(where.flag, "flag"),
         since=limits.require_moment(where.since, "since"),
         until=limits.require_moment(where.until, "until"),
     )

@@ -142,6 +142,7 @@ class PostgresQuarantine(QuarantineStore):
             "agent_id": where.agent_id,
             "node_type": where.node_type,
             "admission": where.admission,
+            "flag": where.flag,
             "since": where.since,
             "until": where.until,
             **place,

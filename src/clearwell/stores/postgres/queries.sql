@@ -279,6 +279,7 @@ WHERE q.group_id = %(group_id)s
     AND (%(agent_id)s::text IS NULL OR q.agent_id = %(agent_id)s)
     AND (%(node_type)s::text IS NULL OR q.node_type = %(node_type)s)
     AND (%(admission)s::text IS NULL OR a.state = %(admission)s)
+    AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))
     AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR q.created_at < %(until)s)
 ORDER BY q.id DESC LIMIT %(limit)s

@@ -29,6 +29,7 @@ class QuarantineParameters(PageParameters):
     agent_id: str | None = None
     node_type: str | None = None
     admission: Admission | None = None
+    flag: str | None = Field(None, description="only outputs with this flag, such as conflict or hidden_text")
     since: Moment | None = Field(None, description="captured at this time or later")
     until: Moment | None = Field(None, description="captured before this time")
 
@@ -38,6 +39,7 @@ class QuarantineParameters(PageParameters):
             agent_id=self.agent_id,
             node_type=self.node_type,
             admission=self.admission,
+            flag=self.flag,
             since=self.since,
             until=self.until,
         )

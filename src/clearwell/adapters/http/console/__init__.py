@@ -6,8 +6,19 @@ the review service of the person who is signed in and shows the views of the ans
 show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/``.
 """
 
-from clearwell.adapters.http.console import assets, overview, preferences, review, sign_in, start
+from clearwell.adapters.http.console import (
+    assets,
+    memories,
+    overview,
+    preferences,
+    quarantine,
+    review,
+    sign_in,
+    start,
+    working,
+)
 
-ROUTERS = (assets.router, start.router, sign_in.router, preferences.router, overview.router, review.router)
+PAGES = (overview, review, quarantine, working, memories)
+ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

@@ -16,7 +16,7 @@ class Page:
         return f"console_page_{self.name}"
 
 
-PAGES = (Page("overview"), Page("review"))
+PAGES = (Page("overview"), Page("review"), Page("quarantine"), Page("working"), Page("memories"))
 
 
 def page_url(group: str, name: str) -> str:

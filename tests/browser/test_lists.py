@@ -1,0 +1,84 @@
+"""Quarantine, working memory and long-term memory in a browser."""
+
+from uuid import uuid4
+
+from playwright.async_api import expect
+
+from clearwell.records import NewCapture
+from tests.browser.conftest import Console
+
+SAID = "The payment gateway times out above five hundred parallel requests; capacity has to be added before the launch."
+DOUBTED = "The nightly backup of the billing database now takes eleven minutes instead of forty."
+HOSTILE = (
+    "**Decision:** the launch moves to Tuesday.<script>alert(1)</script> ✅ Verified ![x](http://evil.example/x.png)"
+)
+
+
+def say(group: str, content: str, confidence: float = 0.9, agent: str = "scout") -> NewCapture:
+    return NewCapture(content=content, group_id=group, agent_id=agent, metadata={"confidence": confidence})
+
+
+async def test_a_refused_output_is_found_and_admitted(console: Console) -> None:
+    group = f"lists/{uuid4()}"
+    await console.memory.capture(say(group, SAID), wait=True)
+    await console.memory.capture(say(group, DOUBTED, 0.3, "critic"), wait=True)
+    async with console.open(f"/g/{group}/quarantine") as page:
+        await expect(page.locator(".outputs tbody tr")).to_have_count(2)
+        await page.get_by_label("Outcome").select_option("refused")
+        await page.get_by_role("button", name="Filter").click()
+        await expect(page).to_have_url(
+            f"{console.url}/g/{group}/quarantine?admission=refused&agent=&session=&node_type=&flag=&since=&until="
+        )
+        await expect(page.locator(".outputs tbody tr")).to_have_count(1)
+        await page.get_by_role("link", name="The nightly backup").click()
+        await expect(page.locator(".verdicts tbody tr").first).to_contain_text("The confidence 0.3 is below 0.8.")
+        await expect(page.locator(".segment-claim").first).to_contain_text("The nightly backup")
+        await page.get_by_text("Admit", exact=True).click()
+        await page.get_by_label("Why was the refusal wrong?").fill("measured twice")
+        await page.get_by_role("button", name="Admit to working memory").click()
+        await expect(page.locator(".badge-ephemeral")).to_be_visible()
+        await expect(page.locator(".verdicts")).to_contain_text("measured twice")
+
+
+async def test_an_entry_is_promoted_and_another_removed(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    await console.memory.capture(say(group, SAID), wait=True)
+    await console.memory.capture(say(group, DOUBTED), wait=True)
+    async with console.open(f"/g/{group}/working") as page:
+        entries = page.locator(".record")
+        await expect(entries).to_have_count(2)
+        await expect(entries.first.locator(".expiry")).to_have_text("expires in 24 hours")
+        await entries.first.get_by_role("button", name="Promote").click()
+        await expect(page.locator(".badge-verified")).to_be_visible()
+        await page.get_by_role("link", name="Working memory").click()
+        await entries.get_by_role("button", name="Remove").last.click()
+        await expect(page.get_by_text("The payment gateway")).to_have_count(0)
+
+
+async def test_a_memory_is_withdrawn_and_restored(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    await console.memory.promote(SAID, group=group)
+    await console.memory.promote(DOUBTED, group=group)
+    async with console.open(f"/g/{group}/memories") as page:
+        await page.get_by_label("Text contains").fill("GATEWAY")
+        await page.get_by_role("button", name="Filter").click()
+        await expect(page.locator(".record")).to_have_count(1)
+        await page.get_by_role("link", name="Open the memory").click()
+        await page.get_by_text("Withdraw", exact=True).click()
+        await page.get_by_label("Why does it no longer hold?").fill("fixed by the release of May")
+        await page.get_by_role("button", name="Withdraw the memory").click()
+        await expect(page.get_by_text("withdrawn", exact=True)).to_be_visible()
+        await expect(page.locator("table")).to_contain_text("fixed by the release of May")
+        row = page.locator("tbody tr", has_text="fixed by")
+        await row.get_by_role("button", name="Undo").click()
+        await expect(page.locator(".badge-verified")).to_be_visible()
+
+
+async def test_text_of_an_agent_neither_runs_nor_poses_as_verified(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    receipt = await console.memory.capture(say(group, HOSTILE), wait=True)
+    for path in ("quarantine", "working", f"quarantine/{receipt.id}"):
+        async with console.open(f"/g/{group}/{path}") as page:
+            await expect(page.get_by_text("the launch moves to Tuesday").first).to_be_visible()
+            await expect(page.locator(".badge-verified")).to_have_count(0)
+            await expect(page.locator("main img, main script")).to_have_count(0)
