@@ -110,7 +110,10 @@ class ClearwellHooks(RunHooks[Any]):
     # streamed runs
 
     async def stream(self, result: RunResultStreaming) -> AsyncGenerator[StreamEvent, None]:
-        """Pass the events of a streamed run on. If it does not reach its end, capture what its model had written."""
+        """Pass the events of a streamed run on. If it does not reach its end, capture the text that they contained.
+
+        The SDK discards events that wait when a run fails, so that their text is missing.
+        """
         pieces: list[str] = []
         reason: str | None = CANCELLED
         try:
