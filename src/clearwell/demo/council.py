@@ -91,7 +91,9 @@ class Council:
         session = Session(meeting.session, group_id=self._group, state={"topic": meeting.topic})
         yield MeetingStep(session_id=meeting.session, topic=meeting.topic, at=self._clock.now())
         yield await self._recall(session)
-        await asyncio.gather(*(self._take_turn(session, meeting, turn) for turn in meeting.debate))
+        texts = await asyncio.gather(*(self._speak(session, meeting, turn) for turn in meeting.debate))
+        for turn, text in zip(meeting.debate, texts, strict=True):  # in their order, so that every meeting is the same
+            await self._capture(session, turn, text)
         spoken = {step.node_id: step for step in await self._settle()}
         for turn in meeting.debate:
             yield spoken[turn.node]
@@ -113,11 +115,16 @@ class Council:
 
     async def _take_turn(self, session: Session, meeting: Meeting, turn: Turn) -> None:
         """One node: read the context, speak, and have the output captured."""
-        node = Node(turn.node, type=turn.type, agent_id=turn.agent)
-        context = await self._middleware.before_node_execution(session, node)
-        text = await self._speaker.speak(meeting, turn, context)
+        await self._capture(session, turn, await self._speak(session, meeting, turn))
+
+    async def _speak(self, session: Session, meeting: Meeting, turn: Turn) -> str:
+        context = await self._middleware.before_node_execution(session, _make_node(turn))
+        return await self._speaker.speak(meeting, turn, context)
+
+    async def _capture(self, session: Session, turn: Turn, text: str) -> None:
         metadata = {} if turn.confidence is None else {"confidence": turn.confidence}
-        await self._middleware.after_node_execution(session, node, {"content": text, "metadata": metadata})
+        output = {"content": text, "metadata": metadata}
+        await self._middleware.after_node_execution(session, _make_node(turn), output)
 
     async def _settle(self) -> list[OutputStep]:
         """Wait until what was said is captured and decided on, and return what is new."""
@@ -212,3 +219,7 @@ async def hold_meetings(
         stack.push_async_callback(council.close)
         async for step in council.hold(end):
             yield step
+
+
+def _make_node(turn: Turn) -> Node:
+    return Node(turn.node, type=turn.type, agent_id=turn.agent)
