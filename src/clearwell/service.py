@@ -42,6 +42,7 @@ from clearwell.flow.retrieval.memories import MemoryReader
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.flow.retrieval.retriever import Retriever
 from clearwell.flow.review import ReviewService
+from clearwell.flow.review.origins import OriginReader
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.messages import Language
 from clearwell.ports import IdempotencyStore, QuarantineFilter, TokenCounter, WorkingStore
@@ -65,6 +66,7 @@ from clearwell.records import (
     IdempotencyKey,
     IngressCount,
     Json,
+    MemoryOrigin,
     Metadata,
     NewCapture,
     NewMemory,
@@ -107,6 +109,7 @@ class MemoryManager:
         review: ReviewService,
         retriever: Retriever,
         memories: MemoryReader,
+        origins: OriginReader,
         profiles: GroupProfiles,
         contexts: ContextBuilder,
         history: HistoryRetriever,
@@ -131,6 +134,7 @@ class MemoryManager:
         self._review = review
         self._retriever = retriever
         self._memories = memories
+        self._origins = origins
         self._profiles = profiles
         self._contexts = contexts
         self._history = history
@@ -432,6 +436,15 @@ class MemoryManager:
         require_in_group(self._by, group, Right.READ)
         agent_id = resolve_agent(self._by, limits.require_id(agent_id, "agent_id"))
         return await self._memories.read(group, memory_id, agent_id=agent_id)
+
+    async def memory_origin(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> MemoryOrigin:
+        """Who promoted a verified memory, when, and whose outputs it is based on, without their texts.
+
+        Raises NotFound, also if the memory was withdrawn. ``review.origin`` has the outputs, for reviewers.
+        """
+        require_in_group(self._by, group, Right.READ)
+        agent_id = resolve_agent(self._by, limits.require_id(agent_id, "agent_id"))
+        return await self._origins.read(group, memory_id, agent_id=agent_id)
 
     # events
 

@@ -48,6 +48,8 @@ class SegmentKind(StrEnum):
     FRAGMENT = "fragment"
 
 
+PROPOSED: Final = "proposed"
+"""The field of metadata by which an agent proposes its output for review."""
 STATEMENT_KINDS: Final = frozenset({SegmentKind.CLAIM, SegmentKind.DECISION})
 RULES: Final = "rules"
 """The segmenter of statements that no language model found."""

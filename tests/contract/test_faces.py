@@ -28,6 +28,7 @@ from clearwell.records import (
     InsightState,
     MemoryState,
     NewMemory,
+    Origin,
     Principal,
     SourceSelector,
 )
@@ -149,6 +150,8 @@ async def test_knowledge_is_found_and_given_to_agents(face: Face) -> None:
     assert (found.items[0].id, found.items[0].author, found.items[0].verified) == (promoted.id, "Ann", True)
     assert found.items[0].explanation is not None
     assert (await face("memory", promoted.id, group="g")).content == LONG
+    origin = await face("memory_origin", promoted.id, group="g")
+    assert (origin.memory_id, origin.origin, origin.agents, origin.outputs) == (promoted.id, Origin.TYPED, (), 0)
     built = await face("build_context", ContextRequest(proposal=LONG, max_tokens=500), group="g")
     assert "payment service" in built.messages[-1].content
     for name in ("retrieval_node", "fact_check_node"):

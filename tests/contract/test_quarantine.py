@@ -10,9 +10,9 @@ import pytest
 
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import PendingOutput, QuarantineFilter, Stores
-from clearwell.records import Admission, Layer, Outcome, Sighting, Verdict
+from clearwell.records import Admission, Layer, Metadata, Origin, Outcome, Sighting, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import LEASE, OTHER_LEASE, START, capture, event, request, settled, unit
+from tests.contract.ports import LEASE, OTHER_LEASE, START, capture, event, promotion, request, settled, unit
 
 
 async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> None:
@@ -96,6 +96,19 @@ async def test_pages_are_newest_first_and_filtered(stores: Stores) -> None:
     assert [row.capture.id.int for row in await stores.quarantine.page("g", where=since)] == [4, 3]
     assert await stores.quarantine.page("g", where=QuarantineFilter(admission=Admission.ADMITTED)) == []
     assert await stores.quarantine.page("g", where=QuarantineFilter(session_id="s2")) == []
+
+
+async def test_outputs_proposed_for_review_are_found_until_promoted(stores: Stores) -> None:
+    marks: list[Metadata] = [{"proposed": True}, {"proposed": "true"}, {}, {"proposed": True, "confidence": 0.9}]
+    await stores.captures.add([replace(capture(number), metadata=mark) for number, mark in enumerate(marks, start=1)])
+    proposed = QuarantineFilter(proposed=True)
+    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=proposed)] == [4, 1]
+    made, chunks = promotion(1)
+    text = replace(made.text, origin=Origin.QUARANTINE, origin_id=UUID(int=4))
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([(replace(made, text=text), chunks)])
+    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=proposed)] == [1]
+    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 4
 
 
 async def test_pending_rows_of_all_groups_are_found_when_due(stores: Stores, clock: ManualClock) -> None:

@@ -50,6 +50,7 @@ from clearwell.flow.review import ReviewService, StatisticsCache
 from clearwell.flow.review.dossier import DossierBuilder
 from clearwell.flow.review.executor import DecisionExecutor
 from clearwell.flow.review.merge import InsightMerge
+from clearwell.flow.review.origins import OriginReader
 from clearwell.flow.review.promotion import InsightPromotion
 from clearwell.flow.review.recorder import DecisionRecorder
 from clearwell.flow.review.rejection import InsightRejection
@@ -210,6 +211,7 @@ def build(
     queue = AdmissionQueue(admitter, batch=settings.admission_batch)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
+    memories, keys = MemoryReader(longterm), make_keys(settings, stores.keys, clock, ids, gate)
     names = AgentNames(stores.groups, seconds=NAMES_SHARE * settings.retrieve_timeout_seconds)
     retriever = Retriever(
         stores.working, longterm, recalls, events, embedder, clock, names, Rejections(stores.tombstones), settings
@@ -275,7 +277,8 @@ def build(
         review=review,
         texts=texts,
         retriever=retriever,
-        memories=MemoryReader(longterm),
+        memories=memories,
+        origins=OriginReader(memories, stores.provenance, keys),
         profiles=GroupProfiles(stores.groups, stores.idempotency, clock, ids, settings),
         contexts=ContextBuilder(stores.groups, retriever, TokenEstimator(), clock, settings),
         history=history,
@@ -312,7 +315,7 @@ def build(
         retriever=retriever,
         history=history,
         uses=UsageRecorder(recalls, stores.statistics, clock),
-        keys=make_keys(settings, stores.keys, clock, ids, gate),
+        keys=keys,
         gate=gate,
         sealer=sealer,
         counters=counters,

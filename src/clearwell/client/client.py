@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Group,
         GroupChange,
         IngressCount,
+        MemoryOrigin,
         Metadata,
         NewCapture,
         NewMemory,
@@ -256,6 +257,13 @@ class AsyncClient:
     async def memory(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> VerifiedMemory:
         """One verified memory of the group, or of this agent, whole. Raises NotFound, also if it was withdrawn."""
         return (await self._routes.memory(group, memory_id, agent_id=agent_id)).to_record()
+
+    async def memory_origin(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> MemoryOrigin:
+        """Who promoted a verified memory, when, and whose outputs it is based on, without their texts.
+
+        Raises NotFound, also if the memory was withdrawn. ``review.origin`` has the outputs, for reviewers.
+        """
+        return (await self._routes.memory_origin(group, memory_id, agent_id=agent_id)).to_record()
 
     async def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
         """Build the prompt for the agent of ``request.options``: five sections within a token budget.

@@ -31,6 +31,7 @@ from clearwell.views.memories import (
     VerifiedMemoryView,
     WorkingMemoryView,
 )
+from clearwell.views.provenance import MemoryOriginView
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import ReviewApiClient
@@ -62,6 +63,7 @@ class QuarantineFields(TypedDict, total=False):
     flag: str | None
     since: datetime | None
     until: datetime | None
+    proposed: bool | None
     before: UUID | None
     limit: int | None
 
@@ -245,6 +247,11 @@ class ApiClient:
         """Read one verified memory."""
         path = f"/memories/{memory_id}"
         return await self._api.get(VerifiedMemoryView, path, group_id=group_id, agent_id=agent_id)
+
+    async def memory_origin(self, group_id: str, memory_id: UUID, *, agent_id: str | None = None) -> MemoryOriginView:
+        """Read who promoted a memory, and whose outputs it is based on."""
+        path = f"/memories/{memory_id}/promotion"
+        return await self._api.get(MemoryOriginView, path, group_id=group_id, agent_id=agent_id)
 
     async def context(self, group_id: str, proposal: str, **fields: Unpack[ContextFields]) -> ContextView:
         """Build the context of an agent."""

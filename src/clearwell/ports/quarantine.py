@@ -79,7 +79,7 @@ class AdmissionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineFilter:
-    """Selects rows of quarantine."""
+    """Selects rows of quarantine. ``proposed`` selects those that agents proposed for review and nobody promoted."""
 
     session_id: str | None = None
     agent_id: str | None = None
@@ -88,6 +88,7 @@ class QuarantineFilter:
     flag: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    proposed: bool | None = None
 
 
 class CaptureStore(Protocol):

@@ -11,7 +11,7 @@ from clearwell.records.entries import Memory
 from clearwell.records.ingress import QuarantineRow, Verdict
 from clearwell.records.promotion import Promotion
 from clearwell.records.values import Json, Metadata
-from clearwell.vocabulary import Action, InsightState, Layer, MemoryState, Writer
+from clearwell.vocabulary import Action, InsightState, Layer, MemoryState, Origin, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +321,26 @@ class Provenance:
     sightings_of: tuple[tuple[UUID, Layer], ...] = ()
     conflicts_with: tuple[UUID, ...] = ()
     """The valid memories that the memory contradicts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryOrigin:
+    """What agents may know of the origin of a memory: who promoted it and when, and whose outputs it is based on.
+
+    It has no text of an output. ``promoted_by`` is the recorded holder of the key, ``promoted_by_name`` the name of
+    that key.
+    """
+
+    memory_id: UUID
+    group_id: str
+    origin: Origin
+    promoted_by: str
+    promoted_by_name: str
+    promoted_at: datetime
+    agents: tuple[str, ...]
+    outputs: int
+    supersedes: UUID | None = None
+    conflicts_with: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Insight,
         InsightState,
         ListedMemory,
+        MemoryOrigin,
         Metadata,
         NewCapture,
         NewMemory,
@@ -244,6 +245,13 @@ class Client:
     def memory(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> VerifiedMemory:
         """One verified memory of the group, or of this agent, whole. Raises NotFound, also if it was withdrawn."""
         return self._loop.run(self._inner.memory(memory_id, group=group, agent_id=agent_id))
+
+    def memory_origin(self, memory_id: UUID, *, group: str, agent_id: str | None = None) -> MemoryOrigin:
+        """Who promoted a verified memory, when, and whose outputs it is based on, without their texts.
+
+        Raises NotFound, also if the memory was withdrawn. ``review.origin`` has the outputs, for reviewers.
+        """
+        return self._loop.run(self._inner.memory_origin(memory_id, group=group, agent_id=agent_id))
 
     def build_context(self, request: ContextRequest, *, group: str) -> BuiltContext:
         """Build the prompt for the agent of ``request.options``: five sections within a token budget.

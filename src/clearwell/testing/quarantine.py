@@ -35,7 +35,8 @@ from clearwell.records import (
     Verdict,
     WorkingEntry,
 )
-from clearwell.testing.longterm import MemoryTombstones
+from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.vocabulary import PROPOSED
 
 
 @dataclass
@@ -76,8 +77,10 @@ class MemoryQuarantine:
         ttl: timedelta = timedelta(hours=24),
         judge_back_off: BackOff | None = None,
         tombstones: MemoryTombstones | None = None,
+        longterm: MemoryLongTerm | None = None,
     ) -> None:
         self._tombstones = tombstones or MemoryTombstones()
+        self._longterm = longterm
         self._clock = clock
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
@@ -160,6 +163,9 @@ class MemoryQuarantine:
     ) -> Sequence[QuarantineRow]:
         newest_first = sorted(self._rows[group_id].values(), key=lambda row: row.capture.id, reverse=True)
         rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
+        if where.proposed:
+            promoted = {one.text.origin_id for one in self._longterm.promotions} if self._longterm else set()
+            rows = [row for row in rows if row.capture.id not in promoted]
         return [quarantine_row_of(row) for row in rows[:limit]]
 
     async def find_pending(self, *, limit: int) -> list[PendingOutput]:
@@ -398,6 +404,7 @@ def _matches(row: Row, where: QuarantineFilter) -> bool:
         and (where.flag is None or where.flag in row.flags)
         and (where.since is None or capture.created_at >= where.since)
         and (where.until is None or capture.created_at < where.until)
+        and (not where.proposed or capture.metadata.get(PROPOSED) is True)
     )
 
 

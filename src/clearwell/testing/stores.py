@@ -24,12 +24,15 @@ class MemoryStores:
 
     def __init__(self, settings: Settings, clock: Clock, ids: Ids, encoder: SparseEncoder) -> None:
         self.tombstones = MemoryTombstones()
+        self.longterm = MemoryLongTerm(encoder)
         self.quarantine = MemoryQuarantine(
-            clock, ttl=timedelta(seconds=settings.working_ttl_seconds), tombstones=self.tombstones
+            clock,
+            ttl=timedelta(seconds=settings.working_ttl_seconds),
+            tombstones=self.tombstones,
+            longterm=self.longterm,
         )
         self.statements = MemoryStatements(self.quarantine)
         self.idempotency = MemoryIdempotency(clock, ids)
-        self.longterm = MemoryLongTerm(encoder)
         self.working = MemoryWorkingStore(clock, size=settings.working_size)
         self.recalls = MemoryRecalls(clock)
         self.events = MemoryEvents(length=settings.event_stream_length)

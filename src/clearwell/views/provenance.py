@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CalibrationRow,
         DependentMemory,
         ListedMemory,
+        MemoryOrigin,
         PromotionState,
         Provenance,
         RetractionPreview,
@@ -199,6 +200,26 @@ class ProvenanceView(View):
             sightings_of=tuple((sighting.id, sighting.layer) for sighting in self.sightings_of),
             conflicts_with=self.conflicts_with,
         )
+
+
+class MemoryOriginView(View):
+    """What agents may know of the origin of a memory. It has no text of an output."""
+
+    memory_id: UUID
+    group_id: str
+    origin: Origin
+    promoted_by: str
+    promoted_by_name: str = Field(description="the name of the key that was used")
+    promoted_at: datetime
+    agents: tuple[str, ...] = Field(description="the agents whose outputs it is based on")
+    outputs: int = Field(description="how many outputs it is based on; none if a person wrote it")
+    supersedes: UUID | None
+    conflicts_with: tuple[UUID, ...] = Field(description="the valid memories that it contradicts")
+
+    def to_record(self) -> MemoryOrigin:
+        from clearwell.records import MemoryOrigin
+
+        return self.make(MemoryOrigin)
 
 
 class CalibrationRowView(View):

@@ -164,3 +164,19 @@ async def test_one_side_of_a_disputed_insight_is_promoted_by_its_number(served: 
     served.good("review", "promote", str(insight), "-g", "g", "--side", "2")
     (memory,) = served.good("query", "-g", "g", LONG, "--source", "cold", "--json").json["results"]
     assert memory["content"] == CHANGED
+
+
+def test_proposed_outputs_are_listed_until_they_are_promoted(served: Program) -> None:
+    proposal = ("--agent", "a1", "--session", "s1", "--metadata", '{"proposed": true}')
+    row = served.good("capture", "-g", "g", LONG, *proposal, "--json").json["id"]
+    served.good("capture", "-g", "g", OTHER)
+    listed = served.good("quarantine", "-g", "g", "--proposed").out
+    assert " 1. admitted · just now · a1 · s1\n" in listed
+    assert (row in listed, OTHER[:40] in listed) == (True, False)
+    assert "review promote --from quarantine --group g ID" in listed
+    assert len(served.good("quarantine", "-g", "g", "--admission", "admitted", "--json").json["rows"]) == 2
+    served.good("review", "promote", "--from", "quarantine", "-g", "g", row)
+    assert "No output of the group g waits" in served.good("quarantine", "-g", "g", "--proposed").out
+    assert "没有等待处理的提请审核的产出" in served.chinese().good("quarantine", "-g", "g", "--proposed").out
+    assert "has no such outputs" in served.good("quarantine", "-g", "g", "--agent", "nobody").out
+    assert "lacks the scope review" in bad(served.but(CLEARWELL_ACTOR="agent"), "quarantine", "-g", "g").err

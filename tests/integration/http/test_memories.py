@@ -94,3 +94,23 @@ async def test_an_agent_neither_lists_nor_withdraws_memories(api: Api) -> None:
     assert (await agent.post(url, json={"group_id": group, "reason": "no"})).status_code == 403
     (still,) = (await person.get(LISTED, params={"group_id": group})).json()["memories"]
     assert still["state"] == "verified"
+
+
+async def test_an_agent_reads_who_promoted_a_memory_and_no_output(api: Api) -> None:
+    group, said = new_group(), "The payment service keeps its audit records for at least seven years."
+    person = await api.caller(Right.CAPTURE, Right.READ, Right.REVIEW)
+    agent = await api.caller(Right.CAPTURE, Right.READ, groups=[group])
+    capture = {"group_id": group, "agent_id": "auditor", "content": f"{said} Nobody else knows why."}
+    row = (await agent.post("/api/v1/captures", params={"wait": True}, json=capture)).json()["id"]
+    body = {"group_id": group, "text": said}
+    promoted = (await person.post(f"/api/v1/quarantine/{row}/promote", json=body)).json()["id"]
+    url = f"/api/v1/memories/{promoted}/promotion"
+    answer = await agent.get(url, params={"group_id": group})
+    found = answer.json()
+    assert (found["origin"], found["agents"], found["outputs"]) == ("quarantine", ["auditor"], 1)
+    assert (found["promoted_by_name"], found["supersedes"], found["conflicts_with"]) == ("test", None, [])
+    assert "Nobody else" not in answer.text
+    assert (await agent.get(f"/api/v1/memories/{promoted}/origin", params={"group_id": group})).status_code == 403
+    other = await api.caller(Right.READ, groups=[new_group()])
+    require_problem(await other.get(url, params={"group_id": group}), 403, "group_not_covered")
+    require_problem(await agent.get(f"/api/v1/memories/{row}/promotion", params={"group_id": group}), 404)

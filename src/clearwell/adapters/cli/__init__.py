@@ -66,6 +66,7 @@ for command in (
     memory.context,
     factcheck,
     memory.ingest,
+    quarantine.quarantine,
     quarantine.explain,
     retract,
     ingress.check,

@@ -1,4 +1,4 @@
-"""``explain``: where a captured output came from, what the ingress pipeline decided, and where it is now."""
+"""``quarantine``: the captured outputs of a group. ``explain``: what happened to one of them, and where it is now."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from clearwell.adapters.cli.arguments import RowId, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
-from clearwell.adapters.cli.verdicts import show_flags, show_verdicts
+from clearwell.adapters.cli.verdicts import name_flags, show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
 from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from clearwell.client.routes import ApiClient
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from clearwell.views.memories import WorkingEntryView
 
 SHOWN_CHARS = 4000
+LISTED_WIDTH = 150
 METADATA_WIDTH = 300
 SIGHTINGS_LISTED = 20
 STATEMENTS_LISTED = 10
@@ -61,6 +65,47 @@ class TracedOutput:
             if verdict.outcome is Outcome.FAIL and verdict.params.get("other") == str(self.row.sighting_of):
                 return str(verdict.params["layer"])
         return None
+
+
+def quarantine(
+    group: Group,
+    proposed: Annotated[
+        bool, typer.Option("--proposed", help="Only outputs that agents proposed for review and nobody promoted.")
+    ] = False,
+    admission: Annotated[Admission | None, typer.Option("--admission", help="pending, admitted or refused.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Only outputs of this agent.")] = None,
+    session: Annotated[str | None, typer.Option("--session", help="Only outputs of this session.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="The largest number to show.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List the captured outputs of a group, newest first."""
+    settings, terminal = start()
+    found = ask(
+        settings,
+        terminal,
+        lambda client: client.quarantine_rows(
+            group, proposed=proposed or None, admission=admission, agent_id=agent, session_id=session, limit=limit
+        ),
+    )
+    if as_json:
+        terminal.answer(found)
+    elif not found.rows:
+        terminal.tell("cli_quarantine_none_proposed" if proposed else "cli_quarantine_none", group=group)
+    else:
+        _list_rows(found.rows, terminal)
+        if proposed:
+            terminal.tell("cli_quarantine_promote", group=group, program=program())
+
+
+def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:
+    for number, row in enumerate(rows, start=1):
+        facts = [terminal.words(f"admission_{row.admission}"), terminal.age(row.created_at)]
+        facts += [escaped(name) for name in (row.agent_id, row.session_id) if name is not None]
+        terminal.line(f"{number:>2}. {' · '.join(facts)}", "bold")
+        terminal.line(f"    {row.id}")
+        if row.flags:
+            terminal.line(f"    ! {name_flags(row.flags, terminal)}", "yellow")
+        terminal.block(shorten(row.content_shown, LISTED_WIDTH), indent=4)
 
 
 def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:

@@ -145,6 +145,7 @@ class PostgresQuarantine(QuarantineStore):
             "flag": where.flag,
             "since": where.since,
             "until": where.until,
+            "proposed": where.proposed,
             **place,
         }
         rows = await self._database.run(Role.REVIEWER, group_id, query("quarantine_rows"), params)

@@ -282,6 +282,9 @@ WHERE q.group_id = %(group_id)s
     AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))
     AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR q.created_at < %(until)s)
+    AND (%(proposed)s::boolean IS NOT TRUE OR (
+        q.raw_metadata @> '{"proposed": true}'
+        AND NOT EXISTS (SELECT FROM promotions p WHERE p.group_id = q.group_id AND p.origin_id = q.id)))
 ORDER BY q.id DESC LIMIT %(limit)s
 
 -- name: sightings

@@ -32,6 +32,9 @@ class QuarantineParameters(PageParameters):
     flag: str | None = Field(None, description="only outputs with this flag, such as conflict or hidden_text")
     since: Moment | None = Field(None, description="captured at this time or later")
     until: Moment | None = Field(None, description="captured before this time")
+    proposed: bool | None = Field(
+        None, description="with true, only outputs that agents proposed for review and nobody promoted"
+    )
 
     def to_filter(self) -> QuarantineFilter:
         return QuarantineFilter(
@@ -42,6 +45,7 @@ class QuarantineParameters(PageParameters):
             flag=self.flag,
             since=self.since,
             until=self.until,
+            proposed=self.proposed,
         )
 
 

@@ -23,6 +23,7 @@ from clearwell.errors import ClearwellError
 from clearwell.flow.retrieval.options import MOST_CHARS, RetrieveOptions
 from clearwell.records import NewMemory, Operator, Scope
 from clearwell.views.memories import IngestedBatchView, IngestedView, RetrievalView, VerifiedMemoryView
+from clearwell.views.provenance import MemoryOriginView
 
 router = APIRouter(tags=["memory"], route_class=ApiRoute)
 
@@ -235,3 +236,21 @@ async def memory(
     group_id = request.group(parameters)
     found = await request.memory.memory(memory_id, group=group_id, agent_id=parameters.agent_id)
     return VerifiedMemoryView.from_record(found, request.language)
+
+
+@router.get(
+    "/api/v1/memories/{id}/promotion",
+    summary="Read who promoted a memory, and whose outputs it is based on",
+    description="For agents: it has no text of an output. Reviewers get the outputs from /memories/{id}/origin. "
+    "Requires the scope read.",
+    response_description="The origin of the memory.",
+    responses=openapi.problems(*openapi.READS, 404),
+)
+async def memory_origin(
+    request: ApiRequest,
+    memory_id: Annotated[UUID, Path(alias="id")],
+    parameters: Annotated[MemoryParameters, Query()],
+) -> MemoryOriginView:
+    group_id = request.group(parameters)
+    found = await request.memory.memory_origin(memory_id, group=group_id, agent_id=parameters.agent_id)
+    return MemoryOriginView.read(found)
