@@ -7,8 +7,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from clearwell.adapters.http.api.captures import CaptureBatch, CaptureBody
 from clearwell.adapters.http.api.memory import QueryInput
-from clearwell.adapters.http.problems import invalid_request, invalid_structure
+from clearwell.adapters.http.problems import invalid_request
 from clearwell.errors import InvalidInput, WrongStructure
+from clearwell.views.flaws import invalid_structure
 
 CAPTURE: TypeAdapter[Any] = TypeAdapter(CaptureBody)
 

@@ -62,6 +62,7 @@ ROUTES = {
     ("get", "/api/v1/memories/{id}"),
     ("post", "/api/v1/memories/{id}/withdraw"),
     ("get", "/api/v1/memories/{id}/origin"),
+    ("get", "/api/v1/memories/{id}/promotion"),
     ("post", "/api/v1/memories/retract"),
     ("get", "/api/v1/decisions"),
     ("post", "/api/v1/decisions/{id}/undo"),

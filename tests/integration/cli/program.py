@@ -117,7 +117,7 @@ class Program:
         if self.own_interpreter:
             return subprocess.Popen(
                 self.command(*words),
-                env=self._environment(),
+                env=self.variables,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -130,7 +130,7 @@ class Program:
 
     def fork(self, words: Sequence[str], streams: tuple[IO[bytes], IO[bytes], IO[bytes]]) -> Command:
         """Start a command with these as its standard streams."""
-        return launcher(SOURCE).start(words, environment=self._environment(), folder=self.folder, streams=streams)
+        return launcher(SOURCE).start(words, environment=self.variables, folder=self.folder, streams=streams)
 
     def _forked(self, words: Sequence[str], stdin: str) -> Ran:
         with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
@@ -146,7 +146,7 @@ class Program:
     def _ran(self, command: list[str], stdin: str = "") -> Ran:
         ended = subprocess.run(
             command,
-            env=self._environment(),
+            env=self.variables,
             cwd=self.folder,
             input=stdin.encode(),
             capture_output=True,
@@ -155,7 +155,9 @@ class Program:
         )
         return Ran(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
-    def _environment(self) -> dict[str, str]:
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of its commands."""
         own = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         return {**own, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(SOURCE), **self.environment}
 

@@ -69,7 +69,7 @@ except SystemExit as end:
 print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
 """
     ran = subprocess.run(
-        [sys.executable, "-c", script], env=program._environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=program.variables, capture_output=True, text=True, check=True
     )
     assert "Nothing was found" in ran.stdout
     assert ran.stderr.split() == []

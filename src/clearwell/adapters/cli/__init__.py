@@ -17,6 +17,7 @@ from clearwell.adapters.cli.events import events
 from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
 from clearwell.adapters.cli.keys import keys
+from clearwell.adapters.cli.mcp import mcp
 from clearwell.adapters.cli.memories import memories
 from clearwell.adapters.cli.models import models
 from clearwell.adapters.cli.retraction import retract
@@ -58,6 +59,7 @@ for command in (
     operations.serve,
     demo,
     operations.worker,
+    mcp,
     operations.migrate,
     operations.reembed,
     operations.index,

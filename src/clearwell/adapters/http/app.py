@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwell.adapters.http import docs, openapi
@@ -29,13 +30,15 @@ from clearwell.adapters.http.api import (
 from clearwell.adapters.http.callers import require_closed_or_local
 from clearwell.adapters.http.console import ROUTERS as CONSOLE
 from clearwell.adapters.http.console.request import show_problem, wants_page
-from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request, make_printable
+from clearwell.adapters.http.mcp_endpoint import McpEndpoint, make_mcp_server
+from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
 from clearwell.ports import Embedder
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
+from clearwell.views.flaws import make_printable
 from clearwell.worker import worker
 
 log = structlog.get_logger(__name__)
@@ -72,6 +75,7 @@ def create_app(
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router, *CONSOLE):
         app.include_router(router)
+    app.router.routes.append(Route("/mcp", McpEndpoint(), include_in_schema=False))
     app.openapi = lambda: openapi.complete(app)  # type: ignore[method-assign]
     app.add_exception_handler(ClearwellError, _clearwell_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
@@ -93,6 +97,9 @@ def _lifespan(
             await require_closed_or_local(clearwell)
             await stack.enter_async_context(worker(clearwell, sweeps=sweeps))
             app.state.clearwell = clearwell
+            app.state.mcp = make_mcp_server(max_body_bytes=settings.max_body_bytes)
+            if app.state.mcp is not None:
+                await stack.enter_async_context(app.state.mcp.run())
             yield
 
     return lifespan

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.callers import identify
 from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.problems import Malformed, WrongContentType, make_printable
+from clearwell.adapters.http.problems import Malformed, WrongContentType
 from clearwell.app import Clearwell
 from clearwell.errors import (
     ClearwellError,
@@ -38,6 +38,7 @@ from clearwell.flow.review import ReviewService
 from clearwell.messages import Language
 from clearwell.records import CaptureReceipt, DecisionResult, IdempotencyKey, Principal, PromotionResult
 from clearwell.service import MemoryManager
+from clearwell.views.flaws import make_printable
 
 JSON = "application/json"
 BATCHES = ("captures", "items")

@@ -10,12 +10,12 @@ from pydantic_core import PydanticCustomError
 
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters, RequestBody
-from clearwell.adapters.http.problems import invalid_structure
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import InvalidInput
 from clearwell.records import Action, DecisionRequest, InsightState, NewMemory, Scope
 from clearwell.views.decisions import DecisionBatchView, DecisionResultView
 from clearwell.views.dossiers import DossierView
+from clearwell.views.flaws import invalid_structure
 from clearwell.views.insights import InsightPageView
 
 router = APIRouter(tags=["review"], route_class=ApiRoute)

@@ -1,0 +1,1 @@
+"""The MCP server, with the client of the same package."""
