@@ -25,6 +25,7 @@ EXAMPLES = {
     "langchain": "langchain_agent.py",
     "langgraph": "langgraph_council.py",
     "openai-agents": "openai_agents_planner.py",
+    "pydantic-ai": "pydantic_ai_support.py",
 }
 """The example of each extra."""
 LONGEST_DEMO = 60.0
