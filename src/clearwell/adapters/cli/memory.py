@@ -358,4 +358,4 @@ def _show_report(built: ContextView, terminal: Terminal) -> None:
 
 
 def _cells(part: ContextSectionView | ContextItemView, terminal: Terminal) -> list[str]:
-    return [str(part.tokens), terminal.words(f"cli_fate_{part.fate}"), part.reason_text or ""]
+    return [str(part.tokens), terminal.words(f"fate_{part.fate}"), part.reason_text or ""]

@@ -10,6 +10,7 @@ from clearwell.adapters.http.console import (
     assets,
     memories,
     overview,
+    playground,
     preferences,
     quarantine,
     review,
@@ -18,7 +19,7 @@ from clearwell.adapters.http.console import (
     working,
 )
 
-PAGES = (overview, review, quarantine, working, memories)
+PAGES = (overview, review, quarantine, working, memories, playground)
 ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

@@ -16,7 +16,7 @@ class Page:
         return f"console_page_{self.name}"
 
 
-PAGES = (Page("overview"), Page("review"), Page("quarantine"), Page("working"), Page("memories"))
+PAGES = tuple(map(Page, ("overview", "review", "quarantine", "working", "memories", "playground")))
 
 
 def page_url(group: str, name: str) -> str:
