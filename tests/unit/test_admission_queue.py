@@ -1,17 +1,13 @@
 """The admission queue on twins: one row never holds up the others."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from uuid import UUID
 
 from clearwell.errors import EmbedderUnavailable
-from clearwell.flow.ingress.admission import EMBEDDED_TOGETHER
 from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from tests.path import AGENT, LONG, OTHER, Path, said
-from tests.waiting import until
 
 POISON = "poison"
 BAD = f"{LONG} It was said to be {POISON}."
@@ -35,24 +31,6 @@ class FragileEmbedder(WordEmbedder):
         return await super().embed(texts)
 
 
-class HeldEmbedder(WordEmbedder):
-    """Is down at first. Later it does not answer for texts that hold one word until it is released."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_down = True
-        self.asked = asyncio.Event()
-        self.released = asyncio.Event()
-
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        if self.is_down:
-            raise EmbedderUnavailable("embedder_timeout", where="api", model="m", seconds=1)
-        if any(POISON in text for text in texts):
-            self.asked.set()
-            await self.released.wait()
-        return await super().embed(texts)
-
-
 async def sweep(path: Path, times: int) -> None:
     for _ in range(times):
         path.clock.forward(timedelta(minutes=1))
@@ -66,31 +44,6 @@ async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
     receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
     states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
-
-
-async def test_outputs_are_admitted_while_later_ones_of_the_batch_are_embedded() -> None:
-    embedder = HeldEmbedder()
-    path = Path(embedder=embedder)
-    texts = [f"{LONG} That was in week {number}." for number in range(2 * EMBEDDED_TOGETHER)]
-    receipts = await path.memory.acting_as(AGENT).capture_many([said(text) for text in [*texts, BAD]])
-    *others, last = [one.id for one in receipts if isinstance(one, CaptureReceipt)]
-
-    async def is_settled(*log_ids: UUID) -> bool:
-        rows = [await path.memory.quarantine_row(one, group="g") for one in log_ids]
-        return all(row.admission is not Admission.PENDING for row in rows)
-
-    await path.queue.join()
-    assert not await is_settled(*others[:1])
-    embedder.is_down = False
-    path.clock.forward(timedelta(minutes=1))
-    for log_id in (*others, last):
-        path.queue.offer("g", log_id)
-    await embedder.asked.wait()
-    await until(lambda: is_settled(*others[:EMBEDDED_TOGETHER]))
-    assert not await is_settled(last)
-    embedder.released.set()
-    await path.queue.join()
-    assert await is_settled(last)
 
 
 async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:

@@ -4,11 +4,10 @@ A row is pushed before it is settled, and a push of the same id replaces the ear
 two leaves a pending row that is admitted again, and working memory holds it once.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy as np
 from clearwell.errors import ClearwellError, Conflict, JudgeUnavailable, Unavailable
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.counters import Counters
-from clearwell.flow.deadlines import abandon
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress import checks
 from clearwell.flow.ingress.candidates import Candidate
@@ -63,10 +61,6 @@ from clearwell.text.segments import SEGMENTER_VERSION
 
 JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
-EMBEDDED_TOGETHER: Final = 8
-"""How many outputs of a batch are embedded, and then compared and settled, together."""
-ROUNDING: Final = 1e-4
-"""By how much the numbers of two vectors that were computed alike may differ."""
 
 ACTOR = "worker"
 
@@ -123,29 +117,11 @@ class Admitter:
         passing = [candidate for candidate in candidates if not candidate.failed]
         if refused:
             await self._refuse(group_id, refused)
-        answered = [_add_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
-        to_judge = await self._embed_and_admit(group_id, answered)
-        return Admitted(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
-
-    async def _embed_and_admit(self, group_id: str, candidates: Sequence[Candidate]) -> list[Capture]:
-        """Admit candidates in parts, and return those that the judge must see first.
-
-        While one part is compared, the next one is embedded: a local model then uses another core.
-        """
         to_judge: list[Capture] = []
-        embedding = self._start_embedding(candidates, 0)
-        try:
-            for start in range(0, len(candidates), EMBEDDED_TOGETHER):
-                embedded = await embedding
-                embedding = self._start_embedding(candidates, start + EMBEDDED_TOGETHER)
-                to_judge += await self._admit(group_id, embedded)
-        finally:
-            abandon(embedding)
-        return to_judge
-
-    def _start_embedding(self, candidates: Sequence[Candidate], start: int) -> asyncio.Task[list[Candidate]]:
-        part = candidates[start : start + EMBEDDED_TOGETHER]
-        return asyncio.create_task(self._pipeline.embed(part), name="embed outputs")
+        if passing:
+            answered = [_add_answer(one, (answers or {}).get(one.capture.id)) for one in passing]
+            to_judge = await self._admit(group_id, await self._pipeline.embed(answered))
+        return Admitted(claimed=frozenset(row.id for row in rows), to_judge=to_judge)
 
     async def dry_run(self, capture: Capture) -> DryRun:
         """Run the checks on a text without storing it. The judge is not asked, because each question costs money."""
@@ -369,9 +345,9 @@ class Admitter:
 
     def _select_stored(self, candidate: Candidate) -> Vector | None:
         """The vector of the whole text, where it is not the mean of the vectors of the statements."""
-        mean, vector = average_vectors(candidate.statements or ()), candidate.vector
-        derived = mean is not None and vector is not None and float(np.abs(mean - vector).max()) <= ROUNDING
-        return None if derived else vector
+        mean = average_vectors(candidate.statements or ())
+        derived = mean is not None and candidate.vector is not None and np.allclose(mean, candidate.vector, atol=1e-4)
+        return None if derived else candidate.vector
 
     def _make_segmented(self, candidate: Candidate, now: datetime) -> SegmentedOutput:
         """The statements of a candidate by the rules. A model may find those of admitted outputs later.
