@@ -16,7 +16,7 @@ from clearwell.flow.ingress.segmentation import (
     segment_output,
 )
 from clearwell.ports import SegmentedOutput
-from clearwell.records import Admission, NewCapture, SegmentKind, Statement, Vector
+from clearwell.records import Admission, NewCapture, Outcome, SegmentKind, Statement, Vector
 from clearwell.settings import NodePolicy, Settings
 from clearwell.testing import WordEmbedder
 from clearwell.text.segments import SEGMENTER_VERSION
@@ -169,3 +169,18 @@ def test_a_statement_that_an_entry_does_not_show_is_left_out() -> None:
     placed = place_statements(REPORT, f"[memory] {OTHER}", statements)
     assert [(one.start, one.end) for one in placed] == [(9, 9 + len(OTHER))]
     assert mark_quotations(segments, OwnText(REPORT)) == segments
+
+
+async def test_a_very_long_output_that_is_said_again_is_a_duplicate() -> None:
+    path = Path()
+    says = "- Shelf {} of the archive holds {} boxes of letters from 19{}."
+    lines = [says.format(number, number + 3, number) for number in range(10, 70)]
+    first = "\n".join(lines)
+    agent = path.memory.acting_as(AGENT)
+    assert (await agent.capture(said(first), wait=True)).admission is Admission.ADMITTED
+    again = await agent.capture(said(first.replace("- ", "* ")), wait=True)
+    assert again.admission is Admission.REFUSED
+    verdicts = (await path.memory.quarantine_row(again.id, group="g")).verdicts
+    assert next(one.check for one in verdicts if one.outcome is Outcome.FAIL) == "non_duplicate"
+    changed = "\n".join([*lines[:-1], "- Shelf 69 of the archive is empty since the move."])
+    assert (await agent.capture(said(changed), wait=True)).admission is Admission.ADMITTED

@@ -34,6 +34,8 @@ class Known:
     """What the group knows that bears on one capture."""
 
     neighbours: Sequence[Neighbour] = ()
+    repeats_rest: bool = False
+    """Whether the statements of a very long output that have no vectors stand word for word in what is like it."""
     tombstone: Tombstone | None = None
     near_rejected: tuple[Tombstone, float] | None = None
     recalled: Mapping[UUID, str] = field(default_factory=dict)

@@ -202,7 +202,7 @@ def check_non_duplicate(
     """An output whose statements are all known is dropped; one that changes a fact of something known is a conflict."""
     related = _relate(candidate, known.neighbours, comparison)
     repeated = [one.known[0] for one in related if one.known]
-    if len(repeated) == len(related) and _is_compared_whole(candidate):
+    if len(repeated) == len(related) and (known.repeats_rest or _is_compared_whole(candidate)):
         return _make_same_verdict(repeated, settings)
     conflict = next((each.conflicts[0] for each in related if each.conflicts), None)
     if conflict is not None:

@@ -23,7 +23,15 @@ from clearwell.ports import (
     WorkingStore,
 )
 from clearwell.records import Found, Layer, Sighting, Vector, WorkingEntry
-from clearwell.text.normalisation import find_values, find_whole_values, frame_summary, hash_value
+from clearwell.text.normalisation import (
+    find_values,
+    find_whole_values,
+    frame_summary,
+    hash_value,
+    normalise,
+    remove_disguise,
+)
+from clearwell.text.segments import bare_text, segment
 
 MEMORIES_COMPARED = 5
 SOME_COMPARED = 3
@@ -87,16 +95,19 @@ class Knowledge:
     ) -> Known:
         """What the group knows now. ``tombstones`` reads them in the caller's transaction, where there is one."""
         neighbours = [*self._find_entries(candidate, live), *gathered.memories]
-        standing, near = await (tombstones or self._tombstones).look_up(
+        standing, rejected = await (tombstones or self._tombstones).look_up(
             candidate.capture.group_id,
             gathered.value_hashes,
             embeddings=[one.vector for one in candidate.compared if one.vector is not None],
             model=self._embedder.model,
         )
+        near = {one.sighting.entry_id for one in neighbours}
+        texts = [entry.content for entry in live if entry.id in near] + [one.content for one in gathered.memories]
         return Known(
             neighbours=_select_nearest(neighbours, len(candidate.compared)),
+            repeats_rest=await offload(sum(map(len, texts)), _repeats_rest, candidate, texts),
             tombstone=standing,
-            near_rejected=None if near is None else (near[0], self._embedder.similarity(near[1])),
+            near_rejected=None if rejected is None else (rejected[0], self._embedder.similarity(rejected[1])),
             recalled=gathered.recalled,
         )
 
@@ -221,6 +232,16 @@ def _read_parts(entry: WorkingEntry) -> list[_Part]:
     if len(statements) > 1:
         return [_Part(entry.id, entry.content[one.start : one.end], one.embedding) for one in statements]
     return [] if entry.embedding is None else [_Part(entry.id, entry.content, entry.embedding)]
+
+
+def _repeats_rest(candidate: Candidate, texts: Sequence[str]) -> bool:
+    """Whether all statements without vectors stand word for word in these texts."""
+    content = candidate.capture.content
+    rest = [one.segment for one in candidate.statements or () if one.segment.is_statement and one.embedding is None]
+    if not rest:
+        return False
+    known = {normalise(bare_text(text, one)) for text in map(remove_disguise, texts) for one in segment(text)}
+    return all(normalise(remove_disguise(bare_text(content, one))) in known for one in rest)
 
 
 def _select_nearest(neighbours: Sequence[Neighbour], compared: int) -> list[Neighbour]:
