@@ -19,7 +19,7 @@ async def test_counts_follow_what_happens(console: Console) -> None:
     group = f"live/{uuid4()}"
     await console.memory.capture(say(group, SAID), wait=True)
     async with console.open("/") as page:
-        await page.get_by_label("Change the group").click()
+        await page.locator(".switcher summary").click()
         await page.get_by_role("link", name=group).click()
         working = page.locator(".tier-working .count").first
         await expect(working).to_have_text("entries now1")
@@ -35,7 +35,7 @@ async def test_language_and_colours_can_be_changed(console: Console) -> None:
     await console.memory.capture(say(group, SAID), wait=True)
     async with console.open(f"/g/{group}/overview") as page:
         await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
-        await page.get_by_role("button", name="切换到中文").click()
+        await page.get_by_role("button", name="中文").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("概览")
         await expect(page.locator(".badge-ephemeral")).to_have_text("⚡️ 临时上下文")
         await page.get_by_role("button", name="深色").click()

@@ -29,6 +29,7 @@ from clearwell.adapters.http.api import (
 )
 from clearwell.adapters.http.callers import require_closed_or_local
 from clearwell.adapters.http.console import ROUTERS as CONSOLE
+from clearwell.adapters.http.console.demo import DemoRunner
 from clearwell.adapters.http.console.request import show_problem, wants_page
 from clearwell.adapters.http.mcp_endpoint import McpEndpoint, make_mcp_server
 from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request
@@ -100,6 +101,8 @@ def _lifespan(
             app.state.mcp = make_mcp_server(max_body_bytes=settings.max_body_bytes)
             if app.state.mcp is not None:
                 await stack.enter_async_context(app.state.mcp.run())
+            app.state.demo = DemoRunner(settings, used)
+            stack.push_async_callback(app.state.demo.close)
             yield
 
     return lifespan

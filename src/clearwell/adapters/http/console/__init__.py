@@ -8,6 +8,7 @@ show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/
 
 from clearwell.adapters.http.console import (
     assets,
+    demo,
     memories,
     overview,
     playground,
@@ -20,6 +21,6 @@ from clearwell.adapters.http.console import (
 )
 
 PAGES = (overview, review, quarantine, working, memories, playground)
-ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences)), *(page.router for page in PAGES))
+ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences, demo)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

@@ -152,6 +152,7 @@ class ConsoleRequest(ApiRequest):
             is_local=self.is_local,
             may_review=Right.REVIEW in self.caller.rights,
             form_token=cookies.form_token,
+            origin=str(self.base_url).rstrip("/"),
         )
 
 

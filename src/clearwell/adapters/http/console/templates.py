@@ -1,5 +1,6 @@
 """Renders templates: escaping is always on, a missing value is an error, and every sentence is a message code."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -37,6 +38,7 @@ class PageContext:
     is_local: bool
     may_review: bool
     form_token: str
+    origin: str
 
     @property
     def language_tag(self) -> str:
@@ -76,6 +78,7 @@ def environment() -> Environment:
         highlight=markdown.highlight,
         visible=markdown.show_plain,
         code=show_code,
+        tojson_plain=lambda value: json.dumps(value, ensure_ascii=False).replace("'", "\\u0027"),
         url=lambda text: quote(str(text), safe=""),
         short=lambda row_id: str(row_id)[-8:],
     )
