@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from clearwell.ports import MemoryFilter, QuarantineFilter, TokenCounter
     from clearwell.records import (
         Action,
+        ActivityDay,
         Admission,
         Agent,
         AuditEvent,
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "ActivityDay",
     "Admission",
     "Agent",
     "AgentMemory",
@@ -282,6 +284,7 @@ _NAMES_BY_MODULE = {
         "AuditHead",
         "AuditReport",
         "BuiltContext",
+        "ActivityDay",
         "CalibrationRow",
         "CaptureReceipt",
         "ContextItem",

@@ -3,9 +3,11 @@
 from uuid import uuid4
 
 from playwright.async_api import expect
+from pydantic import SecretStr
 
 from clearwell.records import NewCapture
-from tests.browser.conftest import Console
+from clearwell.settings import Settings
+from tests.browser.conftest import Console, run_console
 
 SAID = "The payment gateway times out above five hundred parallel requests; capacity has to be added before the launch."
 SAID_NEXT = "Nightly backups of the billing database now take eleven minutes instead of forty minutes."
@@ -48,3 +50,21 @@ async def test_language_and_colours_can_be_changed(console: Console) -> None:
         await expect(page.get_by_role("link", name="概览")).to_be_visible()
         width = await page.evaluate("document.documentElement.scrollWidth")
         assert width == 390
+
+
+async def test_a_newcomer_runs_the_demo_with_one_click(console: Console) -> None:
+    async with console.open(f"/g/new-{uuid4()}/overview") as page:
+        await expect(page.get_by_role("heading", name="This group is empty")).to_be_visible()
+        await page.get_by_role("button", name="Run the demo meeting").click()
+        await page.wait_for_url("**/g/demo-*/overview")
+        memories = page.locator(".tier-longterm .count dd").first
+        await expect(memories).not_to_have_text("0", timeout=90_000)
+        await page.reload()
+        await expect(page.locator(".chart canvas")).to_have_count(2)
+
+
+async def test_a_part_that_is_down_is_named_in_plain_words(console_settings: Settings, chromium: str) -> None:
+    settings = console_settings.model_copy(update={"redis_url": SecretStr("redis://127.0.0.1:1/0")})
+    async with run_console(settings, chromium) as degraded, degraded.open("/g/down/overview") as page:
+        await expect(page.get_by_role("alert")).to_contain_text("Redis or Valkey does not respond")
+        await expect(page.locator(".tier-working .count dd").first).to_have_text("–")

@@ -11,6 +11,7 @@ from clearwell.errors import EmbedderUnavailable, NotAllowed, NotFound, WriterUn
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.digest import find_latest_tick
 from clearwell.flow.digest.progress import Progress
+from clearwell.flow.digest.schedule import find_next_tick
 from clearwell.messages import Language
 from clearwell.records import (
     Contradiction,
@@ -577,3 +578,18 @@ async def test_fact_checks_alone_make_no_insight() -> None:
     reports = [await path.memory.fact_check(text, group="g") for text in (GATEWAY, LIFT)]
     await keep(path, *(says(one.text, f"c{at}", node_type="fact_check") for at, one in enumerate([*reports, *reports])))
     assert (await made(path)).insights == ()
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone", "expected"),
+    [
+        ("0 6 * * 1", "UTC", "2026-11-23T06:00"),
+        ("0 6 * * 1", "Asia/Shanghai", "2026-11-22T22:00"),
+        ("", "UTC", None),
+        ("nonsense", "UTC", None),
+        ("0 6 * * 1", "Nowhere/Here", None),
+    ],
+)
+def test_the_next_digest_of_a_schedule(cron: str, zone: str, expected: str | None) -> None:
+    found = find_next_tick(cron, zone, datetime(2026, 11, 18, 1, tzinfo=UTC))
+    assert found == (None if expected is None else datetime.fromisoformat(expected).replace(tzinfo=UTC))

@@ -67,6 +67,7 @@ ROUTES = {
     ("get", "/api/v1/decisions"),
     ("post", "/api/v1/decisions/{id}/undo"),
     ("get", "/api/v1/review/calibration"),
+    ("get", "/api/v1/review/activity"),
     ("get", "/api/v1/review/numbers"),
     ("get", "/api/v1/events"),
     ("get", "/metrics"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clearwell.errors import ClearwellError
     from clearwell.ports import MemoryFilter
     from clearwell.records import (
+        ActivityDay,
         CalibrationRow,
         Decision,
         DecisionResult,
@@ -294,6 +295,10 @@ class AsyncReviewClient:
     async def calibration(self, *, group: str) -> Sequence[CalibrationRow]:
         """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
         return [row.to_record() for row in (await self._routes.calibration(group)).rows]
+
+    async def activity(self, *, group: str, days: int = 30) -> Sequence[ActivityDay]:
+        """What happened on each of the last days, today included: admissions, refusals, decisions and review lag."""
+        return [day.to_record() for day in (await self._routes.activity(group, days=days)).days]
 
     async def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

@@ -12,6 +12,7 @@ from clearwell.views.dossiers import DossierView
 from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
+    ActivityView,
     CalibrationView,
     MemoryPageView,
     ProvenanceView,
@@ -203,6 +204,9 @@ class ReviewApiClient:
 
     async def calibration(self, group_id: str) -> CalibrationView:
         return await self._api.get(CalibrationView, "/review/calibration", group_id=group_id)
+
+    async def activity(self, group_id: str, *, days: int = 30) -> ActivityView:
+        return await self._api.get(ActivityView, "/review/activity", group_id=group_id, days=days)
 
     async def statistics(self, group_id: str) -> ReviewStatisticsView:
         return await self._api.get(ReviewStatisticsView, "/review/numbers", group_id=group_id)

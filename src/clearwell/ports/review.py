@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 from uuid import UUID
 
 from clearwell.ports.access import Claim
 from clearwell.records import (
+    ActivityDay,
     AuditEvent,
     CalibrationRow,
     Decision,
@@ -312,6 +313,10 @@ class StatisticsStore(Protocol):
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
 
     async def statistics(self, group_id: str) -> ReviewStatistics: ...
+
+    async def activity(self, group_id: str, *, first: date, last: date) -> Sequence[ActivityDay]:
+        """Each day from the first to the last, in UTC, also those on which nothing happened."""
+        ...
 
     async def groups(self, *, limit: int) -> Sequence[str]:
         """Groups that have insights or decisions, by name."""

@@ -71,6 +71,7 @@ from clearwell.records.reembedding import OFFLINE_MODEL, ModelChoice, NewReembed
 from clearwell.records.retrieval import ContextItem, Explanation, Found, Parts, Retrieval, VerifiedMemory
 from clearwell.records.review import (
     AcceptRate,
+    ActivityDay,
     CalibrationRow,
     Decision,
     DecisionRequest,
@@ -135,6 +136,7 @@ __all__ = [
     "UNASSIGNED",
     "AcceptRate",
     "Action",
+    "ActivityDay",
     "Admission",
     "Agent",
     "ApiKey",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from clearwell.messages import Language, say
@@ -341,6 +341,19 @@ class MemoryOrigin:
     outputs: int
     supersedes: UUID | None = None
     conflicts_with: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityDay:
+    """What happened in a group on one day, in UTC. The lag is the median time in seconds from an insight to its first
+    decision, for the insights that were decided on that day."""
+
+    day: date
+    admitted: int
+    refused: int
+    promoted: int
+    rejected: int
+    lag_median: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

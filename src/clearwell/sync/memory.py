@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clearwell.ports import MemoryFilter, QuarantineFilter, TokenCounter
     from clearwell.records import (
         Action,
+        ActivityDay,
         Admission,
         Agent,
         AuditEvent,
@@ -611,6 +612,10 @@ class SyncReviewService:
     def calibration(self, *, group: str) -> Sequence[CalibrationRow]:
         """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
         return self._loop.run(self._inner.calibration(group=group))
+
+    def activity(self, *, group: str, days: int = 30) -> Sequence[ActivityDay]:
+        """What happened on each of the last days, today included: admissions, refusals, decisions and review lag."""
+        return self._loop.run(self._inner.activity(group=group, days=days))
 
     def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from clearwell.flow.review.insights import wake
 from clearwell.ports import MemoryFilter
 from clearwell.records import (
+    ActivityDay,
     CalibrationRow,
     Decision,
     DependentMemory,
@@ -102,6 +103,9 @@ class PostgresOnly:
         raise NotImplementedError
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
+        raise NotImplementedError
+
+    async def activity(self, group_id: str, *, first: date, last: date) -> Sequence[ActivityDay]:
         raise NotImplementedError
 
     async def statistics(self, group_id: str) -> ReviewStatistics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from clearwell.vocabulary import Layer, MemoryState, Origin
 if TYPE_CHECKING:
     from clearwell.records import (
         AcceptRate,
+        ActivityDay,
         CalibrationRow,
         DependentMemory,
         ListedMemory,
@@ -259,6 +260,34 @@ class CalibrationView(View):
     @classmethod
     def from_records(cls, rows: Sequence[CalibrationRow]) -> Self:
         return cls(rows=tuple(CalibrationRowView.from_record(row) for row in rows))
+
+
+class ActivityDayView(View):
+    """What happened on one day, in UTC."""
+
+    day: date
+    admitted: int
+    refused: int
+    promoted: int
+    rejected: int
+    lag_median: float | None = Field(
+        description="seconds from an insight to its first decision, of the insights that were decided on that day"
+    )
+
+    def to_record(self) -> ActivityDay:
+        from clearwell.records import ActivityDay
+
+        return self.make(ActivityDay)
+
+
+class ActivityView(View):
+    """What happened in a group, day by day, the oldest first."""
+
+    days: tuple[ActivityDayView, ...]
+
+    @classmethod
+    def from_records(cls, days: Sequence[ActivityDay]) -> Self:
+        return cls(days=tuple(ActivityDayView.read(day) for day in days))
 
 
 class ReviewLagView(View):

@@ -50,6 +50,22 @@ async def marks(api: Api, group: str) -> list[object]:
     ]
 
 
+async def test_what_happened_is_counted_by_day(module_api: Api, http: httpx.AsyncClient) -> None:
+    group = new_group()
+    first = await put_insight(module_api.clearwell, group, MOVED, [said(group, MOVED)])
+    second = await put_insight(module_api.clearwell, group, BACKUP, [said(group, BACKUP, confidence=0.1)])
+    await http.post(f"/api/v1/insights/{first}/promote", json={})
+    await http.post(f"/api/v1/insights/{second}/reject", json={"reason": "not measured"})
+    shown = (await http.get("/api/v1/review/activity", params={"group_id": group, "days": 3})).json()["days"]
+    assert len(shown) == 3
+    counted = {name: sum(day[name] for day in shown) for name in ("admitted", "refused", "promoted", "rejected")}
+    assert counted == {"admitted": 1, "refused": 1, "promoted": 1, "rejected": 1}
+    assert max(day["lag_median"] or 0 for day in shown) > 0
+    require_problem(
+        await http.get("/api/v1/review/activity", params={"group_id": group, "days": 0}), 422, "http_field_low"
+    )
+
+
 async def test_everything_stands_beside_an_insight(module_api: Api, http: httpx.AsyncClient) -> None:
     group = new_group()
     known = (await http.post("/api/v1/memory/ingest", json={"group_id": group, "content": MOVED})).json()

@@ -7,10 +7,10 @@ the gate, which allows it to people alone and records what it refuses.
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, NotFound
+from clearwell.errors import ClearwellError, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.gate import AccessGate, record_refusals
 from clearwell.flow.access.permissions import require_in_group
@@ -23,6 +23,7 @@ from clearwell.flow.review.retraction import Retraction
 from clearwell.ports import Clock, MemoryFilter, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     Action,
+    ActivityDay,
     CalibrationRow,
     Decision,
     DecisionRequest,
@@ -46,6 +47,9 @@ from clearwell.signatures import explain_wrong_calls
 
 WORDS_BYTES = 1000
 """The largest size of words to look for in a list of memories."""
+
+MAX_DAYS = 366
+"""The longest time for which days are counted."""
 
 
 @explain_wrong_calls
@@ -322,6 +326,14 @@ class ReviewService:
         """Compare the stated confidence of agents with the decisions on their outputs. Changes no threshold."""
         require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
         return await self._statistics.calibration(group)
+
+    async def activity(self, *, group: str, days: int = 30) -> Sequence[ActivityDay]:
+        """What happened on each of the last days, today included: admissions, refusals, decisions and review lag."""
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        if not 1 <= days <= MAX_DAYS:
+            raise InvalidInput("activity_days", field="days", limit=MAX_DAYS)
+        today = self._clock.now().date()
+        return await self._statistics.activity(group, first=today - timedelta(days=days - 1), last=today)
 
     async def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

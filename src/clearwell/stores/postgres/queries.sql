@@ -1585,6 +1585,32 @@ FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precis
     WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
     GROUP BY i.id, i.created_at) AS lags
 
+-- name: activity_days
+-- By day in UTC. Ids begin with the time of the capture, so that the newest outputs are read along the key.
+WITH named AS (
+    SELECT generate_series(%(first)s::date, %(last)s::date, interval '1 day')::date AS day
+), settled AS (
+    SELECT (settled_at AT TIME ZONE 'UTC')::date AS day, count(*) FILTER (WHERE state = 'admitted') AS admitted,
+        count(*) FILTER (WHERE state = 'refused') AS refused
+    FROM admissions WHERE group_id = %(group_id)s AND log_id >= %(first_id)s::uuid AND state <> 'pending' GROUP BY 1
+), decided AS (
+    SELECT (decided_at AT TIME ZONE 'UTC')::date AS day, count(*) FILTER (WHERE action = 'promote') AS promoted,
+        count(*) FILTER (WHERE action = 'reject') AS rejected
+    FROM decisions WHERE group_id = %(group_id)s AND id >= %(first_id)s::uuid AND NOT already GROUP BY 1
+), lags AS (
+    SELECT (f.decided_at AT TIME ZONE 'UTC')::date AS day,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM f.decided_at - f.created_at)) AS lag_median
+    FROM (SELECT i.created_at, min(d.decided_at) AS decided_at
+        FROM insights i JOIN decisions d ON d.group_id = i.group_id AND (d.insight_id = i.id OR d.others @> ARRAY[i.id])
+        WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge') AND d.id >= %(first_id)s::uuid
+        GROUP BY i.id, i.created_at) AS f GROUP BY 1
+)
+SELECT n.day, coalesce(s.admitted, 0)::integer AS admitted, coalesce(s.refused, 0)::integer AS refused,
+    coalesce(d.promoted, 0)::integer AS promoted, coalesce(d.rejected, 0)::integer AS rejected,
+    l.lag_median::double precision AS lag_median
+FROM named n LEFT JOIN settled s ON s.day = n.day LEFT JOIN decided d ON d.day = n.day LEFT JOIN lags l ON l.day = n.day
+ORDER BY n.day
+
 -- part: judged
 -- Decided insights with their rows, and outputs that were promoted directly.
 FROM (

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from clearwell.ports import MemoryFilter, ProvenanceStore, ReviewStore, StatisticsStore
 from clearwell.records import (
     AcceptRate,
+    ActivityDay,
     CalibrationRow,
     Decision,
     DependentMemory,
@@ -171,6 +172,12 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
         return [_calibration_of(row) for row in await self._run(group_id, "calibration")]
+
+    async def activity(self, group_id: str, *, first: date, last: date) -> Sequence[ActivityDay]:
+        start = int(datetime.combine(first, time(), UTC).timestamp() * 1000)
+        first_id = UUID(int=start << 80)
+        rows = await self._run(group_id, "activity_days", first=first, last=last, first_id=first_id)
+        return [ActivityDay(**row) for row in rows]
 
     async def statistics(self, group_id: str) -> ReviewStatistics:
         names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")

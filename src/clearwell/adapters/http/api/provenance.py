@@ -10,11 +10,13 @@ from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
 from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
+from clearwell.flow.review.service import MAX_DAYS
 from clearwell.ports import MemoryFilter
 from clearwell.records import Action, MemoryState, Origin, SourceSelector
 from clearwell.views.decisions import DecisionPageView, DecisionResultView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
+    ActivityView,
     CalibrationView,
     MemoryPageView,
     ProvenanceView,
@@ -318,6 +320,25 @@ async def undo(
 )
 async def calibration(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> CalibrationView:
     return CalibrationView.from_records(await request.review.calibration(group=request.group(parameters)))
+
+
+class ActivityParameters(GroupParameters):
+    """How many days to show."""
+
+    days: int = Field(30, ge=1, le=MAX_DAYS, description="the number of days, today included")
+
+
+@router.get(
+    "/api/v1/review/activity",
+    summary="What happened in a group, day by day",
+    description="Outputs that were admitted and refused, decisions, and the median time to a decision, for each of the "
+    f"last days in UTC. {READER}",
+    response_description="The days, the oldest first.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def activity(request: ApiRequest, parameters: Annotated[ActivityParameters, Query()]) -> ActivityView:
+    days = await request.review.activity(group=request.group(parameters), days=parameters.days)
+    return ActivityView.from_records(days)
 
 
 @router.get(

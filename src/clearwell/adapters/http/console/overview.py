@@ -12,11 +12,14 @@ from clearwell.adapters.http.api import events
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import NotAllowed, Unavailable
 from clearwell.records import Outcome, ReviewStatistics, WorkingEntry
+from clearwell.views.provenance import ActivityView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 SOON = timedelta(hours=2)
 """Entries that expire within this time are counted as expiring soon."""
+DAYS = 30
+"""How many days the charts show."""
 
 router.get("/events", response_class=EventSourceResponse)(events.events)
 
@@ -52,6 +55,13 @@ async def overview(request: ConsoleRequest, group: str) -> Response:
     counts = await count(request, group)
     template = "overview_counts.html" if request.is_fragment else "overview.html"
     return request.page(template, group=group, counts=counts)
+
+
+@router.get("/g/{group:path}/overview/activity")
+async def activity(request: ConsoleRequest, group: str) -> Response:
+    """The charts, which are read after the page: they count every output of a month."""
+    days = await request.review.activity(group=group, days=DAYS)
+    return request.page("overview_charts.html", group=group, activity=ActivityView.from_records(days), days=DAYS)
 
 
 async def count(request: ConsoleRequest, group: str) -> GroupCounts:

@@ -1,0 +1,35 @@
+"use strict";
+/* Draws the charts of the overview with uPlot, in the colours of the page. The table below each has the same numbers. */
+(() => {
+  const colours = ["--accent", "--bad", "--good", "--warn"];
+  const charts = new Map();
+
+  function draw(element) {
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const { days } = JSON.parse(element.dataset.days);
+    const lines = JSON.parse(element.dataset.lines);
+    const scale = Number(element.dataset.scale);
+    const values = lines.map(([field]) => days.map((day) => (day[field] === null ? null : day[field] / scale)));
+    const data = [days.map((day) => Date.parse(day.day) / 1000), ...values];
+    const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+    const date = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", day: "numeric", timeZone: "UTC" });
+    charts.get(element)?.destroy();
+    charts.set(element, new uPlot({
+      width: element.clientWidth, height: 200, padding: [8, 8, 0, 0],
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
+      scales: { y: { range: (_, low, high) => [0, Math.max(high || 0, 1)] } },
+      axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => date.format(tick * 1000)), space: 70 }, { ...axis, size: 44 }],
+      series: [{ label: element.dataset.day, value: (_, seconds) => (seconds === null ? "–" : date.format(seconds * 1000)) }, ...lines.map(([, label], number) => ({
+        label, stroke: colour(colours[number]), width: 2, points: { show: true, size: 5 }, spanGaps: true,
+        value: (_, value) => (value === null ? "–" : String(Math.round(value * 10) / 10)),
+      }))],
+      cursor: { y: false },
+    }, data, element));
+  }
+
+  const drawAll = () => { for (const element of document.querySelectorAll("[data-chart]")) draw(element); };
+  document.addEventListener("htmx:afterSettle", (event) => { if (event.target.querySelector?.("[data-chart]")) drawAll(); });
+  addEventListener("resize", drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+})();
