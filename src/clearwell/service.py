@@ -56,6 +56,7 @@ from clearwell.records import (
     AuditReport,
     BuiltContext,
     CaptureReceipt,
+    DecisionResult,
     Digest,
     DigestStatus,
     DryRun,
@@ -261,14 +262,21 @@ class MemoryManager:
         """How often each check had each outcome, by agent."""
         return await self._quarantine.counts(group, by=self._by)
 
-    async def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: CallKey = None) -> UUID:
-        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
+    async def add_tombstone(
+        self, value: str, *, group: str, reason: str, withdraw: bool = False, idempotency_key: CallKey = None
+    ) -> DecisionResult:
+        """Reject a value, so that it cannot come back. ``id`` of the result is its tombstone.
+
+        Entries of working memory that say it are removed. ``still_said`` are the verified memories that say it; with
+        ``withdraw`` they are withdrawn, and ``memories`` are those.
+        """
         return await self._tombstone_registry.add(
             group,
             value,
             reason=reason,
             by=self._by,
-            request=self._identify("add_tombstone", idempotency_key, group, value, reason),
+            withdraw=withdraw,
+            request=self._identify("add_tombstone", idempotency_key, group, value, reason, withdraw),
         )
 
     async def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: CallKey = None) -> None:

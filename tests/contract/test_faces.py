@@ -134,7 +134,7 @@ async def test_a_person_admits_and_removes(face: Face) -> None:
     assert (entry.id, entry.verified) == (refused.id, False)
     await face("remove_working_entry", entry.id, group="g")
     assert not list(await face("working_memory", group="g"))
-    tombstone = await face("add_tombstone", OTHER, group="g", reason="outdated")
+    tombstone = (await face("add_tombstone", OTHER, group="g", reason="outdated")).id
     assert (await face("capture", said(OTHER), wait=True)).admission is Admission.REFUSED
     assert [one.id for one in await face("tombstones", group="g")] == [tombstone]
     await face("lift_tombstone", tombstone, group="g")

@@ -168,7 +168,7 @@ async def test_a_digest_and_the_decisions_on_it_are_announced() -> None:
 
 async def test_tombstones_are_announced_when_they_are_added_and_lifted() -> None:
     path = Path()
-    tombstone_id = await path.memory.add_tombstone(LONG, group="g", reason="wrong")
+    tombstone_id = (await path.memory.add_tombstone(LONG, group="g", reason="wrong")).id
     await path.memory.add_tombstone(LONG, group="g", reason="still wrong")
     await path.memory.lift_tombstone(tombstone_id, group="g")
     assert await types(path) == [EventType.TOMBSTONE_ADDED, EventType.TOMBSTONE_LIFTED]

@@ -508,7 +508,7 @@ async def test_a_person_admits_what_was_refused() -> None:
 
 async def test_a_person_admits_no_value_that_was_rejected() -> None:
     path = Path()
-    tombstone = await path.memory.add_tombstone(LONG, reason="not so", group="g")
+    tombstone = (await path.memory.add_tombstone(LONG, reason="not so", group="g")).id
     refused = await path.memory.acting_as(AGENT).capture(said(), wait=True)
     with pytest.raises(Conflict, match=str(tombstone)):
         await path.memory.admit_refused(refused.id, group="g")

@@ -36,10 +36,12 @@ from clearwell.flow.ingress.requeue import Requeuer
 from clearwell.flow.ingress.segmentation import StatementMaker, StatementUpdater
 from clearwell.flow.promotion.completion import PromotionCompleter
 from clearwell.flow.promotion.conflicts import ConflictFinder
+from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.outputs import OutputPromoter
 from clearwell.flow.promotion.planning import Chunker, PromotionPlanner
 from clearwell.flow.promotion.texts import TextPromoter
 from clearwell.flow.promotion.tombstones import TombstoneLifter, TombstoneRegistry
+from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch
 from clearwell.flow.retrieval.agent_names import NAMES_SHARE, AgentNames
@@ -231,14 +233,13 @@ def build(
         settings=settings,
     )
     digests = _build_digests(settings, stores, knowledge, comparison, embedder, writer, events, clock, ids)
+    remover = EntryRemover(stores.working, stores.admissions, audit_events, events)
+    copies = CopyFinder(stores.review, stores.working, remover)
     review = _build_review(
-        settings, stores, gate, models, knowledge, comparison, planner, texts, counters, announcer, clock, ids
+        settings, stores, gate, models, knowledge, comparison, planner, texts, copies, counters, announcer, clock, ids
     )
     statements = StatementMaker(knowledge, embedder, settings)
-    recorder, remover = (
-        CaptureRecorder(stores.captures, events, clock, ids, settings),
-        EntryRemover(stores.working, stores.admissions, audit_events, events),
-    )
+    recorder = CaptureRecorder(stores.captures, events, clock, ids, settings)
     sealer = AuditSealer(stores.audit, signer, clock)
     memory = MemoryManager(
         by=NOBODY,
@@ -264,7 +265,8 @@ def build(
             decisions=stores.decisions,
             lifter=TombstoneLifter(embedder, settings),
             knowledge=knowledge,
-            remover=remover,
+            copies=copies,
+            withdrawal=Withdrawal(clock, ids),
             idempotency=stores.idempotency,
             embedder=embedder,
             events=events,
@@ -334,6 +336,7 @@ def _build_review(
     comparison: RuleComparison,
     planner: PromotionPlanner,
     texts: TextPromoter,
+    copies: CopyFinder,
     counters: Counters,
     announcer: DecisionAnnouncer,
     clock: Clock,
@@ -342,7 +345,8 @@ def _build_review(
     longterm = MultiModelSearch(stores.longterm_for_reviewer, models)
     writer = PromotionWriter(clock, ids)
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
-    retraction = Retraction(stores.provenance, clock, ids)
+    withdrawal = Withdrawal(clock, ids)
+    retraction = Retraction(stores.provenance, copies, withdrawal, knowledge, clock, ids)
     return ReviewService(
         by=NOBODY,
         gate=gate,
@@ -351,7 +355,7 @@ def _build_review(
         ),
         executor=DecisionExecutor(
             promotion=InsightPromotion(stores.review, planner, writer, clock, settings),
-            rejection=InsightRejection(stores.review, knowledge, embedder, recorder, clock, ids),
+            rejection=InsightRejection(stores.review, knowledge, embedder, recorder, copies, withdrawal, clock, ids),
             merge=InsightMerge(recorder, clock, ids, settings),
             snooze=InsightSnooze(recorder, clock, ids),
             undo=DecisionUndo(MemoryValidity(knowledge), TombstoneLifter(embedder, settings), clock, ids),

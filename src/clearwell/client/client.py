@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         AuditReport,
         BuiltContext,
         CaptureReceipt,
+        DecisionResult,
         Digest,
         DigestStatus,
         DryRun,
@@ -184,9 +185,17 @@ class AsyncClient:
         """How often each check had each outcome, by agent."""
         return [count.to_record() for count in (await self._routes.ingress_counts(group)).counts]
 
-    async def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: str | None = None) -> UUID:
-        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
-        return (await self._routes.add_tombstone(group, value, reason=reason, key=idempotency_key)).id
+    async def add_tombstone(
+        self, value: str, *, group: str, reason: str, withdraw: bool = False, idempotency_key: str | None = None
+    ) -> DecisionResult:
+        """Reject a value, so that it cannot come back. ``id`` of the result is its tombstone.
+
+        Entries of working memory that say it are removed. ``still_said`` are the verified memories that say it; with
+        ``withdraw`` they are withdrawn, and ``memories`` are those.
+        """
+        key = idempotency_key
+        view = await self._routes.add_tombstone(group, value, reason=reason, withdraw=withdraw, key=key)
+        return view.to_record()
 
     async def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
         """Lift the tombstone of a rejected value. A forgotten value stays forgotten."""

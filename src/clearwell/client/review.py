@@ -112,10 +112,17 @@ class AsyncReviewClient:
         group: str,
         reason: str,
         version: int | None = None,
+        withdraw: bool = False,
         idempotency_key: str | None = None,
     ) -> DecisionResult:
-        """Reject an insight. Its text cannot be promoted until that is undone."""
-        decision = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
+        """Reject an insight. Its text cannot be promoted until that is undone.
+
+        ``still_said`` and ``still_working`` of the result are the verified memories and the entries that say the same;
+        with ``withdraw`` they are withdrawn and removed.
+        """
+        decision = DecisionRequest(
+            action=Action.REJECT, id=insight_id, version=version, reason=reason, withdraw=withdraw
+        )
         return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def merge(
@@ -269,9 +276,14 @@ class AsyncReviewClient:
         group: str,
         token: str,
         reason: str | None = None,
+        tombstones: bool = False,
         idempotency_key: str | None = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since."""
+        """Withdraw what was previewed, or nothing if that has changed since.
+
+        Entries of working memory from the same source, or that say the same, are removed. With ``tombstones`` what the
+        memories say does not come back.
+        """
         view = await self._routes.retract(
             group,
             token,
@@ -280,6 +292,7 @@ class AsyncReviewClient:
             agent_id=selector.agent_id,
             memory_id=selector.memory_id,
             reason=reason,
+            tombstones=tombstones,
             key=idempotency_key,
         )
         return view.to_record()
@@ -306,5 +319,5 @@ class AsyncReviewClient:
 
 
 def _read_decision(decision: DecisionRequest) -> dict[str, object]:
-    """The fields of a decision that are set. An empty sequence says nothing."""
-    return {name: value for name, value in read_fields(decision).items() if value != ()}
+    """The fields of a decision that are set. An empty sequence and False say nothing."""
+    return {name: value for name, value in read_fields(decision).items() if value not in ((), False)}

@@ -38,6 +38,7 @@ class DecisionFields(TypedDict, total=False):
     others: Sequence[UUID] | None
     until: str | datetime | None
     days: float | None
+    withdraw: bool | None
 
 
 class MemoryListFields(TypedDict, total=False):
@@ -193,11 +194,12 @@ class ReviewApiClient:
         agent_id: str | None = None,
         memory_id: UUID | None = None,
         reason: str | None = None,
+        tombstones: bool = False,
         key: str | None = None,
     ) -> DecisionResultView:
         """Withdraw what the preview with this token showed."""
         named = {"source": source, "session_id": session_id, "agent_id": agent_id, "memory_id": memory_id}
-        body = {"group_id": group_id, "token": token, "reason": reason, **named}
+        body = {"group_id": group_id, "token": token, "reason": reason, "tombstones": tombstones, **named}
         return await self._api.post(DecisionResultView, "/memories/retract", body, key=key)
 
     # statistics

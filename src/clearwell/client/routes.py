@@ -22,6 +22,7 @@ from clearwell.views.captures import (
     RequeuedView,
 )
 from clearwell.views.context import ContextView, NodeRunView
+from clearwell.views.decisions import DecisionResultView
 from clearwell.views.factcheck import FactCheckView
 from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
 from clearwell.views.memories import (
@@ -334,10 +335,12 @@ class ApiClient:
     async def tombstones(self, group_id: str) -> TombstonesView:
         return await self._api.get(TombstonesView, "/tombstones", group_id=group_id)
 
-    async def add_tombstone(self, group_id: str, value: str, *, reason: str, key: str | None = None) -> IdView:
-        """Reject a value."""
-        body = {"group_id": group_id, "value": value, "reason": reason}
-        return await self._api.post(IdView, "/tombstones", body, key=key)
+    async def add_tombstone(
+        self, group_id: str, value: str, *, reason: str, withdraw: bool = False, key: str | None = None
+    ) -> DecisionResultView:
+        """Reject a value, and with ``withdraw`` withdraw the memories that say it."""
+        body = {"group_id": group_id, "value": value, "reason": reason, "withdraw": withdraw}
+        return await self._api.post(DecisionResultView, "/tombstones", body, key=key)
 
     async def lift_tombstone(self, group_id: str, tombstone_id: UUID, *, key: str | None = None) -> IdView:
         return await self._api.post(IdView, f"/tombstones/{tombstone_id}/lift", {"group_id": group_id}, key=key)

@@ -280,6 +280,10 @@ class ReviewStore(Protocol):
         """Newest first."""
         ...
 
+    async def valid_texts(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[tuple[UUID, str]]:
+        """The valid memories of the group and of its agents, by id, each with its whole text."""
+        ...
+
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> Sequence[PromotionState]:
         """How these memories came to be, and whether they are valid."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from typing import Final
 from uuid import UUID
 
 from clearwell.messages import Language, say
@@ -69,6 +70,7 @@ class DecisionRequest:
     others: tuple[UUID, ...] = ()
     until: datetime | None = None
     days: float | None = None
+    withdraw: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +135,9 @@ class DecisionResult:
     """The answer to a decision. It has ids and states but no text, so that it can be stored for repeated requests.
 
     ``id`` is the memory of a promotion, or else the insight. ``memories`` are the retracted or restored memories;
-    ``withdrawn`` is the memory that an undo withdrew. ``conflicts_with`` are the verified memories that a promoted text
-    contradicts.
+    ``withdrawn`` is the memory that an undo withdrew. ``still_said`` are the valid memories, and ``still_working`` the
+    entries of working memory, that say what was rejected; ``removed`` are the entries that were removed.
+    ``conflicts_with`` are the verified memories that a promoted text contradicts.
     """
 
     status: str
@@ -150,6 +153,9 @@ class DecisionResult:
     withdrawn: UUID | None = None
     insight: InsightStatus | None = None
     conflicts_with: tuple[UUID, ...] = ()
+    still_said: tuple[UUID, ...] = ()
+    still_working: tuple[UUID, ...] = ()
+    removed: tuple[UUID, ...] = ()
     replayed: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -166,10 +172,9 @@ class DecisionResult:
             found["chunks"] = self.chunks
         if self.undone is not None:
             found["undone"] = self.undone.value
-        if self.memories:
-            found["memories"] = [str(one) for one in self.memories]
-        if self.conflicts_with:
-            found["conflicts_with"] = [str(one) for one in self.conflicts_with]
+        for name in ID_LISTS:
+            if ids := getattr(self, name):
+                found[name] = [str(one) for one in ids]
         if self.insight is not None:
             found["insight"] = self.insight.to_json()
         return found
@@ -179,8 +184,7 @@ class DecisionResult:
         """The result that ``to_json`` stored for a repeated request."""
         if not isinstance(stored, dict):
             raise TypeError(f"a stored answer is an object, not {type(stored).__name__}")
-        chunks, memories, insight = stored.get("chunks"), stored.get("memories"), stored.get("insight")
-        conflicting = stored.get("conflicts_with")
+        chunks, insight = stored.get("chunks"), stored.get("insight")
         return cls(
             status=str(stored["status"]),
             id=UUID(str(stored["id"])),
@@ -191,11 +195,22 @@ class DecisionResult:
             chunks=chunks if isinstance(chunks, int) else None,
             already=bool(stored.get("already")),
             undone=Action(str(stored["undone"])) if stored.get("undone") else None,
-            memories=tuple(UUID(str(one)) for one in memories) if isinstance(memories, list) else (),
-            conflicts_with=tuple(UUID(str(one)) for one in conflicting) if isinstance(conflicting, list) else (),
             withdrawn=_optional_id(stored.get("withdrawn")),
             insight=InsightStatus.from_json(insight) if isinstance(insight, dict) else None,
+            memories=_read_ids(stored.get("memories")),
+            conflicts_with=_read_ids(stored.get("conflicts_with")),
+            still_said=_read_ids(stored.get("still_said")),
+            still_working=_read_ids(stored.get("still_working")),
+            removed=_read_ids(stored.get("removed")),
         )
+
+
+ID_LISTS: Final = ("memories", "conflicts_with", "still_said", "still_working", "removed")
+"""The fields of a result that are lists of ids."""
+
+
+def _read_ids(stored: Json) -> tuple[UUID, ...]:
+    return tuple(UUID(str(one)) for one in stored) if isinstance(stored, list) else ()
 
 
 def _optional_id(stored: Json) -> UUID | None:
@@ -304,10 +319,14 @@ class DependentMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetractionPreview:
-    """What would be withdrawn. The token stands for exactly these memories."""
+    """What would be withdrawn, and the entries of working memory that would be removed with it.
+
+    The token stands for exactly these memories.
+    """
 
     memories: tuple[DependentMemory, ...]
     token: str
+    entries: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,10 +177,18 @@ class Client:
         """How often each check had each outcome, by agent."""
         return self._loop.run(self._inner.ingress_counts(group=group))
 
-    def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: str | None = None) -> UUID:
-        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
+    def add_tombstone(
+        self, value: str, *, group: str, reason: str, withdraw: bool = False, idempotency_key: str | None = None
+    ) -> DecisionResult:
+        """Reject a value, so that it cannot come back. ``id`` of the result is its tombstone.
+
+        Entries of working memory that say it are removed. ``still_said`` are the verified memories that say it; with
+        ``withdraw`` they are withdrawn, and ``memories`` are those.
+        """
         return self._loop.run(
-            self._inner.add_tombstone(value, group=group, reason=reason, idempotency_key=idempotency_key)
+            self._inner.add_tombstone(
+                value, group=group, reason=reason, withdraw=withdraw, idempotency_key=idempotency_key
+            )
         )
 
     def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: str | None = None) -> None:
@@ -461,11 +469,23 @@ class ReviewClient:
         group: str,
         reason: str,
         version: int | None = None,
+        withdraw: bool = False,
         idempotency_key: str | None = None,
     ) -> DecisionResult:
-        """Reject an insight. Its text cannot be promoted until that is undone."""
+        """Reject an insight. Its text cannot be promoted until that is undone.
+
+        ``still_said`` and ``still_working`` of the result are the verified memories and the entries that say the same;
+        with ``withdraw`` they are withdrawn and removed.
+        """
         return self._loop.run(
-            self._inner.reject(insight_id, group=group, reason=reason, version=version, idempotency_key=idempotency_key)
+            self._inner.reject(
+                insight_id,
+                group=group,
+                reason=reason,
+                version=version,
+                withdraw=withdraw,
+                idempotency_key=idempotency_key,
+            )
         )
 
     def merge(
@@ -587,11 +607,23 @@ class ReviewClient:
         group: str,
         token: str,
         reason: str | None = None,
+        tombstones: bool = False,
         idempotency_key: str | None = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since."""
+        """Withdraw what was previewed, or nothing if that has changed since.
+
+        Entries of working memory from the same source, or that say the same, are removed. With ``tombstones`` what the
+        memories say does not come back.
+        """
         return self._loop.run(
-            self._inner.retract(selector, group=group, token=token, reason=reason, idempotency_key=idempotency_key)
+            self._inner.retract(
+                selector,
+                group=group,
+                token=token,
+                reason=reason,
+                tombstones=tombstones,
+                idempotency_key=idempotency_key,
+            )
         )
 
     def withdraw(

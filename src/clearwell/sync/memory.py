@@ -173,10 +173,18 @@ class SyncMemoryManager:
         """How often each check had each outcome, by agent."""
         return self._loop.run(self._inner.ingress_counts(group=group))
 
-    def add_tombstone(self, value: str, *, group: str, reason: str, idempotency_key: CallKey = None) -> UUID:
-        """Reject a value, so that it cannot come back; returns the id of its tombstone."""
+    def add_tombstone(
+        self, value: str, *, group: str, reason: str, withdraw: bool = False, idempotency_key: CallKey = None
+    ) -> DecisionResult:
+        """Reject a value, so that it cannot come back. ``id`` of the result is its tombstone.
+
+        Entries of working memory that say it are removed. ``still_said`` are the verified memories that say it; with
+        ``withdraw`` they are withdrawn, and ``memories`` are those.
+        """
         return self._loop.run(
-            self._inner.add_tombstone(value, group=group, reason=reason, idempotency_key=idempotency_key)
+            self._inner.add_tombstone(
+                value, group=group, reason=reason, withdraw=withdraw, idempotency_key=idempotency_key
+            )
         )
 
     def lift_tombstone(self, tombstone_id: UUID, *, group: str, idempotency_key: CallKey = None) -> None:
@@ -470,11 +478,29 @@ class SyncReviewService:
         )
 
     def reject(
-        self, insight_id: UUID, *, group: str, reason: str, version: int | None = None, idempotency_key: CallKey = None
+        self,
+        insight_id: UUID,
+        *,
+        group: str,
+        reason: str,
+        version: int | None = None,
+        withdraw: bool = False,
+        idempotency_key: CallKey = None,
     ) -> DecisionResult:
-        """Reject an insight. Its text cannot be promoted until that is undone."""
+        """Reject an insight. Its text cannot be promoted until that is undone.
+
+        ``still_said`` and ``still_working`` of the result are the verified memories and the entries that say the same;
+        with ``withdraw`` they are withdrawn and removed.
+        """
         return self._loop.run(
-            self._inner.reject(insight_id, group=group, reason=reason, version=version, idempotency_key=idempotency_key)
+            self._inner.reject(
+                insight_id,
+                group=group,
+                reason=reason,
+                version=version,
+                withdraw=withdraw,
+                idempotency_key=idempotency_key,
+            )
         )
 
     def merge(
@@ -596,11 +622,23 @@ class SyncReviewService:
         group: str,
         token: str,
         reason: str | None = None,
+        tombstones: bool = False,
         idempotency_key: CallKey = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since."""
+        """Withdraw what was previewed, or nothing if that has changed since.
+
+        Entries of working memory from the same source, or that say the same, are removed. With ``tombstones`` what the
+        memories say does not come back.
+        """
         return self._loop.run(
-            self._inner.retract(selector, group=group, token=token, reason=reason, idempotency_key=idempotency_key)
+            self._inner.retract(
+                selector,
+                group=group,
+                token=token,
+                reason=reason,
+                tombstones=tombstones,
+                idempotency_key=idempotency_key,
+            )
         )
 
     def withdraw(self, memory_id: UUID, *, group: str, reason: str, idempotency_key: CallKey = None) -> DecisionResult:

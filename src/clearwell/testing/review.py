@@ -80,6 +80,11 @@ class MemoryReview:
             return [one for one in newest if one.insight_id == insight_id or insight_id in one.others]
         return [one for one in newest if before is None or one.id < before][:limit]
 
+    async def valid_texts(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[tuple[UUID, str]]:
+        valid = {one.id for one in self._longterm.chunks if one.group_id == group_id and one.valid_to is None}
+        texts = {one.memory_id: one.text.content for one in self._longterm.promotions if one.memory_id in valid}
+        return [(one, texts[one]) for one in sorted(texts) if after is None or one > after][:limit]
+
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> Sequence[PromotionState]:
         states = promotion_states(group_id, self._longterm, self._ledger)
         return [one for one in states if one.promotion.memory_id in memory_ids]

@@ -107,6 +107,15 @@ class DecisionResultView(View):
     conflicts_with: tuple[UUID, ...] | None = Field(
         None, exclude_if=is_absent, description="the verified memories that the promoted text contradicts"
     )
+    still_said: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="the verified memories that still say what was rejected"
+    )
+    still_working: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="the entries of working memory that still say what was rejected"
+    )
+    removed: tuple[UUID, ...] | None = Field(
+        None, exclude_if=is_absent, description="the entries that were removed from working memory"
+    )
     insight: InsightStatusView | None = Field(None, exclude_if=is_absent)
 
     @classmethod
@@ -116,6 +125,9 @@ class DecisionResultView(View):
             result,
             memories=result.memories or None,
             conflicts_with=result.conflicts_with or None,
+            still_said=result.still_said or None,
+            still_working=result.still_working or None,
+            removed=result.removed or None,
             insight=insight,
         )
 
@@ -126,6 +138,9 @@ class DecisionResultView(View):
             DecisionResult,
             memories=self.memories or (),
             conflicts_with=self.conflicts_with or (),
+            still_said=self.still_said or (),
+            still_working=self.still_working or (),
+            removed=self.removed or (),
             insight=None if self.insight is None else self.insight.make(InsightStatus),
         )
 

@@ -143,18 +143,20 @@ class RetractionPreviewView(View):
     status: Literal["listed"]
     memories: tuple[DependentMemoryView, ...]
     token: str
+    entries: tuple[UUID, ...] = Field((), description="the entries of working memory that would be removed")
 
     @classmethod
     def from_record(cls, preview: RetractionPreview, language: Language, key_names: Mapping[str, str]) -> Self:
         memories = tuple(
             DependentMemoryView.from_dependent(dependent, language, key_names) for dependent in preview.memories
         )
-        return cls(status="listed", memories=memories, token=preview.token)
+        return cls(status="listed", memories=memories, token=preview.token, entries=preview.entries)
 
     def to_record(self) -> RetractionPreview:
         from clearwell.records import RetractionPreview
 
-        return RetractionPreview(memories=tuple(memory.to_dependent() for memory in self.memories), token=self.token)
+        memories = tuple(memory.to_dependent() for memory in self.memories)
+        return RetractionPreview(memories=memories, token=self.token, entries=self.entries)
 
 
 class SightingOfView(View):

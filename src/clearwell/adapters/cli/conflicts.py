@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from clearwell.client.routes import ApiClient
+    from clearwell.views.decisions import DecisionResultView
 
 SHOWN_WIDTH = 200
 
@@ -50,3 +51,14 @@ async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:
         # Who may promote need not be allowed to read where memories come from.
         return "–"
     return shorten(escaped(origin.promotions[0].content), SHOWN_WIDTH) if origin.promotions else "–"
+
+
+def show_copies(result: DecisionResultView, terminal: Terminal) -> None:
+    """Say what was withdrawn and removed with a decision, and what still says the rejected text."""
+    if result.memories:
+        terminal.tell("cli_copies_withdrawn", count=len(result.memories), id=result.decision_id or "–")
+    if result.removed:
+        terminal.tell("cli_copies_removed", count=len(result.removed))
+    still = [*(result.still_said or ()), *(result.still_working or ())]
+    if still:
+        terminal.tell("cli_copies_left", ids=terminal.join_names(map(str, still)), style="yellow")

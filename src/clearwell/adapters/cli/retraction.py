@@ -29,6 +29,9 @@ def retract(
         str | None, typer.Option("--token", help="Withdraw the memories of the list with this token.")
     ] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="The reason.")] = None,
+    tombstones: Annotated[
+        bool, typer.Option("--tombstones", help="Also reject what the memories say; needs --reason.")
+    ] = False,
     undo: Annotated[
         str | None, typer.Option("--undo", metavar="DECISION", help="Restore what this decision withdrew.")
     ] = None,
@@ -59,7 +62,13 @@ def retract(
         if decision is not None:
             return await client.review.undo(group, decision, reason=reason, only=Action.RETRACT)
         return await client.review.retract(
-            group, token or "", source=row_id, session_id=session, agent_id=agent, reason=reason
+            group,
+            token or "",
+            source=row_id,
+            session_id=session,
+            agent_id=agent,
+            reason=reason,
+            tombstones=tombstones,
         )
 
     done = ask(settings, terminal, act)
@@ -68,12 +77,16 @@ def retract(
     else:
         count = len(done.memories or ())
         terminal.tell(f"cli_retract_{done.status}", count=count, id=done.decision_id, style="green")
+        if done.removed:
+            terminal.tell("cli_copies_removed", count=len(done.removed))
 
 
 def _show_preview(preview: RetractionPreviewView, terminal: Terminal) -> None:
-    if not preview.memories:
+    if not preview.memories and not preview.entries:
         terminal.tell("retract_nothing")
         return
+    if preview.entries:
+        terminal.tell("cli_retract_entries", count=len(preview.entries))
     terminal.tell("cli_retract_listed", count=len(preview.memories), style="bold")
     headings = ["cli_head_id", "cli_head_made_by", "cli_head_when", "cli_head_other_sources", "cli_head_text"]
     terminal.table(headings, [_memory_row(memory, terminal) for memory in preview.memories])

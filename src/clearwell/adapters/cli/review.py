@@ -13,7 +13,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
-from clearwell.adapters.cli.conflicts import settle_conflicts
+from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
@@ -141,10 +141,13 @@ def reject(
     group: Group,
     reason: Annotated[str, typer.Option("--reason", help="The reason; it is shown when the same text comes again.")],
     version: Version = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Also withdraw the memories and remove the entries that say the same.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Reject insights. Their text cannot be promoted until that is undone."""
-    fields: DecisionFields = {"version": version, "reason": reason}
+    fields: DecisionFields = {"version": version, "reason": reason, "withdraw": withdraw}
     _decide(group, [Choice(Action.REJECT, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
 
 
@@ -319,6 +322,8 @@ def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, te
     if choice.action is Action.UNDO and insight is None:
         code = "cli_decided_undone_decision"
     terminal.tell(code, style="green", insight=choice.id, id=result.id, version=version, until=until, undone=undone)
+    if choice.action is Action.REJECT:
+        show_copies(result, terminal)
 
 
 def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: OutputFields, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from clearwell.adapters.cli.arguments import parse_id, read_text
 from clearwell.adapters.cli.command import AsJson, Group, ask, start
+from clearwell.adapters.cli.conflicts import show_copies
 from clearwell.text.hidden_text import escaped
 
 if TYPE_CHECKING:
@@ -24,16 +25,22 @@ def add(
     value: Annotated[
         str | None, typer.Argument(metavar="[TEXT | -]", help="The text; read from stdin if it is - or omitted.")
     ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Also withdraw the verified memories that say it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Reject a text: it is refused, and similar texts are flagged."""
     settings, terminal = start()
     rejected = read_text(value, settings)
-    added = ask(settings, terminal, lambda client: client.add_tombstone(group, rejected, reason=reason))
+    added = ask(
+        settings, terminal, lambda client: client.add_tombstone(group, rejected, reason=reason, withdraw=withdraw)
+    )
     if as_json:
         terminal.answer(added)
     else:
         terminal.tell("cli_tombstone_added", id=added.id, group=group)
+        show_copies(added, terminal)
 
 
 @tombstones.command(name="list")

@@ -15,7 +15,8 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.knowledge import Knowledge
-from clearwell.flow.working.maintenance import EntryRemover
+from clearwell.flow.promotion.copies import CopyFinder
+from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.offload import offload
 from clearwell.ports import (
     Claim,
@@ -27,7 +28,16 @@ from clearwell.ports import (
     Ids,
     TombstoneStore,
 )
-from clearwell.records import EventType, IdempotencyKey, Insight, Principal, Tombstone, TombstoneKind, Vector
+from clearwell.records import (
+    DecisionResult,
+    EventType,
+    IdempotencyKey,
+    Insight,
+    Principal,
+    Tombstone,
+    TombstoneKind,
+    Vector,
+)
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalise
 
@@ -76,7 +86,8 @@ class TombstoneRegistry:
         decisions: DecisionStore,
         lifter: TombstoneLifter,
         knowledge: Knowledge,
-        remover: EntryRemover,
+        copies: CopyFinder,
+        withdrawal: Withdrawal,
         idempotency: IdempotencyStore,
         embedder: Embedder,
         events: EventPublisher,
@@ -89,7 +100,8 @@ class TombstoneRegistry:
         self._decisions = decisions
         self._lifter = lifter
         self._knowledge = knowledge
-        self._remover = remover
+        self._copies = copies
+        self._withdrawal = withdrawal
         self._idempotency = idempotency
         self._embedder = embedder
         self._events = events
@@ -99,22 +111,49 @@ class TombstoneRegistry:
         self._settings = settings
 
     async def add(
-        self, group_id: str, value: str, *, reason: str, by: Principal, request: IdempotencyKey | None = None
-    ) -> UUID:
+        self,
+        group_id: str,
+        value: str,
+        *,
+        reason: str,
+        by: Principal,
+        withdraw: bool = False,
+        request: IdempotencyKey | None = None,
+    ) -> DecisionResult:
         """Reject a value: it is refused at ingress, similar text is flagged, and entries with it are removed.
 
-        Returns the id of the value's tombstone, which may have existed before. Where working memory does not answer
-        this raises; the rejection is in force all the same and can be repeated.
+        The result has the id of the value's tombstone, which may have existed before, and in ``still_said`` the valid
+        memories that say the value. With ``withdraw``, which only a person may ask for, they are withdrawn. Where
+        working memory does not answer this raises; the rejection is in force all the same and can be repeated.
         """
-        await self._gate.require_reviewer(by, group_id, "add tombstone")
+        if withdraw:
+            await self._gate.require_person(by, group_id, "add tombstone and withdraw")
+        else:
+            await self._gate.require_reviewer(by, group_id, "add tombstone")
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
-                return UUID(str(claim.value))
+                return replace(DecisionResult.from_json(claim.value), replayed=True)
             tombstone_id = await self._add(group_id, value, reason, by)
-            await self._remover.remove_value(group_id, value, by=by)
+            entries = await self._copies.find_entries(group_id, [value])
+            removed = await self._copies.remove_entries(group_id, entries, by=by)
+            result = DecisionResult(
+                status="rejected",
+                id=tombstone_id,
+                tombstone_id=tombstone_id,
+                still_said=await self._copies.find_memories(group_id, [value]),
+                removed=removed,
+            )
+            if withdraw and result.still_said:
+                result = await self._withdraw(group_id, result, reason, by)
             if claim is not None:
-                await self._idempotency.complete(claim, str(tombstone_id))
-            return tombstone_id
+                await self._idempotency.complete(claim, result.to_json())
+            return result
+
+    async def _withdraw(self, group_id: str, result: DecisionResult, reason: str, by: Principal) -> DecisionResult:
+        """Withdraw the memories that say the rejected value."""
+        async with self._decisions.transaction(group_id) as transaction:
+            decision = await self._withdrawal.apply(transaction, group_id, result.still_said, reason=reason, by=by)
+        return replace(result, memories=result.still_said, still_said=(), decision_id=decision.id)
 
     async def lift(
         self, group_id: str, tombstone_id: UUID, *, by: Principal, request: IdempotencyKey | None = None

@@ -88,6 +88,8 @@ class DecisionExecutor:
                     return await _store(transaction, claim, result)
             case Action.REJECT:
                 rejection = await self._rejection.prepare(group_id, decision)
+                if decision.withdraw:
+                    rejection = await self._rejection.remove_entries(rejection, by)
                 async with self._decisions.transaction(group_id) as transaction:
                     result = await self._rejection.apply(transaction, rejection, by)
                     return await _store(transaction, claim, result)
@@ -167,16 +169,29 @@ class DecisionExecutor:
         token: str | None,
         by: Principal,
         reason: str | None,
+        tombstones: bool = False,
         request: IdempotencyKey | None = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since. Without a token, what is selected now."""
-        reason = limits.require_reason(reason)
+        """Withdraw what was previewed, or nothing if that has changed since. Without a token, what is selected now.
+
+        Entries of working memory are removed first: if it does not answer, nothing has changed. With ``tombstones``
+        what the memories say does not come back, and a reason is needed.
+        """
+        reason = limits.require_nonblank_reason(reason) if tombstones else limits.require_reason(reason)
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
                 return _replay(claim)
             preview = await self._retraction.preview(group_id, selector)
+            if token not in (None, preview.token):
+                raise self._retraction.report_change(preview)
+            if not preview.memories and not preview.entries:
+                raise Conflict("retract_nothing")
+            removed = await self._retraction.remove_entries(group_id, preview, by=by)
             async with self._decisions.transaction(group_id) as transaction:
-                result = await self._retraction.apply(transaction, group_id, preview, token=token, reason=reason, by=by)
+                result = await self._retraction.apply(
+                    transaction, group_id, preview, reason=reason, by=by, tombstones=tombstones
+                )
+                result = replace(result, removed=removed)
                 await _store(transaction, claim, result)
         self._count(group_id, Action.RETRACT, result)
         self._announcer.announce_decision(group_id, Action.RETRACT, result, by=by)

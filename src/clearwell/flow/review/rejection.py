@@ -1,12 +1,14 @@
 """Reject an insight: its value does not come back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from clearwell.errors import EmbedderUnavailable
+from clearwell.errors import EmbedderUnavailable, WorkingMemoryUnavailable
 from clearwell.flow import limits
 from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.promotion.copies import CopyFinder
+from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.flow.review.insights import InsightChanged, build_next_version, load_insight, read_insight, require_open
 from clearwell.flow.review.recorder import DecisionRecorder
 from clearwell.offload import offload
@@ -29,13 +31,16 @@ from clearwell.text.normalisation import find_values, frame_summary, normalise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRejection:
-    """An insight that is ready to be rejected, with the hash and the vector of its value."""
+    """An insight that is ready to be rejected, with the hash and the vector of its value, and what else says it."""
 
     request: DecisionRequest
     reason: str
     insight: Insight
     value_hash: bytes
     vector: Vector | None
+    still_said: tuple[UUID, ...] = ()
+    still_working: tuple[UUID, ...] = ()
+    removed: tuple[UUID, ...] = ()
 
 
 class InsightRejection:
@@ -47,9 +52,13 @@ class InsightRejection:
         knowledge: Knowledge,
         embedder: Embedder,
         recorder: DecisionRecorder,
+        copies: CopyFinder,
+        withdrawal: Withdrawal,
         clock: Clock,
         ids: Ids,
     ) -> None:
+        self._copies = copies
+        self._withdrawal = withdrawal
         self._review = review
         self._knowledge = knowledge
         self._embedder = embedder
@@ -65,7 +74,28 @@ class InsightRejection:
         value = await offload(size, _find_rejected_value, insight)
         value_hash = await self._knowledge.hash_value(group_id, value)
         vector = await self._embed(insight)
-        return PreparedRejection(request=request, reason=reason, insight=insight, value_hash=value_hash, vector=vector)
+        return PreparedRejection(
+            request=request,
+            reason=reason,
+            insight=insight,
+            value_hash=value_hash,
+            vector=vector,
+            still_said=await self._copies.find_memories(group_id, [insight.summary]),
+            still_working=await self._find_entries(insight),
+        )
+
+    async def _find_entries(self, insight: Insight) -> tuple[UUID, ...]:
+        """The entries that say the value; none if working memory does not answer."""
+        try:
+            return await self._copies.find_entries(insight.group_id, [insight.summary])
+        except WorkingMemoryUnavailable:
+            return ()
+
+    async def remove_entries(self, prepared: PreparedRejection, by: Principal) -> PreparedRejection:
+        """Remove the entries that say the value from working memory. Raises WorkingMemoryUnavailable."""
+        entries = await self._copies.find_entries(prepared.insight.group_id, [prepared.insight.summary])
+        removed = await self._copies.remove_entries(prepared.insight.group_id, entries, by=by)
+        return replace(prepared, still_working=(), removed=removed)
 
     async def apply(
         self, transaction: DecisionTransaction, prepared: PreparedRejection, by: Principal
@@ -75,7 +105,7 @@ class InsightRejection:
         group_id = prepared.insight.group_id
         insight = await load_insight(transaction, group_id, request.id, version=request.version, now=now)
         if insight.state is InsightState.REJECTED:
-            return await _find_earlier_rejection(transaction, insight)
+            return await self._withdraw(transaction, prepared, await _find_earlier_rejection(transaction, insight), by)
         await require_open(transaction, insight)
         if insight.summary != prepared.insight.summary:
             raise InsightChanged
@@ -95,12 +125,29 @@ class InsightRejection:
             already=not added,
         )
         await self._recorder.record(transaction, decision)
-        return DecisionResult(
+        result = DecisionResult(
             status="rejected",
             id=insight.id,
             decision_id=decision.id,
             tombstone_id=tombstone_id,
             insight=InsightStatus.of(rejected),
+        )
+        return await self._withdraw(transaction, prepared, result, by)
+
+    async def _withdraw(
+        self, transaction: DecisionTransaction, prepared: PreparedRejection, result: DecisionResult, by: Principal
+    ) -> DecisionResult:
+        """Name in the result what else says the value, and withdraw those memories if the request asks for it."""
+        withdrawn = prepared.still_said if prepared.request.withdraw else ()
+        if withdrawn:
+            group_id = prepared.insight.group_id
+            await self._withdrawal.apply(transaction, group_id, withdrawn, reason=prepared.reason, by=by)
+        return replace(
+            result,
+            memories=withdrawn,
+            still_said=() if withdrawn else prepared.still_said,
+            still_working=prepared.still_working,
+            removed=prepared.removed,
         )
 
     async def _insert_tombstone(

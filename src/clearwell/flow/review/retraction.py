@@ -1,4 +1,7 @@
-"""Retraction: withdraw every memory that is based on a source, session or agent, as previewed, or one by its id."""
+"""Retraction: withdraw every memory that is based on a source, session or agent, as previewed, or one by its id.
+
+Entries of working memory that say the same, or come from the same source, are removed with them.
+"""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -6,28 +9,41 @@ from uuid import UUID
 
 from clearwell.errors import Conflict, InvalidInput, NotFound
 from clearwell.flow import limits
-from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.promotion.copies import CopyFinder
+from clearwell.flow.promotion.withdrawal import Withdrawal
+from clearwell.offload import offload
 from clearwell.ports import Clock, DecisionTransaction, Ids, ProvenanceStore
 from clearwell.records import (
-    Action,
-    Decision,
     DecisionResult,
-    Json,
     MemoryState,
     Principal,
     RetractionPreview,
     SourceSelector,
+    Tombstone,
+    TombstoneKind,
 )
+from clearwell.text.normalisation import normalise
 
 
 class Retraction:
     """Previews a retraction, and carries it out if the preview is still correct."""
 
-    def __init__(self, provenance: ProvenanceStore, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self,
+        provenance: ProvenanceStore,
+        copies: CopyFinder,
+        withdrawal: Withdrawal,
+        knowledge: Knowledge,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
         self._provenance = provenance
+        self._copies = copies
+        self._withdrawal = withdrawal
+        self._knowledge = knowledge
         self._clock = clock
         self._ids = ids
-        self._audit_events = AuditEvents(clock, ids)
 
     async def preview(self, group_id: str, selector: SourceSelector) -> RetractionPreview:
         """Return the memories that are based on the source, session or agent, or the one that is named.
@@ -44,7 +60,14 @@ class Retraction:
             if await self._provenance.origin(group_id, selector.memory_id) is None:
                 raise NotFound("memory_not_found", id=selector.memory_id, group=group_id)
             raise Conflict("memory_withdrawn", id=selector.memory_id)
-        return RetractionPreview(memories=memories, token=hash_memory_ids([one.memory_id for one in memories]))
+        texts = [one.state.promotion.text.content for one in memories]
+        entries = await self._copies.find_entries(group_id, texts, selector)
+        token = hash_memory_ids([one.memory_id for one in memories])
+        return RetractionPreview(memories=memories, token=token, entries=entries)
+
+    async def remove_entries(self, group_id: str, preview: RetractionPreview, *, by: Principal) -> tuple[UUID, ...]:
+        """Remove the previewed entries from working memory; returns those that were there."""
+        return await self._copies.remove_entries(group_id, preview.entries, by=by)
 
     async def apply(
         self,
@@ -52,31 +75,42 @@ class Retraction:
         group_id: str,
         preview: RetractionPreview,
         *,
-        token: str | None,
         reason: str | None,
         by: Principal,
+        tombstones: bool = False,
     ) -> DecisionResult:
-        """Withdraw the previewed memories. Raises Conflict if they are not those of the token, where one is given."""
+        """Withdraw the previewed memories, with ``tombstones`` so that what they say does not come back.
+
+        Raises Conflict if they have changed since.
+        """
         ids = tuple(sorted(one.memory_id for one in preview.memories))
         states = await transaction.find_promotions(ids)
-        if token not in (None, preview.token) or any(states[one].state is MemoryState.WITHDRAWN for one in ids):
-            raise Conflict("retract_changed", current={"token": preview.token, "memories": len(ids)})
-        if not ids:
-            raise Conflict("retract_nothing")
-        decision = Decision(
+        if any(states[one].state is MemoryState.WITHDRAWN for one in ids):
+            raise self.report_change(preview)
+        if tombstones:
+            for text in dict.fromkeys(states[one].promotion.text.content for one in ids):
+                await self._reject(transaction, group_id, text, reason=reason or "", by=by)
+        decision = await self._withdrawal.apply(transaction, group_id, ids, reason=reason, by=by)
+        return DecisionResult(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
+
+    def report_change(self, preview: RetractionPreview) -> Conflict:
+        """The error of a retraction whose memories are no longer those of its token."""
+        return Conflict("retract_changed", current={"token": preview.token, "memories": len(preview.memories)})
+
+    async def _reject(
+        self, transaction: DecisionTransaction, group_id: str, text: str, *, reason: str, by: Principal
+    ) -> None:
+        plain = await offload(len(text), normalise, text)
+        tombstone = Tombstone(
             id=self._ids.new(),
             group_id=group_id,
-            action=Action.RETRACT,
-            by=by.name,
-            at=self._clock.now(),
-            others=ids,
+            kind=TombstoneKind.REJECTED,
             reason=reason,
+            made_by=by.name,
+            made_at=self._clock.now(),
         )
-        await transaction.withdraw_memories(ids, at=decision.at)
-        subject, memories = f"decision {decision.id}", list[Json](map(str, ids))
-        event = self._audit_events.make("retract", subject, group_id, by=by.name, at=decision.at, memories=memories)
-        await transaction.record_decisions([(decision, event)])
-        return DecisionResult(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
+        value_hash = await self._knowledge.hash_value(group_id, plain)
+        await transaction.insert_tombstone(tombstone, value_hash, embedding=None, model=None)
 
 
 def hash_memory_ids(ids: Sequence[UUID]) -> str:

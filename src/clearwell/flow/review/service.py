@@ -162,10 +162,17 @@ class ReviewService:
         group: str,
         reason: str,
         version: int | None = None,
+        withdraw: bool = False,
         idempotency_key: CallKey = None,
     ) -> DecisionResult:
-        """Reject an insight. Its text cannot be promoted until that is undone."""
-        decision = DecisionRequest(action=Action.REJECT, id=insight_id, version=version, reason=reason)
+        """Reject an insight. Its text cannot be promoted until that is undone.
+
+        ``still_said`` and ``still_working`` of the result are the verified memories and the entries that say the same;
+        with ``withdraw`` they are withdrawn and removed.
+        """
+        decision = DecisionRequest(
+            action=Action.REJECT, id=insight_id, version=version, reason=reason, withdraw=withdraw
+        )
         return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
     async def merge(
@@ -303,12 +310,19 @@ class ReviewService:
         group: str,
         token: str,
         reason: str | None = None,
+        tombstones: bool = False,
         idempotency_key: CallKey = None,
     ) -> DecisionResult:
-        """Withdraw what was previewed, or nothing if that has changed since."""
+        """Withdraw what was previewed, or nothing if that has changed since.
+
+        Entries of working memory from the same source, or that say the same, are removed. With ``tombstones`` what the
+        memories say does not come back.
+        """
         await self._gate.require_person(self._by, group, "retract by origin")
-        request = self._identify("review.retract", idempotency_key, group, selector, token, reason)
-        return await self._executor.retract(group, selector, token=token, by=self._by, reason=reason, request=request)
+        request = self._identify("review.retract", idempotency_key, group, selector, token, reason, tombstones)
+        return await self._executor.retract(
+            group, selector, token=token, by=self._by, reason=reason, tombstones=tombstones, request=request
+        )
 
     async def withdraw(
         self, memory_id: UUID, *, group: str, reason: str, idempotency_key: CallKey = None

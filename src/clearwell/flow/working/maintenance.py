@@ -14,11 +14,9 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.segmentation import average_vectors, place_statements
-from clearwell.offload import offload
 from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
 from clearwell.records import EventType, Principal, Statement, WorkingEntry
 from clearwell.settings import Settings
-from clearwell.text.normalisation import find_values, normalise
 
 
 class EntryRemover:
@@ -36,13 +34,6 @@ class EntryRemover:
         """Remove one entry. Raises NotFound if nothing was ever admitted under this id."""
         if not await self._remove(group_id, entry_id, by):
             raise NotFound("entry_not_found", id=entry_id, group=group_id)
-
-    async def remove_value(self, group_id: str, value: str, *, by: Principal) -> None:
-        """Remove every entry that contains this value."""
-        removed_value = await offload(len(value), normalise, value)
-        for entry in await self._working.entries(group_id):
-            if removed_value in await offload(len(entry.content), find_values, entry.content):
-                await self._remove(group_id, entry.id, by)
 
     async def _remove(self, group_id: str, entry_id: UUID, by: Principal) -> bool:
         # Working memory first: if it does not answer, nothing is marked and the call can be repeated.

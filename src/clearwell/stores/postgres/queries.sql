@@ -1261,6 +1261,13 @@ LEFT JOIN promotion_work w ON w.group_id = p.group_id AND w.promotion_id = p.id
 LEFT JOIN LATERAL (SELECT count(*)::integer AS chunks, max(valid_to) AS valid_to FROM memories m
     WHERE m.group_id = p.group_id AND m.promotion_id = p.id) AS m ON true
 
+-- name: valid_texts
+SELECT DISTINCT ON (p.memory_id) p.memory_id, p.content FROM promotions p
+WHERE p.group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR p.memory_id > %(after)s)
+    AND EXISTS (SELECT FROM memories m
+        WHERE m.group_id = p.group_id AND m.id = p.memory_id AND m.valid_to IS NULL)
+ORDER BY p.memory_id LIMIT %(limit)s
+
 -- name: promotion_states
 -- The promotions of memories and their current state.
 -- include: promotion_columns

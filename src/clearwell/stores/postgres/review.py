@@ -157,6 +157,10 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
             under[row["memory_id"]].add(row["log_id"])
         return _list_dependents(found, under, meant, by_name)
 
+    async def valid_texts(self, group_id: str, *, after: UUID | None, limit: int) -> list[tuple[UUID, str]]:
+        rows = await self._run(group_id, "valid_texts", after=after, limit=limit)
+        return [(row["memory_id"], row["content"]) for row in rows]
+
     async def promotions(self, group_id: str, memory_ids: Sequence[UUID]) -> list[PromotionState]:
         rows = await self._run(group_id, "promotion_states", memory_ids=list(memory_ids))
         return [promotion_state_of(row) for row in rows]

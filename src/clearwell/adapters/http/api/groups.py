@@ -10,6 +10,7 @@ from clearwell.adapters.http import openapi
 from clearwell.adapters.http.fields import GroupedBody, GroupParameters, RequestBody, RowInput
 from clearwell.adapters.http.request import ApiRequest, ApiRoute
 from clearwell.records import GroupChange
+from clearwell.views.decisions import DecisionResultView
 from clearwell.views.groups import (
     AgentNameView,
     AgentsView,
@@ -51,6 +52,7 @@ class TombstoneInput(GroupedBody):
 
     value: str = Field(description="the text; it is not stored")
     reason: str = Field(description="the reason, shown when the text is refused again")
+    withdraw: bool = Field(False, description="also withdraw the verified memories that say it; needs the scope review")
 
 
 GROUP_EXAMPLES = openapi.examples(
@@ -184,6 +186,8 @@ async def tombstones(request: ApiRequest, parameters: Annotated[GroupParameters,
     tags=[TOMBSTONES],
     summary="Reject a text",
     description="The ingress pipeline refuses it from now on, in any spelling; similar texts are flagged. "
+    "Entries of working memory that say it are removed. still_said are the verified memories that say it; with "
+    "withdraw they are withdrawn, which POST /api/v1/decisions/{id}/undo reverses. "
     "Requires the scope review or admin.",
     status_code=201,
     response_description="The tombstone was added.",
@@ -191,14 +195,15 @@ async def tombstones(request: ApiRequest, parameters: Annotated[GroupParameters,
 )
 async def add_tombstone(
     request: ApiRequest, wanted: Annotated[TombstoneInput, Body(openapi_examples=TOMBSTONE_EXAMPLES)]
-) -> IdView:
-    tombstone_id = await request.memory.add_tombstone(
+) -> DecisionResultView:
+    result = await request.memory.add_tombstone(
         wanted.value,
         reason=wanted.reason,
+        withdraw=wanted.withdraw,
         group=request.group(wanted),
         idempotency_key=request.idempotency_key,
     )
-    return IdView(id=tombstone_id)
+    return DecisionResultView.from_record(result)
 
 
 @router.post(

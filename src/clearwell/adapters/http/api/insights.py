@@ -105,9 +105,12 @@ class RejectInput(ChoiceInput):
     """Reject an insight."""
 
     reason: str = Field(description="the reason, shown when the text is refused again")
+    withdraw: bool = Field(False, description="also withdraw the memories and remove the entries that say the same")
 
     def to_request(self, insight_id: UUID) -> DecisionRequest:
-        return DecisionRequest(action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason)
+        return DecisionRequest(
+            action=Action.REJECT, id=insight_id, version=self.version, reason=self.reason, withdraw=self.withdraw
+        )
 
 
 class MergeInput(ChoiceInput):
@@ -170,6 +173,7 @@ class DecisionInput(RequestBody):
     others: list[Id] = Field(default_factory=list, alias="with")
     until: Moment | None = None
     days: float | None = Field(None, allow_inf_nan=False)
+    withdraw: bool = False
 
     def to_request(self) -> DecisionRequest:
         return DecisionRequest(
@@ -185,6 +189,7 @@ class DecisionInput(RequestBody):
             others=tuple(self.others),
             until=self.until,
             days=self.days,
+            withdraw=self.withdraw,
         )
 
 

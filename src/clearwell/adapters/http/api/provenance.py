@@ -101,6 +101,7 @@ class RetractInput(GroupedBody):
     memory_id: Id | None = Field(None, description="the id of one memory")
     token: str | None = Field(None, description="the token of the list; only listed memories are withdrawn")
     reason: str | None = None
+    tombstones: bool = Field(False, description="also reject what the memories say; needs a reason")
 
     def to_selector(self) -> SourceSelector:
         return SourceSelector(
@@ -265,6 +266,7 @@ async def retract(
         selector,
         token=wanted.token,
         reason=wanted.reason,
+        tombstones=wanted.tombstones,
         group=group_id,
         idempotency_key=request.idempotency_key,
     )
