@@ -161,3 +161,28 @@ def test_on_windows_it_can_be_imported_and_says_what_is_needed(tmp_path: Path) -
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.splitlines() == ["embedded_missing DATABASE_URL", "embedded_missing REDIS_URL", "0"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_data_folder_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    folder.chmod(mode)
+    with pytest.raises(EmbeddedStoreError, match="chmod 700") as refused:
+        DataFolder(folder).create()
+    assert refused.value.code == "embedded_open_folder"
+    assert not (folder / "run").exists()
+    folder.chmod(0o755)
+    DataFolder(folder).create()
+
+
+def test_a_data_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, -1)
+    else:
+        folder = Path("/usr")
+    with pytest.raises(EmbeddedStoreError) as refused:
+        DataFolder(folder).create()
+    assert refused.value.code == "embedded_wrong_owner"

@@ -45,6 +45,8 @@ class DataFolder:
 
     def create(self) -> None:
         own_folder(self.path, parents=True)
+        check_owner(self.path)
+        check_mode(self.path)
         for folder in (self.run, self.logs):
             own_folder(folder)
             check_owner(folder)
@@ -85,6 +87,13 @@ def check_owner(path: Path) -> None:
     owner = path.stat().st_uid
     if owner != os.geteuid():
         raise EmbeddedStoreError("embedded_wrong_owner", path=path, owner=owner, user=os.geteuid())
+
+
+def check_mode(path: Path) -> None:
+    """Refuse a folder in which other users can put files of their own into the place of ours."""
+    mode = path.stat().st_mode
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise EmbeddedStoreError("embedded_open_folder", path=path, mode=stat.filemode(mode))
 
 
 def socket_folder(data: DataFolder, preferred: Path, pointer: Path, owner: int) -> Path:

@@ -18,6 +18,7 @@ from clearwell.adapters.cli.addresses import address, is_loopback, listen, take_
 from clearwell.adapters.cli.command import on_stop_signal
 from clearwell.adapters.cli.connection import CREATE_APP, local_person
 from clearwell.adapters.cli.problems import report
+from clearwell.adapters.cli.protocol import TimedProtocol
 from clearwell.adapters.cli.terminal import Terminal, prepare_streams
 from clearwell.adapters.cli.welcome import Served, welcome
 from clearwell.adapters.cli.workers import Assignment, WorkerPool, on_supervisor_end, report_ready
@@ -305,6 +306,7 @@ def _configure(app: Any, *, access_log: bool) -> uvicorn.Config:
         logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     return uvicorn.Config(
         app,
+        http=TimedProtocol,
         lifespan="off",
         log_config=None,
         access_log=access_log,

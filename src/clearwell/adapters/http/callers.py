@@ -11,6 +11,7 @@ from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import HTTPConnection
 
+from clearwell.adapters.http.problems import Malformed
 from clearwell.app import Clearwell
 from clearwell.errors import ConfigurationError, InvalidInput, NotAllowed, Unauthenticated
 from clearwell.records import Principal
@@ -19,6 +20,30 @@ from clearwell.views.flaws import make_printable
 ACTOR = "Clearwell-Actor"
 AGENT = "agent"
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+PROXY_HEADERS = frozenset(
+    {
+        "forwarded",
+        "via",
+        "cdn-loop",
+        "client-ip",
+        "fastly-client-ip",
+        "fly-client-ip",
+        "proxy-connection",
+        "true-client-ip",
+        "wl-proxy-client-ip",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-forwarded-for",
+        "x-original-host",
+        "x-originating-ip",
+        "x-proxyuser-ip",
+        "x-real-ip",
+        "x-remote-addr",
+        "x-remote-ip",
+    }
+)
+"""What a proxy adds to the requests of strangers."""
+PROXY_PREFIXES = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-appengine-", "x-azure-", "x-arr-")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -36,9 +61,12 @@ async def identify(request: HTTPConnection, clearwell: Clearwell, *, as_agent: b
 
 
 def _read_secret(request: HTTPConnection) -> str | None:
-    header = request.headers.get("authorization")
-    if header is None:
+    headers = request.headers.getlist("authorization")
+    if not headers:
         return None
+    if len(headers) > 1:
+        raise Malformed("http_authorization_twice")
+    (header,) = headers
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise Unauthenticated("http_authorization_form")
@@ -104,7 +132,7 @@ def _require_peer(request: HTTPConnection) -> None:
 
 def _require_no_proxy(request: HTTPConnection) -> None:
     for name in request.headers:
-        if name in {"forwarded", "x-real-ip"} or name.startswith("x-forwarded-"):
+        if name in PROXY_HEADERS or name.startswith(PROXY_PREFIXES):
             raise NotAllowed("http_local_proxy", header=make_printable(name))
 
 

@@ -18,6 +18,7 @@ PROBLEMS: Mapping[int, str] = {
     401: "A valid key is required.",
     403: "The caller may not do this, or not in this group.",
     404: "There is nothing with this id in the group.",
+    408: "The body did not arrive in time.",
     409: "The request conflicts with the current state, or the first request with this key is still running.",
     413: "A text or the body is too large.",
     415: "The body is not application/json.",
@@ -39,8 +40,8 @@ QUESTIONS = (
 """Routes with POST that change nothing."""
 
 READS = (401, 403, 422, 429, 500, 503)
-QUERIES = (400, 401, 403, 413, 415, 422, 429, 500, 503)
-WRITES = (400, 401, 403, 409, 413, 415, 422, 429, 500, 503)
+QUERIES = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503)
+WRITES = (400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503)
 
 HEADERS: Mapping[str, Document] = {
     "AcceptLanguage": {

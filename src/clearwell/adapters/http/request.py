@@ -6,6 +6,7 @@ twice in an object, a lone surrogate. JSON is read by Python's own parser, which
 ingress pipeline judges a confidence of NaN.
 """
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -22,7 +23,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.callers import identify
 from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
-from clearwell.adapters.http.problems import Malformed, WrongContentType
+from clearwell.adapters.http.problems import Malformed, Refused, WrongContentType
 from clearwell.app import Clearwell
 from clearwell.errors import (
     ClearwellError,
@@ -92,7 +93,12 @@ class ApiRequest(Request):
     async def read(self, *, may_be_blank: bool) -> None:
         """Read the body as a JSON object, a blank one as ``{}`` where it may be blank."""
         _require_json(self)
-        self._received = await self._receive_all(self.clearwell.settings.max_body_bytes)
+        settings = self.clearwell.settings
+        try:
+            async with asyncio.timeout(settings.body_seconds):
+                self._received = await self._receive_all(settings.max_body_bytes)
+        except TimeoutError as error:
+            raise Refused("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
         self._content = b"{}" if may_be_blank and not self._received.strip() else self._received
         self._value = parse_object(self._content)
 

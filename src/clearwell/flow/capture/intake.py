@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-from clearwell.errors import ClearwellError, InvalidInput, NotFound, Unavailable
+from clearwell.errors import ClearwellError, InvalidInput, NotAllowed, NotFound, Unavailable
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_group_covered, require_in_group, require_right, resolve_agent
 from clearwell.flow.events.publisher import EventPublisher
@@ -59,6 +59,8 @@ class CaptureRecorder:
             limits.require_key(new.idempotency_key, "idempotency_key")
         if new.group_id is not None:
             require_group_covered(by, limits.require_group(new.group_id))
+        elif by.groups is not None:
+            raise NotAllowed("group_unnamed", name=by.name, groups=", ".join(sorted(by.groups)))
         now = self._clock.now()
         return Capture(
             id=self._ids.new(),
