@@ -76,9 +76,9 @@ def retract(
         terminal.answer(done)
     else:
         count = len(done.memories or ())
-        terminal.tell(f"cli_retract_{done.status}", count=count, id=done.decision_id, style="green")
         if done.removed:
             terminal.tell("cli_copies_removed", count=len(done.removed))
+        terminal.tell(f"cli_retract_{done.status}", count=count, id=done.decision_id, style="green")
 
 
 def _show_preview(preview: RetractionPreviewView, terminal: Terminal) -> None:
