@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 
+from clearwell.embedded import program_url
 from clearwell.flow.ingress.fingerprint import fingerprint
 from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.ports import BackOff, Clock, Ids, Stores
@@ -110,13 +111,17 @@ def make_stores(
 
 @asynccontextmanager
 async def open_postgres(settings: Settings, url: str) -> AsyncIterator[Database]:
-    """Open the database at this address. A bundled one is migrated; others must be up to date."""
+    """Open the database at this address. A bundled one is migrated; others must be up to date.
+
+    Requests are served on a bundled one with a plain login, whatever statement somebody may bring into them.
+    """
     if settings.database_url is None:
         await migrate(url)
     else:
         await require_schema(url)
     database = await open_database(
-        url,
+        program_url(url) if settings.database_url is None else url,
+        owner_url=url,
         pool_min=settings.postgres_pool_min,
         pool_max=settings.postgres_pool_max,
         connect_seconds=settings.postgres_connect_seconds,

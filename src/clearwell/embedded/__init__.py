@@ -3,7 +3,7 @@
 The rest of Clearwell only sees two URLs, as with any other server.
 """
 
-from clearwell.embedded.postgres import MAX_CONNECTIONS, EmbeddedPostgres
+from clearwell.embedded.postgres import MAX_CONNECTIONS, EmbeddedPostgres, program_url
 from clearwell.embedded.server import EmbeddedServer, RunningServer
 from clearwell.embedded.size import DataSize, data_size
 from clearwell.embedded.superuser import RootMode
@@ -18,4 +18,5 @@ __all__ = [
     "RootMode",
     "RunningServer",
     "data_size",
+    "program_url",
 ]

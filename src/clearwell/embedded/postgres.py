@@ -23,6 +23,9 @@ from clearwell.errors import EmbeddedStoreError
 
 DATABASE = "clearwell"
 LOGIN = "clearwell"
+"""Owns the database: it migrates, and builds indexes. It is a superuser, so requests are never served with it."""
+PROGRAM_LOGIN = "clearwell_program"
+"""Serves requests. It may enter ``clearwell_app`` and nothing else."""
 PORT = 5432  # only a part of the socket's name; given in the URL, or a client's PGPORT would count
 
 MAX_CONNECTIONS = 200
@@ -117,6 +120,7 @@ class EmbeddedPostgres(EmbeddedServer):
                 if row is None or Path(row[0]) != self.folder:
                     return None
                 _ensure_database(connection)
+                _ensure_program_login(connection)
                 version = connection.info.parameter_status("server_version") or ""
         except psycopg.OperationalError:
             return None
@@ -185,3 +189,22 @@ class EmbeddedPostgres(EmbeddedServer):
 def _ensure_database(connection: psycopg.Connection[tuple[str, ...]]) -> None:
     if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone() is None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def _ensure_program_login(connection: psycopg.Connection[tuple[str, ...]]) -> None:
+    """Create the plain login. Several processes may do so at once."""
+    for role, options in (("clearwell_app", "NOLOGIN NOINHERIT"), (PROGRAM_LOGIN, "LOGIN NOINHERIT")):
+        if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+            try:
+                connection.execute(sql.SQL("CREATE ROLE {} ").format(sql.Identifier(role)) + sql.SQL(options))
+            except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                continue
+    member = "SELECT pg_has_role(%s, 'clearwell_app', 'SET')"
+    if connection.execute(member, (PROGRAM_LOGIN,)).fetchone() != (True,):
+        grant = sql.SQL("GRANT clearwell_app TO {} WITH INHERIT FALSE, SET TRUE")
+        connection.execute(grant.format(sql.Identifier(PROGRAM_LOGIN)))
+
+
+def program_url(url: str) -> str:
+    """The address of a bundled server with the login that serves requests."""
+    return url.replace(f"://{LOGIN}@", f"://{PROGRAM_LOGIN}@", 1)

@@ -113,6 +113,7 @@ class Database:
 async def open_database(
     url: str,
     *,
+    owner_url: str | None = None,
     pool_min: int,
     pool_max: int,
     connect_seconds: float,
@@ -122,7 +123,8 @@ async def open_database(
 ) -> Database:
     """Connect, enter ``clearwell_app`` on every connection, and register the vector types.
 
-    ``signer`` signs the audit events that are stored.
+    ``signer`` signs the audit events that are stored. ``owner_url`` has the login that builds indexes, if it is another
+    one.
     """
 
     async def configure(connection: PooledConnection) -> None:
@@ -153,7 +155,7 @@ async def open_database(
     with translated_errors(), refused_rights():
         await _prove_reachable(url, connect_seconds)
         await pool.open(wait=pool_min > 0, timeout=connect_seconds)
-    return Database(pool, url=url, signer=signer)
+    return Database(pool, url=owner_url or url, signer=signer)
 
 
 async def _prove_reachable(url: str, connect_seconds: float) -> None:
