@@ -199,8 +199,8 @@ def _ensure_program_login(connection: psycopg.Connection[tuple[str, ...]]) -> No
                 connection.execute(sql.SQL("CREATE ROLE {} ").format(sql.Identifier(role)) + sql.SQL(options))
             except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
                 continue
-    member = "SELECT pg_has_role(%s, 'clearwell_app', 'SET')"
-    if connection.execute(member, (PROGRAM_LOGIN,)).fetchone() != (True,):
+    member = "SELECT 1 WHERE pg_has_role(%s, 'clearwell_app', 'SET')"
+    if connection.execute(member, (PROGRAM_LOGIN,)).fetchone() is None:
         grant = sql.SQL("GRANT clearwell_app TO {} WITH INHERIT FALSE, SET TRUE")
         connection.execute(grant.format(sql.Identifier(PROGRAM_LOGIN)))
 
