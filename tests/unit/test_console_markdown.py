@@ -5,31 +5,8 @@ import re
 import pytest
 
 from clearwell.adapters.http.console.markdown import highlight, host_of, render_markdown, show_plain
+from tests.hostile import HOSTILE
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "<svg/onload=alert(1)>",
-    "<style>body{display:none}</style>",
-    '<span class="badge badge-verified">✅ Verified</span>',
-    '<a href="javascript:alert(1)">x</a>',
-    "[x](javascript:alert(1))",
-    "[x](JaVaScRiPt:alert(1))",
-    "[x](data:text/html,<script>alert(1)</script>)",
-    "[x](vbscript:msgbox(1))",
-    "![x](https://evil.example/beacon.png)",
-    '![x](https://evil.example/"onerror="alert(1))',
-    "<https://evil.example/?q=<script>>",
-    '[x](https://evil.example "onmouseover=alert(1)")',
-    "```<script>\nalert(1)\n```",
-    "$\\href{javascript:alert(1)}{x}$",
-    "<iframe src=//evil.example></iframe>",
-    "&lt;script&gt;alert(1)&lt;/script&gt;",
-    "[x]: javascript:alert(1)\n\n[x]",
-    "<details open ontoggle=alert(1)>",
-    "<form action=https://evil.example><input name=key></form>",
-    "<div hx-get=/sign-out hx-trigger=load x-data=x>",
-]
 ALLOWED = re.compile(
     r"</?(p|br|hr|strong|em|s|code|pre|blockquote|ul|ol|li|span|div|table|thead|tbody|tr|th|td)"
     r'( class="[\w -]*")?( start="\d+")?>|<a href="https?://[^"<>]*" target="_blank" '

@@ -1,0 +1,60 @@
+"""Hostile text in the review inbox: nothing runs, nothing leaves, nothing looks verified."""
+
+from uuid import uuid4
+
+from clearwell.records import NewCapture
+from tests.browser.conftest import Console
+from tests.hostile import BADGES, HOSTILE, UNICODE
+from tests.insights import put_insight
+
+LOOK = """() => ({
+  pwned: window.pwned,
+  foreign: document.querySelectorAll(
+    ".agent-text :is(script, style, img, iframe, object, embed, form, input, button, link, meta, base, svg, [style])"
+  ).length,
+  badges: document.querySelectorAll(".agent-text .badge, .insight-list .badge").length,
+  handlers: [...document.querySelectorAll(".agent-text *")].filter((one) => one.getAttributeNames().some(
+    (name) => /^(on|hx-|data-hx|x-|@|:)/.test(name))).length,
+  text: document.querySelector(".dossier > .statement")?.innerText ?? "",
+  shown: document.querySelectorAll(".dossier").length,
+})"""
+NOTHING = {"foreign": 0, "badges": 0, "handlers": 0, "shown": 1}
+
+
+def test_the_list_is_long_enough() -> None:
+    assert len({*HOSTILE}) >= 60
+
+
+async def test_nothing_runs_leaves_or_looks_verified(console: Console) -> None:
+    group, digest = f"hostile-{uuid4()}", uuid4()
+    ids = [
+        await put_insight(console.clearwell, group, text, digest_id=digest, position=number)
+        for number, text in enumerate(HOSTILE)
+    ]
+    async with console.open(f"/g/{group}/review") as page:
+        page.on("dialog", lambda dialog: console.faults.append(f"dialog: {dialog.message}"))
+        for insight, text in zip(ids, HOSTILE, strict=True):
+            await page.goto(f"/g/{group}/review?at={insight}")
+            seen = await page.evaluate(LOOK)
+            assert seen.pop("pwned", None) is None, text
+            shown = seen.pop("text")
+            assert seen == NOTHING, text
+            if text in UNICODE and "combining" not in text:
+                assert "⟦U+" in shown, text
+            if text in BADGES:
+                assert await page.locator(".dossier .badge").count() == 0, text
+
+
+async def test_a_hostile_output_is_plain_text_in_its_dialog(console: Console) -> None:
+    group = f"hostile-{uuid4()}"
+    whole = "The survey of the data center in Ningbo found two independent lines.\n\n" + "\n\n".join(HOSTILE)
+    source = NewCapture(content=whole, group_id=group, agent_id="<b>x</b>", session_id="\u202es")
+    await put_insight(console.clearwell, group, whole, [source])
+    async with console.open(f"/g/{group}/review") as page:
+        await page.get_by_role("button", name="Whole output").click()
+        await page.locator("dialog[open] .output").wait_for()
+        seen = await page.evaluate(LOOK)
+        assert seen.pop("pwned", None) is None
+        assert seen.pop("text")
+        assert seen == NOTHING
+        assert "<script>window.pwned = 1</script>" in await page.locator("dialog[open] .output").inner_text()
