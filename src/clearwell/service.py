@@ -27,6 +27,7 @@ from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
 from clearwell.flow.context.retrieval_node import HistoryRetriever, MemoryRetrievalNode, NodeOptions
 from clearwell.flow.digest import DigestRequests
+from clearwell.flow.erasure.forgetter import Forgetter
 from clearwell.flow.events.delivery import EventCallback, deliver_events
 from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.factcheck.checker import FactChecker, FactCheckOptions
@@ -60,8 +61,11 @@ from clearwell.records import (
     Digest,
     DigestStatus,
     DryRun,
+    ErasurePlan,
     Event,
     FactCheck,
+    ForgetReceipt,
+    ForgetSelector,
     Group,
     GroupChange,
     IdempotencyKey,
@@ -96,6 +100,7 @@ class MemoryManager:
         by: Principal,
         gate: AccessGate,
         trail: AuditTrail,
+        forgetter: Forgetter,
         intake: Intake,
         requeuer: Requeuer,
         override: RefusalOverride,
@@ -121,6 +126,7 @@ class MemoryManager:
         self._by = by
         self._gate = gate
         self._trail = trail
+        self._forgetter = forgetter
         self._intake = intake
         self._requeuer = requeuer
         self._override = override
@@ -566,3 +572,13 @@ class MemoryManager:
     async def audit_head(self, *, group: str | None = None) -> AuditHead:
         """Return the last seal, to be kept outside of the database."""
         return await self._trail.head(group, by=self._by)
+
+    # forgetting
+
+    async def preview_forget(self, selector: ForgetSelector, *, group: str) -> ErasurePlan:
+        """Return everything that ``forget`` would touch, by ids, with the token to do so."""
+        return await self._forgetter.preview(group, selector, by=self._by)
+
+    async def forget(self, selector: ForgetSelector, *, group: str, token: str) -> ForgetReceipt:
+        """Erase what was previewed for good, or nothing if that has changed since; returns a signed receipt."""
+        return await self._forgetter.forget(group, selector, token=token, by=self._by)

@@ -55,6 +55,7 @@ class Worker:
             own,
             Duty("heartbeat", HEARTBEAT_SECONDS, self._send_heartbeat),
             Duty("audit seals", SEAL_SECONDS, self._seal_audit),
+            Duty("unfinished forgets", sweep, self._finish_forgets),
             Duty("admissions", sweep, self._sweep_admissions),
             Duty("statements", sweep, self._update_statements),
             Duty("statements by the model", sweep, self._refine_statements),
@@ -81,6 +82,10 @@ class Worker:
 
     async def _seal_audit(self) -> None:
         await self._clearwell.sealer.seal_all()
+
+    async def _finish_forgets(self) -> None:
+        if forgets := await self._clearwell.forgetter.finish_all():
+            log.info("forgets finished", forgets=forgets)
 
     async def _sweep_admissions(self) -> None:
         if rows := await sweep(self._clearwell):

@@ -24,6 +24,7 @@ from clearwell.records import (
     Admission,
     AuditFilter,
     DecisionRequest,
+    ForgetSelector,
     GroupChange,
     InsightState,
     MemoryState,
@@ -268,6 +269,17 @@ async def test_the_audit_is_read_and_verified(face: Face) -> None:
     report = await face("verify_audit", group="g", head=head)
     assert (report.intact, report.unsealed_events, report.findings) == (True, 0, ())
     assert report.head.number >= head.number
+
+
+async def test_an_output_is_forgotten(face: Face) -> None:
+    row = (await face("capture", said(LONG), wait=True)).id
+    selector = ForgetSelector(log_id=row)
+    plan = await face("preview_forget", selector, group="g")
+    assert (plan.outputs, plan.things) == ((row,), 1)
+    receipt = await face("forget", selector, group="g", token=plan.token)
+    assert (receipt.outputs, receipt.kind) == ((row,), "quarantine")
+    with pytest.raises(NotFound):
+        await face("quarantine_row", row, group="g")
 
 
 def replace_id(request: DecisionRequest, insight_id: UUID) -> DecisionRequest:

@@ -15,6 +15,8 @@ from clearwell.settings import Settings
 
 ROUTES = {
     ("post", "/api/v1/captures"),
+    ("post", "/api/v1/forget/preview"),
+    ("post", "/api/v1/forget"),
     ("get", "/api/v1/audit"),
     ("get", "/api/v1/audit/head"),
     ("post", "/api/v1/audit/verify"),

@@ -81,6 +81,8 @@ async def open_clearwell(
         # The first search must already know whether the database is being re-embedded.
         await clearwell.models.refresh()
         await clearwell.models.wait_until_loaded()
+        await clearwell.forgetter.notice()
+        stack.push_async_callback(_stop, asyncio.create_task(clearwell.forgetter.watch(), name="watch for forgets"))
         yield clearwell
 
 
@@ -129,6 +131,13 @@ async def open_indexes(settings: Settings, database_url: str) -> AsyncIterator[t
         reembedding = await PostgresReembeddings(database).last()
         model = make_embedder(settings).model if reembedding is None else reembedding.to_model
         yield GroupIndexBuilder(database, IndexedGroups(database), SystemClock(), rows=settings.exact_scan_rows), model
+
+
+async def _stop(task: asyncio.Task[None]) -> None:
+    # One cancellation can get lost: asyncio.wait_for of Python 3.11, which drivers use, swallows it at times.
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
 
 
 async def _load(embedder: Embedder) -> None:

@@ -21,6 +21,8 @@ from clearwell.flow.context.retrieval_node import HistoryRetriever
 from clearwell.flow.context.tokens import TokenEstimator
 from clearwell.flow.counters import Counters
 from clearwell.flow.digest import DigestRequests, DigestRunner, DigestScheduler, InsightComposer, MaterialReader
+from clearwell.flow.erasure.forgetter import Forgetter
+from clearwell.flow.erasure.planning import ErasurePlanner
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.events.feed import EventFeed
 from clearwell.flow.events.publisher import EventPublisher
@@ -126,6 +128,7 @@ class Clearwell:
     keys: KeyRing
     gate: AccessGate
     sealer: AuditSealer
+    forgetter: Forgetter
     counters: Counters
     statistics: StatisticsCache
     models: EmbeddingModels
@@ -240,10 +243,21 @@ def build(
     )
     statements = StatementMaker(knowledge, embedder, settings)
     recorder = CaptureRecorder(stores.captures, events, clock, ids, settings)
+    forgetter = Forgetter(
+        planner=ErasurePlanner(stores.erasure, knowledge),
+        erasure=stores.erasure,
+        working=stores.working,
+        recalls=stores.recalls,
+        events=stores.events,
+        signer=signer,
+        clock=clock,
+        ids=ids,
+    )
     sealer = AuditSealer(stores.audit, signer, clock)
     memory = MemoryManager(
         by=NOBODY,
         gate=gate,
+        forgetter=forgetter,
         trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, signer, clock)),
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),
@@ -320,6 +334,7 @@ def build(
         keys=keys,
         gate=gate,
         sealer=sealer,
+        forgetter=forgetter,
         counters=counters,
         statistics=StatisticsCache(stores.statistics, clock),
         models=models,

@@ -49,8 +49,11 @@ if TYPE_CHECKING:
         Digest,
         DigestStatus,
         DryRun,
+        ErasurePlan,
         Event,
         FactCheck,
+        ForgetReceipt,
+        ForgetSelector,
         Group,
         GroupChange,
         IngressCount,
@@ -466,6 +469,20 @@ class AsyncClient:
     async def audit_head(self, *, group: str | None = None) -> AuditHead:
         """Return the last seal, to be kept outside of the database."""
         return (await self._routes.audit_head(group)).to_record()
+
+    # forgetting
+
+    async def preview_forget(self, selector: ForgetSelector, *, group: str) -> ErasurePlan:
+        """Return everything that ``forget`` would touch, by ids, with the token to do so."""
+        return (await self._routes.preview_forget(group, **_selector_fields(selector))).to_record()
+
+    async def forget(self, selector: ForgetSelector, *, group: str, token: str) -> ForgetReceipt:
+        """Erase what was previewed for good, or nothing if that has changed since; returns a signed receipt."""
+        return (await self._routes.forget(group, token=token, **_selector_fields(selector))).to_record()
+
+
+def _selector_fields(selector: ForgetSelector) -> dict[str, Any]:
+    return {name: value for name, value in read_fields(selector).items() if value is not False}
 
 
 def _name_destination(url: str | None, api_key: str | None, *, agent: bool) -> str:

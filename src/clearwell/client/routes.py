@@ -23,6 +23,7 @@ from clearwell.views.captures import (
 )
 from clearwell.views.context import ContextView, NodeRunView
 from clearwell.views.decisions import DecisionResultView
+from clearwell.views.erasure import ForgetPreviewView, ForgetReceiptView
 from clearwell.views.factcheck import FactCheckView
 from clearwell.views.groups import AgentNameView, AgentsView, AgentView, GroupsView, GroupView, IdView, TombstonesView
 from clearwell.views.memories import (
@@ -78,6 +79,17 @@ class AuditFields(TypedDict, total=False):
     until: str | datetime | None
     before: UUID | None
     limit: int | None
+
+
+class ForgetFields(TypedDict, total=False):
+    """What to forget: one of these."""
+
+    log_id: UUID | None
+    session_id: str | None
+    agent_id: str | None
+    memory_id: UUID | None
+    subject: str | None
+    everything: bool | None
 
 
 class MemoryFields(TypedDict, total=False):
@@ -303,6 +315,16 @@ class ApiClient:
     async def audit_head(self, group_id: str | None) -> AuditHeadView:
         """Read the last seal of the audit trail."""
         return await self._api.get(AuditHeadView, "/audit/head", group_id=group_id)
+
+    # forgetting
+
+    async def preview_forget(self, group_id: str, **selector: Unpack[ForgetFields]) -> ForgetPreviewView:
+        """Preview what forgetting would touch."""
+        return await self._api.ask(ForgetPreviewView, "/forget/preview", {"group_id": group_id, **selector})
+
+    async def forget(self, group_id: str, *, token: str, **selector: Unpack[ForgetFields]) -> ForgetReceiptView:
+        """Forget what was previewed."""
+        return await self._api.post(ForgetReceiptView, "/forget", {"group_id": group_id, "token": token, **selector})
 
     # groups, agents and tombstones
 

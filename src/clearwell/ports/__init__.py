@@ -18,6 +18,7 @@ from clearwell.ports.digest import (
     Run,
     Schedule,
 )
+from clearwell.ports.erasure import ErasureStore
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
@@ -89,6 +90,7 @@ __all__ = [
     "Due",
     "DueOutput",
     "Embedder",
+    "ErasureStore",
     "EventPage",
     "EventStore",
     "EvidenceAssessor",

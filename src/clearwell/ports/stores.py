@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
 from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
+from clearwell.ports.erasure import ErasureStore
 from clearwell.ports.events import EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import LongTermSearch
@@ -43,6 +44,7 @@ class Stores:
     groups: GroupStore
     keys: KeyStore
     audit: AuditStore
+    erasure: ErasureStore
     idempotency: IdempotencyStore
     reembeddings: ReembeddingStore
     lexical_index: LexicalIndex

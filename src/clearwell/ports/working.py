@@ -62,3 +62,7 @@ class RecallStore(RecallReader, Protocol):
     async def record(self, recalls: Recalls) -> None:
         """Record these recalls. If those of one group cannot be written, those of the others are."""
         ...
+
+    async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
+        """Remove the recalls of these memories, and those of these agents."""
+        ...

@@ -36,6 +36,14 @@ from clearwell.records.digest import (
     stated_confidence,
 )
 from clearwell.records.entries import Capture, EntryStatement, Memory, MemoryEntry, NewCapture, NewMemory, WorkingEntry
+from clearwell.records.erasure import (
+    ErasableOutput,
+    ErasableText,
+    ErasurePlan,
+    ForgetReceipt,
+    ForgetSelector,
+    StoredForget,
+)
 from clearwell.records.evaluation import (
     LanguageEvaluation,
     Latency,
@@ -175,6 +183,9 @@ __all__ = [
     "Dossier",
     "DryRun",
     "EntryStatement",
+    "ErasableOutput",
+    "ErasableText",
+    "ErasurePlan",
     "EvaluationStatus",
     "Event",
     "EventType",
@@ -183,6 +194,8 @@ __all__ = [
     "FactCheck",
     "FactCheckMethod",
     "Fate",
+    "ForgetReceipt",
+    "ForgetSelector",
     "Found",
     "FoundStatement",
     "Group",
@@ -259,6 +272,7 @@ __all__ = [
     "SourceSelector",
     "Stance",
     "Statement",
+    "StoredForget",
     "StoredText",
     "Support",
     "TokenPrices",

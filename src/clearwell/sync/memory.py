@@ -47,8 +47,11 @@ if TYPE_CHECKING:
         DigestStatus,
         Dossier,
         DryRun,
+        ErasurePlan,
         Event,
         FactCheck,
+        ForgetReceipt,
+        ForgetSelector,
         Group,
         GroupChange,
         IngressCount,
@@ -412,6 +415,14 @@ class SyncMemoryManager:
     def audit_head(self, *, group: str | None = None) -> AuditHead:
         """Return the last seal, to be kept outside of the database."""
         return self._loop.run(self._inner.audit_head(group=group))
+
+    def preview_forget(self, selector: ForgetSelector, *, group: str) -> ErasurePlan:
+        """Return everything that ``forget`` would touch, by ids, with the token to do so."""
+        return self._loop.run(self._inner.preview_forget(selector, group=group))
+
+    def forget(self, selector: ForgetSelector, *, group: str, token: str) -> ForgetReceipt:
+        """Erase what was previewed for good, or nothing if that has changed since; returns a signed receipt."""
+        return self._loop.run(self._inner.forget(selector, group=group, token=token))
 
 
 @explain_wrong_calls

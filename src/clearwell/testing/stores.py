@@ -7,6 +7,7 @@ from clearwell.settings import Settings
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
+from clearwell.testing.erasure import NoErasure
 from clearwell.testing.events import MemoryEvents
 from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
@@ -68,6 +69,7 @@ class MemoryStores:
             groups=self.groups,
             keys=self.keys,
             audit=self.audit,
+            erasure=NoErasure(),
             idempotency=self.idempotency,
             reembeddings=MemoryReembeddings(self.longterm),
             lexical_index=indexes,

@@ -73,6 +73,13 @@ class MemoryRecalls:
         now = self._clock.now()
         self._given |= {(group_id, one, agent_id): now for (group_id, agent_id), ids in recalls.items() for one in ids}
 
+    async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
+        self._given = {
+            (group, one, given_to): at
+            for (group, one, given_to), at in self._given.items()
+            if group != group_id or not (one in ids or given_to in agents)
+        }
+
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = self._clock.now() - self._remember
         return frozenset(

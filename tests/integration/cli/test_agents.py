@@ -58,6 +58,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("tombstone", "add"): (OTHER, "-g", "g", "--reason", "x"),
     ("tombstone", "list"): ("-g", "g"),
     ("tombstone", "lift"): (ID, "-g", "g"),
+    ("forget",): ("--agent", "a1", "-g", "g"),
     ("audit", "list"): ("-g", "g"),
     ("audit", "verify"): ("-g", "g"),
     ("audit", "head"): ("-g", "g"),

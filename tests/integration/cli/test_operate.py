@@ -86,6 +86,20 @@ def test_counts_that_are_hidden_are_not_said_to_be_zero(program: Program, plain_
     assert "1 refused (confidence 1)" in told
 
 
+def test_an_output_is_forgotten_after_its_number_is_typed(program: Program, tmp_path: Path) -> None:
+    text = "The password of the staging server was changed to walrus-umbrella by the platform team on Friday."
+    row = program.good("capture", text, "-g", "g", "--session", "s1", "--json").json["id"]
+    listed = program.good("forget", "--session", "s1", "-g", "g", "--json").json
+    assert (listed["things"], listed["outputs"]) == (1, [row])
+    assert program.run("forget", "--session", "s1", "-g", "g", "--confirm", "2").code == 2
+    receipt = tmp_path / "receipt.json"
+    done = program.good("forget", "--session", "s1", "-g", "g", "--confirm", "1", "--receipt", str(receipt))
+    assert "This erases 1 things for good" in done.out
+    assert "walrus" not in receipt.read_text()
+    assert row in receipt.read_text()
+    assert "没有可遗忘的内容" in program.chinese().good("forget", "--output", row, "-g", "g").out
+
+
 def test_the_audit_is_listed_and_verified(program: Program, tmp_path: Path) -> None:
     refused = program.but(CLEARWELL_ACTOR="agent").run("keys", "create", "--scope", "review", "--all-groups")
     assert refused.code == 1

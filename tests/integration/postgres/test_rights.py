@@ -233,11 +233,18 @@ CHANGES = (
 
 
 def test_what_is_kept_cannot_be_changed(connection: psycopg.Connection) -> None:
-    for role in (*ROLES, "clearwell_operator", "clearwell_eraser"):
+    for role in (*ROLES, "clearwell_operator"):
         for change in CHANGES:
             with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
                 enter(connection, role)
                 connection.execute(change)
+
+
+def test_the_eraser_changes_neither_the_audit_nor_what_an_output_says(connection: psycopg.Connection) -> None:
+    for change in (CHANGES[0], CHANGES[5], CHANGES[6]):
+        with pytest.raises(InsufficientPrivilege, match="permission denied"), connection.transaction():
+            enter(connection, "clearwell_eraser")
+            connection.execute(change)
 
 
 def test_only_the_key_look_up_works_without_a_role(connection: psycopg.Connection) -> None:

@@ -13,6 +13,7 @@ from clearwell.adapters.cli.audit import audit
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.demo import demo
 from clearwell.adapters.cli.digests import digests
+from clearwell.adapters.cli.erasure import forget
 from clearwell.adapters.cli.events import events
 from clearwell.adapters.cli.factcheck import factcheck
 from clearwell.adapters.cli.groups import agents, groups
@@ -71,6 +72,7 @@ for command in (
     quarantine.quarantine,
     quarantine.explain,
     retract,
+    forget,
     ingress.check,
     ingress.admit,
     ingress.requeue,

@@ -19,6 +19,7 @@ from clearwell.adapters.http.api import (
     context,
     digests,
     entries,
+    erasure,
     events,
     factcheck,
     groups,
@@ -72,7 +73,20 @@ def create_app(
         redirect_slashes=False,
     )
     # What agents ask for comes first: the routes are tried one after the other.
-    for module in (memory, captures, context, factcheck, insights, provenance, entries, digests, groups, events, audit):
+    for module in (
+        memory,
+        captures,
+        context,
+        factcheck,
+        insights,
+        provenance,
+        entries,
+        digests,
+        groups,
+        events,
+        audit,
+        erasure,
+    ):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router, *CONSOLE):
         app.include_router(router)

@@ -36,6 +36,7 @@ QUESTIONS = (
     "/api/v1/nodes/memory_retrieval",
     "/api/v1/nodes/fact_check",
     "/api/v1/audit/verify",
+    "/api/v1/forget/preview",
 )
 """Routes with POST that change nothing."""
 

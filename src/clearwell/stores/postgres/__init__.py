@@ -6,6 +6,7 @@ from clearwell.stores.postgres.database import Database, Role, database_address,
 from clearwell.stores.postgres.decisions import PostgresDecisions
 from clearwell.stores.postgres.digest_material import PostgresDigestMaterial
 from clearwell.stores.postgres.digests import PostgresDigestRuns, PostgresDigests
+from clearwell.stores.postgres.erasure import PostgresErasure
 from clearwell.stores.postgres.group_indexes import GroupIndexBuilder, IndexedGroups
 from clearwell.stores.postgres.groups import PostgresGroups
 from clearwell.stores.postgres.idempotency import PostgresIdempotency
@@ -30,6 +31,7 @@ __all__ = [
     "PostgresDigestMaterial",
     "PostgresDigestRuns",
     "PostgresDigests",
+    "PostgresErasure",
     "PostgresGroups",
     "PostgresIdempotency",
     "PostgresKeys",

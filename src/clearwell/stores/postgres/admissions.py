@@ -224,7 +224,9 @@ class PostgresAdmissionBatch:
         return lookup_result(await self._transaction.run(lookup_statements(group_id, value_hashes, embeddings, model)))
 
     async def settle(self, settled: Sequence[AdmissionResult], *, event: AuditEvent | None = None) -> None:
+        settled = [_without_forgotten(one) for one in settled]
         statements = [statement for one in settled for statement in self._settle_row(one)]
+        statements += [(query("empty_forgotten"), {"log_id": one.log_id}) for one in settled if _is_forgotten(one)]
         if event is not None:
             statements.append((query("add_event"), event_params(event, self._signer)))
         segmented = [one.segmented for one in settled if one.segmented is not None]
@@ -273,3 +275,14 @@ class PostgresAdmissionBatch:
             yield query("add_sighting"), seen
         if one.segmented is None:
             yield query("note_unsegmented"), keys
+
+
+def _is_forgotten(result: AdmissionResult) -> bool:
+    return any(verdict.reason == "verdict_tombstone_forgotten" for verdict in result.verdicts)
+
+
+def _without_forgotten(result: AdmissionResult) -> AdmissionResult:
+    """Leave out what would keep something of a forgotten text: its vector, its statements and what it repeats."""
+    if not _is_forgotten(result):
+        return result
+    return replace(result, embedding=None, embedding_model=None, segmented=None, sightings=())

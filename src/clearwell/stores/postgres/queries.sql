@@ -1696,3 +1696,142 @@ FROM decisions d WHERE d.group_id = %(group_id)s AND d.memory_id = ANY(%(ids)s) 
 -- include: decision_columns
     , EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id) AS undone
 FROM decisions d WHERE d.group_id = %(group_id)s AND d.tombstone_id = %(id)s AND d.action = 'reject' ORDER BY d.id
+
+-- name: erasable_outputs
+-- A page of a group's outputs with everything of them that is text.
+SELECT id, session_id, agent_id, content,
+    concat_ws(' ', session_id, node_id, agent_id, raw_metadata::text, idempotency_key) AS extra
+FROM quarantine_logs WHERE group_id = %(group_id)s AND (%(after)s::uuid IS NULL OR id > %(after)s)
+ORDER BY id LIMIT %(limit)s
+
+-- name: erasable_insights
+SELECT i.id, i.summary, i.sentences::text AS sentences,
+    concat_ws(' ', i.contradictions::text, i.notes::text, i.sides::text, i.support::text) AS quoted,
+    coalesce(array_agg(s.log_id) FILTER (WHERE s.log_id IS NOT NULL), '{}') AS sources,
+    coalesce(string_agg(s.statement, ' '), '') AS statements
+FROM insights i LEFT JOIN insight_sources s ON s.group_id = i.group_id AND s.insight_id = i.id
+WHERE i.group_id = %(group_id)s GROUP BY i.group_id, i.id
+
+-- name: erasable_promotions
+SELECT id, memory_id, origin_id, content, concat_ws(' ', session_id, author, metadata::text) AS extra FROM promotions
+WHERE group_id = %(group_id)s
+
+-- name: erasable_decisions
+SELECT id, array_remove(ARRAY[insight_id, promotion_id, memory_id, origin_id], NULL) AS refers_to,
+    concat_ws(' ', text_before, text_after, reason, before::text) AS content
+FROM decisions WHERE group_id = %(group_id)s
+
+-- name: erasable_verdicts
+-- The verdicts that say more than numbers.
+SELECT log_id, string_agg(concat_ws(' ', params::text, value::text), ' ') AS content FROM ingress_verdicts
+WHERE group_id = %(group_id)s AND params <> '{}' GROUP BY log_id
+
+-- name: erasable_tombstones
+SELECT id, value_hash, reason FROM tombstones WHERE group_id = %(group_id)s AND kind = 'rejected'
+
+-- name: erasable_profiles
+SELECT '' AS agent_id, system_prompt AS content FROM groups WHERE group_id = %(group_id)s
+UNION ALL SELECT agent_id, persona FROM agents WHERE group_id = %(group_id)s
+
+-- name: erase_memories
+WITH erased AS (
+    DELETE FROM memories WHERE group_id = %(group_id)s AND id = ANY(%(memories)s)
+    RETURNING id, chunk_no, session_id, agent_id, author, content, position, valid_to
+)
+SELECT id, chunk_no, session_id, agent_id, author, content, position FROM erased WHERE valid_to IS NULL
+
+-- name: erase_memory_marks
+WITH uses AS (DELETE FROM memory_uses WHERE group_id = %(group_id)s AND memory_id = ANY(%(memories)s)),
+gaps AS (DELETE FROM memory_gaps WHERE group_id = %(group_id)s AND memory_id = ANY(%(memories)s)),
+work AS (DELETE FROM promotion_work WHERE group_id = %(group_id)s AND promotion_id = ANY(%(promotions)s))
+DELETE FROM memory_conflicts
+WHERE group_id = %(group_id)s AND (memory_id = ANY(%(memories)s) OR other_id = ANY(%(memories)s))
+
+-- name: erase_empty_terms
+WITH authors AS (DELETE FROM group_authors WHERE group_id = %(group_id)s AND chunks <= 0)
+DELETE FROM group_terms WHERE group_id = %(group_id)s AND chunks <= 0 AND dimension <> 0
+
+-- name: erase_promotions
+UPDATE promotions SET content = '', metadata = '{}', session_id = NULL, author = NULL, fingerprint = NULL
+WHERE group_id = %(group_id)s AND id = ANY(%(promotions)s)
+
+-- name: erase_decisions
+UPDATE decisions SET text_before = NULL, text_after = NULL, reason = NULL, before = NULL
+WHERE group_id = %(group_id)s AND id = ANY(%(decisions)s)
+
+-- name: erase_sources
+DELETE FROM insight_sources
+WHERE group_id = %(group_id)s AND (log_id = ANY(%(outputs)s) OR insight_id = ANY(%(insights)s))
+
+-- name: erase_undecided_insights
+-- An insight that no decision names is removed.
+DELETE FROM insights i WHERE i.group_id = %(group_id)s AND i.id = ANY(%(insights)s)
+    AND NOT EXISTS (SELECT FROM decisions d WHERE d.group_id = i.group_id AND d.insight_id = i.id)
+
+-- name: erase_insights
+-- One that a decision names stays without its text, and can no longer be decided on.
+UPDATE insights SET summary = '', contradictions = '[]', support = '{}', sentences = '[]', notes = '[]', sides = '[]',
+    model = NULL, embedding = NULL, version = version + 1, snoozed_until = NULL,
+    state = CASE WHEN state IN ('pending', 'snoozed') THEN 'rejected' ELSE state END
+WHERE group_id = %(group_id)s AND id = ANY(%(insights)s)
+
+-- name: erase_quotations
+UPDATE insights SET contradictions = '[]', notes = '[]', sides = '[]', version = version + 1
+WHERE group_id = %(group_id)s AND id = ANY(%(quoting_insights)s)
+
+-- name: erase_outputs
+-- Everything that hangs on outputs.
+WITH verdicts AS (DELETE FROM ingress_verdicts WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s)),
+vectors AS (DELETE FROM quarantine_vectors WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s)),
+said AS (DELETE FROM statements WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s)),
+cut AS (DELETE FROM segmentations WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s)),
+seen AS (DELETE FROM sightings WHERE group_id = %(group_id)s
+    AND (log_id = ANY(%(outputs)s) OR entry_id = ANY(%(outputs)s) OR entry_id = ANY(%(memories)s))),
+settled AS (DELETE FROM admissions WHERE group_id = %(group_id)s AND log_id = ANY(%(outputs)s))
+DELETE FROM digest_marks
+WHERE group_id = %(group_id)s AND (log_id = ANY(%(outputs)s) OR log_id = ANY(%(released)s))
+
+-- name: erase_rows
+DELETE FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(outputs)s)
+
+-- name: erase_verdicts
+UPDATE ingress_verdicts SET reason = %(verdict)s, params = '{}', value = NULL
+WHERE group_id = %(group_id)s AND log_id = ANY(%(verdicts_of)s) AND params <> '{}'
+
+-- name: erase_tombstones
+DELETE FROM tombstones WHERE group_id = %(group_id)s AND id = ANY(%(tombstones)s)
+
+-- name: add_forgotten
+INSERT INTO tombstones (group_id, id, value_hash, kind, reason, made_by, made_at)
+SELECT %(group_id)s, id, value_hash, 'forgotten', '', %(by)s, %(at)s
+FROM unnest(%(ids)s::uuid[], %(value_hashes)s::bytea[]) AS given (id, value_hash)
+ON CONFLICT DO NOTHING
+
+-- name: erase_profiles
+WITH removed AS (DELETE FROM agents WHERE group_id = %(group_id)s AND agent_id = ANY(%(agents)s)),
+counted AS (DELETE FROM ingress_counts WHERE group_id = %(group_id)s AND agent_id = ANY(%(agents)s))
+UPDATE groups SET system_prompt = '' WHERE group_id = %(group_id)s AND %(profile)s
+
+-- name: erase_answers
+-- Stored answers name ids of what they are about; the hashes of their requests could be guessed.
+DELETE FROM idempotency WHERE answer::text LIKE ANY(%(patterns)s)
+
+-- name: add_forget
+INSERT INTO forgets (group_id, id, token, receipt, agents, erased_at)
+VALUES (%(group_id)s, %(id)s, %(token)s, %(receipt)s, %(agents)s, %(at)s)
+
+-- name: find_forget
+SELECT receipt, token, agents, finished_at FROM forgets WHERE group_id = %(group_id)s AND token = %(token)s
+ORDER BY id DESC LIMIT 1
+
+-- name: unfinished_forgets
+SELECT receipt, token, agents, finished_at FROM forgets WHERE finished_at IS NULL ORDER BY erased_at LIMIT 100
+
+-- name: finish_forget
+UPDATE forgets SET finished_at = %(at)s WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: forget_generation
+SELECT count(*) AS forgets FROM forgets
+
+-- name: empty_forgotten
+SELECT clearwell_empty_forgotten(%(log_id)s)

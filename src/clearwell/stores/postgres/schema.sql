@@ -39,6 +39,47 @@ END;
 CREATE FUNCTION public.clearwell_dimensions(lexemes public.sparsevec) RETURNS integer[]
     LANGUAGE sql IMMUTABLE STRICT COST 1000 PARALLEL SAFE
     RETURN (split_part(regexp_replace((lexemes)::text, ':[^,}]+'::text, ''::text, 'g'::text), '/'::text, 1))::integer[];
+CREATE TABLE public.ingress_verdicts (
+    group_id text NOT NULL,
+    log_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    "position" smallint NOT NULL,
+    "check" text NOT NULL,
+    outcome text NOT NULL,
+    value jsonb,
+    threshold double precision,
+    reason text NOT NULL,
+    params jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT ingress_verdicts_outcome_check CHECK ((outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'flag'::text, 'pending'::text, 'not_checked'::text])))
+);
+ALTER TABLE ONLY public.ingress_verdicts FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.quarantine_logs (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    session_id text,
+    node_id text,
+    node_type text NOT NULL,
+    agent_id text,
+    content text NOT NULL,
+    raw_metadata jsonb NOT NULL,
+    partial boolean NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    captured_by text NOT NULL,
+    idempotency_key text,
+    request_hash bytea,
+    CONSTRAINT quarantine_logs_group_id_check CHECK ((group_id <> ''::text))
+);
+ALTER TABLE ONLY public.quarantine_logs FORCE ROW LEVEL SECURITY;
+CREATE FUNCTION public.clearwell_empty_forgotten(emptied uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ UPDATE public.quarantine_logs q SET content = ''::text, raw_metadata = '{}'::jsonb, request_hash = NULL::bytea
+   WHERE ((q.group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)) AND (q.id = clearwell_empty_forgotten.emptied) AND (EXISTS ( SELECT
+            FROM public.ingress_verdicts v
+           WHERE ((v.group_id = q.group_id) AND (v.log_id = q.id) AND (v.reason = 'verdict_tombstone_forgotten'::text)))));
+END;
 CREATE FUNCTION public.clearwell_find_key(hash bytea) RETURNS TABLE(any_key_ever boolean, id uuid, name text, rights text[], groups text[], agent_id text, created_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -319,6 +360,16 @@ CREATE TABLE public.embedding_models (
     dimensions integer NOT NULL,
     first_used_at timestamp with time zone NOT NULL
 );
+CREATE TABLE public.forgets (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    token text NOT NULL,
+    receipt jsonb NOT NULL,
+    agents text[] DEFAULT '{}'::text[] NOT NULL,
+    erased_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone
+);
+ALTER TABLE ONLY public.forgets FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.group_authors (
     group_id text NOT NULL,
     author text NOT NULL,
@@ -386,20 +437,6 @@ CREATE TABLE public.ingress_counts (
     count bigint NOT NULL
 );
 ALTER TABLE ONLY public.ingress_counts FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.ingress_verdicts (
-    group_id text NOT NULL,
-    log_id uuid NOT NULL,
-    at timestamp with time zone NOT NULL,
-    "position" smallint NOT NULL,
-    "check" text NOT NULL,
-    outcome text NOT NULL,
-    value jsonb,
-    threshold double precision,
-    reason text NOT NULL,
-    params jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT ingress_verdicts_outcome_check CHECK ((outcome = ANY (ARRAY['pass'::text, 'fail'::text, 'flag'::text, 'pending'::text, 'not_checked'::text])))
-);
-ALTER TABLE ONLY public.ingress_verdicts FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.insight_sources (
     group_id text NOT NULL,
     insight_id uuid NOT NULL,
@@ -465,24 +502,6 @@ CREATE TABLE public.memory_uses (
     days integer DEFAULT 1 NOT NULL
 );
 ALTER TABLE ONLY public.memory_uses FORCE ROW LEVEL SECURITY;
-CREATE TABLE public.quarantine_logs (
-    group_id text NOT NULL,
-    id uuid NOT NULL,
-    session_id text,
-    node_id text,
-    node_type text NOT NULL,
-    agent_id text,
-    content text NOT NULL,
-    raw_metadata jsonb NOT NULL,
-    partial boolean NOT NULL,
-    occurred_at timestamp with time zone NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    captured_by text NOT NULL,
-    idempotency_key text,
-    request_hash bytea,
-    CONSTRAINT quarantine_logs_group_id_check CHECK ((group_id <> ''::text))
-);
-ALTER TABLE ONLY public.quarantine_logs FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.quarantine_vectors (
     group_id text NOT NULL,
     log_id uuid NOT NULL,
@@ -604,6 +623,8 @@ ALTER TABLE ONLY public.digests
     ADD CONSTRAINT digests_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.embedding_models
     ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (model);
+ALTER TABLE ONLY public.forgets
+    ADD CONSTRAINT forgets_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.group_authors
     ADD CONSTRAINT group_authors_pkey PRIMARY KEY (group_id, author, reader);
 ALTER TABLE ONLY public.group_indexes
@@ -671,6 +692,7 @@ CREATE UNIQUE INDEX decisions_undone ON public.decisions USING btree (group_id, 
 CREATE INDEX digests_id ON public.digests USING btree (id);
 CREATE UNIQUE INDEX digests_open ON public.digests USING btree (group_id) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE UNIQUE INDEX digests_tick ON public.digests USING btree (group_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX forgets_unfinished ON public.forgets USING btree (erased_at) WHERE (finished_at IS NULL);
 CREATE INDEX group_sizes ON public.group_terms USING btree (group_id, chunks) WHERE (dimension = 0);
 CREATE INDEX idempotency_expiry ON public.idempotency USING btree (expires_at);
 CREATE INDEX indexed_groups_version ON public.indexed_groups USING btree (tokenizer_version, group_id);
@@ -732,7 +754,9 @@ ALTER TABLE public.audit_seals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.decisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digest_marks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.digests ENABLE ROW LEVEL SECURITY;
+CREATE POLICY eraser_finds_forgets ON public.forgets FOR SELECT TO clearwell_eraser USING (true);
 CREATE POLICY finder_finds_places ON public.memories FOR SELECT TO clearwell_finder USING (true);
+ALTER TABLE public.forgets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_authors ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_indexes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
@@ -764,6 +788,7 @@ CREATE POLICY own_group ON public.audit_seals USING ((group_id = NULLIF(current_
 CREATE POLICY own_group ON public.decisions USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digest_marks USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.digests USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.forgets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_authors USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_indexes USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -841,11 +866,32 @@ REVOKE ALL ON FUNCTION pg_catalog.lowrite(integer, bytea) FROM PUBLIC;
 GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
+GRANT SELECT,DELETE ON TABLE public.agents TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_agent_names(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_agent_names(wanted text) TO clearwell_agent;
 GRANT ALL ON FUNCTION public.clearwell_agent_names(wanted text) TO clearwell_reviewer;
+GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
+GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.ingress_verdicts TO clearwell_eraser;
+GRANT UPDATE(value) ON TABLE public.ingress_verdicts TO clearwell_eraser;
+GRANT UPDATE(reason) ON TABLE public.ingress_verdicts TO clearwell_eraser;
+GRANT UPDATE(params) ON TABLE public.ingress_verdicts TO clearwell_eraser;
+GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.quarantine_logs TO clearwell_eraser;
+GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_operator;
+GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_operator;
+GRANT SELECT(captured_by) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent;
+GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;
+REVOKE ALL ON FUNCTION public.clearwell_empty_forgotten(emptied uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_empty_forgotten(emptied uuid) TO clearwell_worker;
 REVOKE ALL ON FUNCTION public.clearwell_find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_key(hash bytea) TO clearwell_app;
 GRANT SELECT,INSERT,DELETE ON TABLE public.console_sessions TO clearwell_operator;
@@ -854,11 +900,17 @@ GRANT ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp wit
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
 GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
+GRANT SELECT ON TABLE public.decisions TO clearwell_eraser;
 GRANT SELECT(group_id) ON TABLE public.decisions TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.decisions TO clearwell_operator;
+GRANT UPDATE(reason) ON TABLE public.decisions TO clearwell_eraser;
+GRANT UPDATE(text_before) ON TABLE public.decisions TO clearwell_eraser;
+GRANT UPDATE(text_after) ON TABLE public.decisions TO clearwell_eraser;
+GRANT UPDATE(before) ON TABLE public.decisions TO clearwell_eraser;
 GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.memories TO clearwell_eraser;
 GRANT SELECT(ctid) ON TABLE public.memories TO clearwell_finder;
 GRANT SELECT(group_id) ON TABLE public.memories TO clearwell_finder;
 GRANT UPDATE(embedding) ON TABLE public.memories TO clearwell_worker;
@@ -878,17 +930,24 @@ GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_eraser;
 GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_reviewer;
 GRANT UPDATE(problem) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
+GRANT SELECT ON TABLE public.promotions TO clearwell_eraser;
 GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_operator;
 GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
 GRANT SELECT(memory_id) ON TABLE public.promotions TO clearwell_operator;
 GRANT SELECT(origin_id) ON TABLE public.promotions TO clearwell_agent;
+GRANT UPDATE(content) ON TABLE public.promotions TO clearwell_eraser;
+GRANT UPDATE(session_id) ON TABLE public.promotions TO clearwell_eraser;
+GRANT UPDATE(author) ON TABLE public.promotions TO clearwell_eraser;
+GRANT UPDATE(metadata) ON TABLE public.promotions TO clearwell_eraser;
+GRANT UPDATE(fingerprint) ON TABLE public.promotions TO clearwell_eraser;
 REVOKE ALL ON FUNCTION public.clearwell_supersede(waiting uuid, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_supersede(waiting uuid, at timestamp with time zone) TO clearwell_worker;
 REVOKE ALL ON FUNCTION public.clearwell_worded(terms integer[]) FROM PUBLIC;
@@ -898,6 +957,7 @@ GRANT ALL ON FUNCTION public.clearwell_worded(terms integer[]) TO clearwell_work
 GRANT INSERT ON TABLE public.admissions TO clearwell_agent;
 GRANT SELECT ON TABLE public.admissions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.admissions TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.admissions TO clearwell_eraser;
 GRANT UPDATE(state) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(attempts) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.admissions TO clearwell_worker;
@@ -912,18 +972,22 @@ GRANT UPDATE(leased_until) ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_operator;
+GRANT INSERT ON TABLE public.audit_events TO clearwell_eraser;
 GRANT INSERT ON TABLE public.audit_pending TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.audit_pending TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_pending TO clearwell_operator;
+GRANT INSERT ON TABLE public.audit_pending TO clearwell_eraser;
 GRANT SELECT ON TABLE public.audit_seals TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.audit_seals TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_seals TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.digest_marks TO clearwell_eraser;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
 GRANT UPDATE(judged_by) ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_reviewer;
+GRANT SELECT ON TABLE public.digests TO clearwell_eraser;
 GRANT UPDATE(status) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(started_at) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(finished_at) ON TABLE public.digests TO clearwell_worker;
@@ -936,6 +1000,8 @@ GRANT UPDATE(next_try_at) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(leased_until) ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.forgets TO clearwell_eraser;
+GRANT UPDATE(finished_at) ON TABLE public.forgets TO clearwell_eraser;
 GRANT SELECT ON TABLE public.group_authors TO clearwell_agent;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_worker;
@@ -956,12 +1022,15 @@ GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_eraser;
 GRANT SELECT ON TABLE public.groups TO clearwell_agent;
 GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
+GRANT SELECT ON TABLE public.groups TO clearwell_eraser;
 GRANT SELECT(group_id) ON TABLE public.groups TO clearwell_worker;
+GRANT UPDATE(system_prompt) ON TABLE public.groups TO clearwell_eraser;
 GRANT SELECT(digest_cron) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT(digest_zone) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT(scheduled_at) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_eraser;
@@ -969,50 +1038,58 @@ GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_work
 GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingress_counts TO clearwell_worker;
 GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
-GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
-GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
-GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.ingress_counts TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.insight_sources TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.insight_sources TO clearwell_eraser;
+GRANT UPDATE(statement) ON TABLE public.insight_sources TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.insights TO clearwell_eraser;
 GRANT SELECT(group_id) ON TABLE public.insights TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.insights TO clearwell_operator;
 GRANT UPDATE(version) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(version) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(state) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(state) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(summary) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(summary) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(written_by) ON TABLE public.insights TO clearwell_reviewer;
 GRANT UPDATE(flags) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(flags) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(contradictions) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(contradictions) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(support) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(support) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(model) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(model) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(embedding) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(embedding) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(snoozed_until) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(merged_into) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(changed_at) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(sentences) ON TABLE public.insights TO clearwell_eraser;
+GRANT UPDATE(notes) ON TABLE public.insights TO clearwell_eraser;
 GRANT UPDATE(sides) ON TABLE public.insights TO clearwell_reviewer;
+GRANT UPDATE(sides) ON TABLE public.insights TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_conflicts TO clearwell_agent;
+GRANT SELECT,DELETE ON TABLE public.memory_conflicts TO clearwell_eraser;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.memory_gaps TO clearwell_eraser;
 GRANT SELECT ON TABLE public.memory_uses TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memory_uses TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.memory_uses TO clearwell_eraser;
 GRANT UPDATE(last_used_at) ON TABLE public.memory_uses TO clearwell_worker;
 GRANT UPDATE(days) ON TABLE public.memory_uses TO clearwell_worker;
-GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
-GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
-GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;
-GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_agent;
-GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_operator;
-GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_agent;
-GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_operator;
-GRANT SELECT(captured_by) ON TABLE public.quarantine_logs TO clearwell_agent;
-GRANT SELECT(idempotency_key) ON TABLE public.quarantine_logs TO clearwell_agent;
-GRANT SELECT(request_hash) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_vectors TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.quarantine_vectors TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.quarantine_vectors TO clearwell_eraser;
 GRANT SELECT ON TABLE public.reembeddings TO clearwell_agent;
 GRANT SELECT ON TABLE public.reembeddings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.reembeddings TO clearwell_worker;
@@ -1022,6 +1099,7 @@ GRANT UPDATE(finished_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT SELECT ON TABLE public.schema_migrations TO clearwell_app;
 GRANT SELECT,INSERT ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.segmentations TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.segmentations TO clearwell_eraser;
 GRANT UPDATE(version) ON TABLE public.segmentations TO clearwell_worker;
 GRANT UPDATE(model) ON TABLE public.segmentations TO clearwell_worker;
 GRANT UPDATE(segmenter) ON TABLE public.segmentations TO clearwell_worker;
@@ -1030,10 +1108,13 @@ GRANT UPDATE(attempts) ON TABLE public.segmentations TO clearwell_worker;
 GRANT UPDATE(due_at) ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
+GRANT SELECT,DELETE ON TABLE public.sightings TO clearwell_eraser;
 GRANT SELECT,INSERT,DELETE ON TABLE public.statements TO clearwell_worker;
 GRANT SELECT ON TABLE public.statements TO clearwell_reviewer;
+GRANT SELECT,DELETE ON TABLE public.statements TO clearwell_eraser;
 GRANT SELECT ON TABLE public.tombstones TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.tombstones TO clearwell_reviewer;
+GRANT SELECT,INSERT,DELETE ON TABLE public.tombstones TO clearwell_eraser;
 GRANT UPDATE(lifted_by) ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT UPDATE(lifted_at) ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.working_groups TO clearwell_worker;

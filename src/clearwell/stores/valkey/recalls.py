@@ -1,6 +1,7 @@
 """The memories that retrieval returned to each agent in the last day: one sorted set per group, by time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -32,6 +33,14 @@ class ValkeyRecalls(RecallStore):
             with translated_errors():
                 await self._client.run_on_keys(self._record, calls)
 
+    async def forget(self, group_id: str, ids: Sequence[UUID], *, agents: Sequence[str]) -> None:
+        named, forgotten = set(agents), {str(one) for one in ids}
+        with translated_errors():
+            members = await self._client.zrange(KEYS + group_id, 0, -1)
+            gone = [one for one in members if isinstance(one, bytes) and _is_of(str(one, "utf-8"), forgotten, named)]
+            if gone:
+                await self._client.zrem(KEYS + group_id, *gone)
+
     async def find_recalled(self, group_id: str, *, agent_id: str | None) -> frozenset[UUID]:
         since = to_ms(self._clock.now() - self._remember)
         with translated_errors():
@@ -48,3 +57,8 @@ class ValkeyRecalls(RecallStore):
                 if ids := frozenset(UUID(one) for one in given):
                     found[str(key, "utf-8").removeprefix(KEYS)] = ids
         return found
+
+
+def _is_of(member: str, ids: AbstractSet[str], agents: AbstractSet[str]) -> bool:
+    recalled, _, agent_id = member.partition(" ")
+    return recalled in ids or agent_id in agents

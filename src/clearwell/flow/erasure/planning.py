@@ -1,0 +1,202 @@
+"""The plan of a forget: everything in a group that holds what is to be forgotten, or rests on it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.offload import offload
+from clearwell.ports import ErasureStore
+from clearwell.records import STATEMENT_KINDS, ErasableOutput, ErasableText, ErasurePlan, ForgetSelector
+from clearwell.text.normalisation import find_values, find_whole_values, normalise
+from clearwell.text.segments import segment
+
+SHORTEST_PART: Final = 8
+"""A statement of fewer characters, once normalised, stands for nothing by itself: 'agreed' is said by everyone."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found so far."""
+
+    outputs: set[UUID] = field(default_factory=set)
+    insights: set[UUID] = field(default_factory=set)
+    promotions: set[UUID] = field(default_factory=set)
+    memories: set[UUID] = field(default_factory=set)
+    decisions: set[UUID] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+    sources: set[UUID] = field(default_factory=set)
+    """What a memory that is forgotten was made from."""
+    all_outputs: set[UUID] = field(default_factory=set)
+
+    @property
+    def ids(self) -> set[UUID]:
+        return self.outputs | self.insights | self.promotions | self.memories
+
+
+class ErasurePlanner:
+    """Finds what a forget touches. It reads every text of the group, because copies have no link to the original."""
+
+    def __init__(self, erasure: ErasureStore, knowledge: Knowledge) -> None:
+        self._erasure = erasure
+        self._knowledge = knowledge
+
+    async def plan(self, group_id: str, selector: ForgetSelector) -> ErasurePlan:
+        """Find everything that holds what the selector names."""
+        found = Found()
+        insights = await self._erasure.insights(group_id)
+        promotions = await self._erasure.promotions(group_id)
+        subject = None if selector.subject is None else normalise(selector.subject)
+        self._seed_memories(selector, subject, insights, promotions, found)
+        async for page in self._erasure.outputs(group_id):
+            await offload(_size(page), _seed_outputs, page, selector, subject, found)
+        async for page in self._erasure.outputs(group_id):
+            await offload(_size(page), _find_copies, page, found)
+        self._follow(insights, promotions, found, subject=subject, everything=selector.everything)
+        decisions = await self._erasure.decisions(group_id)
+        found.decisions = {one.id for one in decisions if selector.everything or _touches(one, found, subject)}
+        return await self._complete(group_id, selector, subject, insights, found)
+
+    def _seed_memories(
+        self,
+        selector: ForgetSelector,
+        subject: str | None,
+        insights: Sequence[ErasableText],
+        promotions: Sequence[tuple[UUID, ErasableText]],
+        found: Found,
+    ) -> None:
+        """Find the memories that are named or contain the subject, and with a memory what it was made from."""
+        sources = {one.id: one.refers_to for one in insights}
+        for memory_id, promotion in promotions:
+            if memory_id == selector.memory_id:
+                found.memories.add(memory_id)
+                found.values.update(value for text in promotion.texts for value in _find_own_values(text, None))
+                for origin in promotion.refers_to:
+                    found.sources |= {origin, *sources.get(origin, ())}
+            elif subject is not None and any(subject in normalise(text) for text in promotion.texts):
+                found.memories.add(memory_id)
+                found.values.update(value for text in promotion.texts for value in _find_own_values(text, subject))
+
+    def _follow(
+        self,
+        insights: Sequence[ErasableText],
+        promotions: Sequence[tuple[UUID, ErasableText]],
+        found: Found,
+        *,
+        subject: str | None,
+        everything: bool,
+    ) -> None:
+        """Follow outputs to insights, promotions and memories, until nothing more is found."""
+        before = -1
+        while before != len(found.ids):
+            before = len(found.ids)
+            found.insights |= {one.id for one in insights if everything or _touches(one, found, subject)}
+            for memory_id, promotion in promotions:
+                if everything or memory_id in found.memories or _touches(promotion, found, None):
+                    found.memories.add(memory_id)
+                    found.promotions.add(promotion.id)
+
+    async def _complete(
+        self,
+        group_id: str,
+        selector: ForgetSelector,
+        subject: str | None,
+        insights: Sequence[ErasableText],
+        found: Found,
+    ) -> ErasurePlan:
+        hashes = {value: await self._knowledge.hash_value(group_id, value) for value in sorted(found.values)}
+        verdicts = await self._erasure.quoting_verdicts(group_id)
+        rejected = await self._erasure.tombstones(group_id)
+        prompt, personas = await self._erasure.profiles(group_id)
+        replaced = {
+            tombstone_id
+            for value_hash, (tombstone_id, reason) in rejected.items()
+            if value_hash in hashes.values() or selector.everything or _mentions(reason, found, subject)
+        }
+        agents = {
+            name
+            for name, persona in personas.items()
+            if selector.everything or name == selector.agent_id or _mentions(persona, found, subject)
+        }
+        sources = {log_id for one in insights if one.id in found.insights for log_id in one.refers_to}
+        return ErasurePlan(
+            outputs=_sorted(found.outputs),
+            insights=_sorted(found.insights),
+            promotions=_sorted(found.promotions),
+            memories=_sorted(found.memories),
+            decisions=_sorted(found.decisions),
+            quoting_insights=_sorted(
+                one.id
+                for one in insights
+                if one.id not in found.insights and (one.quotes & found.ids or _mentions(one.quoted, found, subject))
+            ),
+            verdicts_of=_sorted(
+                one.id
+                for one in verdicts
+                if one.id not in found.outputs
+                and (
+                    one.refers_to & (found.ids | replaced) or any(_mentions(text, found, subject) for text in one.texts)
+                )
+            ),
+            tombstones=_sorted(replaced),
+            agents=tuple(sorted(agents)),
+            profile=bool(prompt) and (selector.everything or _mentions(prompt, found, subject)),
+            released=_sorted((sources & found.all_outputs) - found.outputs),
+            value_hashes=tuple(hashes.values()),
+        )
+
+
+def _size(page: Sequence[ErasableOutput]) -> int:
+    return sum(len(output.content) for output in page)
+
+
+def _seed_outputs(page: Sequence[ErasableOutput], selector: ForgetSelector, subject: str | None, found: Found) -> None:
+    for output in page:
+        found.all_outputs.add(output.id)
+        named = (
+            selector.everything
+            or output.id == selector.log_id
+            or output.id in found.sources
+            or (selector.session_id is not None and output.session_id == selector.session_id)
+            or (selector.agent_id is not None and output.agent_id == selector.agent_id)
+            or (subject is not None and (subject in normalise(output.content) or subject in normalise(output.extra)))
+        )
+        if named:
+            found.outputs.add(output.id)
+            # The sources of a memory are removed, but only the text of the memory itself must not come back.
+            if selector.memory_id is None:
+                found.values.update(_find_own_values(output.content, subject))
+
+
+def _find_copies(page: Sequence[ErasableOutput], found: Found) -> None:
+    """Add the outputs that say one of the values in other places."""
+    for output in page:
+        if output.id not in found.outputs and not found.values.isdisjoint(find_values(output.content)):
+            found.outputs.add(output.id)
+
+
+def _find_own_values(content: str, subject: str | None) -> list[str]:
+    """The values of a text: the whole, and its claims and decisions; with a subject, those that contain it."""
+    parts = [content[one.start : one.end] for one in segment(content) if one.kind in STATEMENT_KINDS]
+    values = [value for part in parts for value in find_whole_values(part) if len(value) >= SHORTEST_PART]
+    if subject is not None:
+        values = [value for value in values if subject in value]
+    return list(dict.fromkeys([*find_whole_values(content), *values]))
+
+
+def _touches(one: ErasableText, found: Found, subject: str | None) -> bool:
+    return not one.refers_to.isdisjoint(found.ids) or any(_mentions(text, found, subject) for text in one.texts)
+
+
+def _mentions(text: str, found: Found, subject: str | None) -> bool:
+    if not text:
+        return False
+    plain = normalise(text)
+    return (subject is not None and subject in plain) or any(
+        value in plain for value in found.values if len(value) >= SHORTEST_PART
+    )
+
+
+def _sorted(ids: Iterable[UUID]) -> tuple[UUID, ...]:
+    return tuple(sorted(ids))

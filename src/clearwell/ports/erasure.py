@@ -1,0 +1,58 @@
+"""Forgetting in the database."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from clearwell.records import AuditEvent, ErasableOutput, ErasableText, ErasurePlan, ForgetReceipt, StoredForget
+
+
+class ErasureStore(Protocol):
+    """Reads everything of a group that may hold a text, and erases it."""
+
+    def outputs(self, group_id: str) -> AsyncIterator[Sequence[ErasableOutput]]:
+        """All outputs of a group, in pages."""
+        ...
+
+    async def insights(self, group_id: str) -> Sequence[ErasableText]:
+        """All insights; they refer to their sources and to the memories that they quote."""
+        ...
+
+    async def promotions(self, group_id: str) -> Sequence[tuple[UUID, ErasableText]]:
+        """All promotions with their memory; they refer to what they were made from."""
+        ...
+
+    async def decisions(self, group_id: str) -> Sequence[ErasableText]:
+        """All decisions; they refer to their insight, promotion, memory and output."""
+        ...
+
+    async def quoting_verdicts(self, group_id: str) -> Sequence[ErasableText]:
+        """The outputs whose verdicts quote others, with the ids that they quote."""
+        ...
+
+    async def tombstones(self, group_id: str) -> Mapping[bytes, tuple[UUID, str]]:
+        """The tombstones of rejected values: id and reason, by the hash of the value."""
+        ...
+
+    async def profiles(self, group_id: str) -> tuple[str, Mapping[str, str]]:
+        """The system prompt of the group and the personas of its agents."""
+        ...
+
+    async def erase(self, plan: ErasurePlan, receipt: ForgetReceipt, *, event: AuditEvent) -> None:
+        """Erase everything of the plan, store the tombstones and the receipt, in one transaction."""
+        ...
+
+    async def find(self, group_id: str, token: str) -> StoredForget | None:
+        """Return the forget of a plan with this token."""
+        ...
+
+    async def find_unfinished(self) -> Sequence[StoredForget]: ...
+
+    async def finish(self, group_id: str, forget_id: UUID, *, at: datetime) -> None:
+        """Record that nothing is left outside of the database."""
+        ...
+
+    async def generation(self) -> int:
+        """How many forgets there were: when it grows, processes drop the texts that they keep."""
+        ...

@@ -1,0 +1,69 @@
+"""Forgetting: the preview and the receipt."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from clearwell.views.view import View
+
+if TYPE_CHECKING:
+    from clearwell.records import ErasurePlan, ForgetReceipt
+
+
+class ForgetPreviewView(View):
+    """Everything that forgetting would touch, by ids. Nothing was changed yet."""
+
+    token: str = Field(description="stands for exactly this list; send it to forget")
+    things: int = Field(description="how many things are removed or emptied")
+    counts: dict[str, int]
+    outputs: tuple[UUID, ...] = Field(description="outputs that are removed, with verdicts, statements and vectors")
+    insights: tuple[UUID, ...] = Field(description="insights that rest on them")
+    promotions: tuple[UUID, ...] = Field(description="promotions whose text is emptied")
+    memories: tuple[UUID, ...] = Field(description="memories that are withdrawn and removed")
+    decisions: tuple[UUID, ...] = Field(description="decisions whose texts are emptied")
+    quoting_insights: tuple[UUID, ...] = Field(description="insights that stay and lose what they quote")
+    verdicts_of: tuple[UUID, ...] = Field(description="outputs that stay, whose verdicts lose what they quote")
+    tombstones: tuple[UUID, ...] = Field(description="tombstones of rejected texts that become those of forgotten ones")
+    agents: tuple[str, ...] = Field(description="agents whose personas are removed")
+    profile: bool = Field(description="whether the system prompt of the group is emptied")
+    released: tuple[UUID, ...] = Field(description="outputs that stay and that the next digest reads again")
+    values: int = Field(description="how many values get a tombstone")
+
+    @classmethod
+    def from_record(cls, plan: ErasurePlan) -> Self:
+        return cls.read(plan, values=len(plan.value_hashes))
+
+    def to_record(self) -> ErasurePlan:
+        from clearwell.records import ErasurePlan
+
+        return self.make(ErasurePlan, value_hashes=(b"",) * self.values)
+
+
+class ForgetReceiptView(View):
+    """What was forgotten, when and by whom, signed. It has nothing of what was forgotten."""
+
+    id: UUID
+    group_id: str
+    kind: str = Field(description="quarantine, session, agent, memory, subject or group")
+    at: datetime
+    by: str
+    counts: dict[str, int]
+    outputs: tuple[UUID, ...]
+    memories: tuple[UUID, ...]
+    released: tuple[UUID, ...]
+    tombstones: int = Field(description="how many values cannot come back")
+    signature: str
+    public_key: str = Field(description="the Ed25519 key that verifies the signature, in base64")
+
+    @classmethod
+    def from_record(cls, receipt: ForgetReceipt) -> Self:
+        return cls.read(receipt, counts=dict(receipt.counts))
+
+    def to_record(self) -> ForgetReceipt:
+        from clearwell.records import ForgetReceipt
+
+        return self.make(ForgetReceipt)

@@ -1,0 +1,278 @@
+"""Forget on real stores: afterwards no table and no key of Valkey holds a trace of the text."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+import redis
+from psycopg.errors import InsufficientPrivilege
+
+from clearwell import caches
+from clearwell.app import Clearwell
+from clearwell.errors import Conflict, InvalidInput, NotAllowed
+from clearwell.ports import SignatureState
+from clearwell.records import (
+    Admission,
+    AuditFilter,
+    ForgetReceipt,
+    ForgetSelector,
+    NewCapture,
+    Principal,
+    Right,
+)
+from clearwell.service import MemoryManager
+from clearwell.settings import Settings
+from clearwell.signing import load_signing_key
+from tests.conftest import opened
+from tests.insights import put_insight, rows
+from tests.integration.postgres.test_rights import enter
+from tests.path import OTHER, PERSON
+
+SECRET = "Die Patientin Zyrianova hat am Quokkatag die Diagnose Morbus Xanthippe erhalten und nimmt Valdoxan."
+KEPT = "The quarterly report on server costs was sent to the finance department on the third of May."
+WORDS = ("Zyrianova", "Quokkatag", "Xanthippe", "Valdoxan", "zyrianova", "quokkatag", "xanthippe", "valdoxan")
+FLAGS = {"confidence": 0.95}
+
+
+def said(content: str, **more: Any) -> NewCapture:
+    fields = {"group_id": "g", "session_id": "s1", "agent_id": "nurse", "metadata": FLAGS, **more}
+    return NewCapture(content=content, **fields)
+
+
+def memory_of(clearwell: Clearwell) -> MemoryManager:
+    return clearwell.memory.acting_as(PERSON)
+
+
+def dump(settings: Settings) -> bytes:
+    """Every row of every table as PostgreSQL writes it out, and every key and value of Valkey."""
+    assert settings.database_url is not None
+    assert settings.redis_url is not None
+    found: list[bytes] = []
+    with psycopg.connect(settings.database_url.get_secret_value()) as owner:
+        tables = owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        for (table,) in tables:
+            with owner.cursor().copy(f'COPY public."{table}" TO STDOUT'.encode()) as copy:
+                found += [f"{table}\t".encode() + bytes(line) for line in copy]
+    with redis.Redis.from_url(settings.redis_url.get_secret_value()) as client:
+        for key in client.scan_iter("*"):
+            found += [key, _value(client, key)]
+    return b"\n".join(found)
+
+
+def _value(client: "redis.Redis", key: bytes) -> bytes:
+    readers: dict[bytes, Callable[[], Any]] = {
+        b"string": lambda: client.get(key),
+        b"list": lambda: client.lrange(key, 0, -1),
+        b"zset": lambda: client.zrange(key, 0, -1, withscores=True),
+        b"set": lambda: client.smembers(key),
+        b"hash": lambda: client.hgetall(key),
+        b"stream": lambda: client.xrange(key),
+    }
+    return repr(readers[client.type(key)]()).encode()  # type: ignore[index]
+
+
+def traces(settings: Settings) -> list[str]:
+    """Where one of the words stands, and how it goes on."""
+    whole = dump(settings)
+    return [f"{word}: {whole[max(0, at - 80) : at + 80]!r}" for word in WORDS if (at := whole.find(word.encode())) >= 0]
+
+
+async def forget(clearwell: Clearwell, **selector: Any) -> ForgetReceipt:
+    wanted = ForgetSelector(**selector)
+    plan = await memory_of(clearwell).preview_forget(wanted, group="g")
+    return await memory_of(clearwell).forget(wanted, group="g", token=plan.token)
+
+
+async def fill(clearwell: Clearwell) -> tuple[UUID, UUID, UUID]:
+    """A text in every place that it can reach: returns its output, the memory, and an output that is to stay."""
+    memory = memory_of(clearwell)
+    kept = (await memory.capture(said(KEPT, session_id="s2", agent_id="clerk"), wait=True)).id
+    row = (await memory.capture(said(SECRET), wait=True, idempotency_key="capture-1")).id
+    again = await memory.capture(said(SECRET, agent_id="doctor", session_id="s3"), wait=True)
+    assert again.admission is Admission.REFUSED
+    differs = await memory.capture(said(SECRET.replace("erhalten", "nicht erhalten"), session_id="s4"), wait=True)
+    insight = await put_insight(clearwell, "g", SECRET, [row, kept])
+    promoted = await memory.review.promote(insight, group="g", idempotency_key="promote-1")
+    assert promoted.id is not None
+    await memory.promote(f"{KEPT} It was read by four people.", group="g", session_id="s1")
+    await put_insight(clearwell, "g", f"{SECRET} {KEPT}", [row])
+    rejected = await put_insight(clearwell, "g", f"Rejected: {SECRET}", [row])
+    await memory.review.reject(rejected, group="g", reason=f"No: {SECRET}")
+    await memory.retrieve("Zyrianova Diagnose", group="g")
+    await clearwell.recalls.flush()
+    await clearwell.events.flush()
+    assert differs.id != row
+    (memory_id,) = [
+        one[0] for one in await rows(clearwell, "SELECT memory_id FROM promotions WHERE origin = 'insight'")
+    ]
+    assert isinstance(memory_id, UUID)
+    return row, memory_id, kept
+
+
+Choice = Callable[[UUID, UUID], dict[str, object]]
+CHOICES: dict[str, Choice] = {
+    "output": lambda row, _: {"log_id": row},
+    "memory": lambda _, memory_id: {"memory_id": memory_id},
+    "group": lambda *_: {"everything": True},
+}
+
+
+async def test_a_subject_leaves_no_trace(clearwell: Clearwell, settings: Settings) -> None:
+    _, memory_id, kept = await fill(clearwell)
+    assert traces(settings)
+    plan = await memory_of(clearwell).preview_forget(ForgetSelector(subject="Zyrianova"), group="g")
+    assert plan.counts["outputs"] == 3
+    assert memory_id in plan.memories
+    assert plan.released == (kept,)
+    receipt = await forget(clearwell, subject="Zyrianova")
+    assert traces(settings) == []
+    assert traces_in(receipt) == []
+    row = await memory_of(clearwell).quarantine_row(kept, group="g")
+    assert row.capture.content == KEPT
+    found = await memory_of(clearwell).retrieve("report on server costs", group="g")
+    assert any(KEPT in item.content for item in found.items)
+    assert (await memory_of(clearwell).verify_audit(group="g")).intact
+
+
+def traces_in(receipt: ForgetReceipt) -> list[str]:
+    return [word for word in WORDS if word.encode() in receipt.to_bytes()]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+async def test_other_choices_reach_every_copy_of_the_same_words(
+    clearwell: Clearwell, settings: Settings, choice: str
+) -> None:
+    row, memory_id, _ = await fill(clearwell)
+    await forget(clearwell, **CHOICES[choice](row, memory_id))
+    left = await rows(clearwell, "SELECT content FROM quarantine_logs WHERE group_id = 'g'")
+    assert not any(SECRET in str(content) for (content,) in left)
+    assert SECRET.encode() not in dump(settings)
+    if choice == "group":
+        assert traces(settings) == []
+
+
+async def test_a_session_or_an_agent_is_forgotten(clearwell: Clearwell, settings: Settings) -> None:
+    memory = memory_of(clearwell)
+    await memory.put_agent("nurse", group="g", persona="Zyrianova's nurse")
+    await memory.capture(said(SECRET), wait=True)
+    await memory.capture(said(OTHER, agent_id="clerk", session_id="s2"), wait=True)
+    receipt = await forget(clearwell, agent_id="nurse")
+    assert traces(settings) == []
+    assert receipt.counts["agents"] == 1
+    assert len(await memory.working_memory(group="g")) == 1
+    await forget(clearwell, session_id="s2")
+    assert await memory.working_memory(group="g") == []
+    assert OTHER.encode() not in dump(settings)
+
+
+async def test_a_forgotten_value_does_not_come_back(clearwell: Clearwell, settings: Settings) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    await forget(clearwell, log_id=row)
+    again = await memory.capture(said(f"Ｎote: {SECRET.upper()}"), wait=True)
+    assert again.admission is Admission.REFUSED
+    assert traces(settings) == []
+    with pytest.raises(Conflict):
+        await memory.promote(SECRET, group="g")
+    with pytest.raises(Conflict):
+        await memory.promote(f"{KEPT} {SECRET}", group="g")
+    await memory.rebuild_working_memory(group="g")
+    assert await memory.working_memory(group="g") == []
+    assert traces(settings) == []
+
+
+async def test_the_receipt_is_signed_and_recorded(clearwell: Clearwell, settings: Settings) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    plan = await memory.preview_forget(ForgetSelector(log_id=row), group="g")
+    receipt = await memory.forget(ForgetSelector(log_id=row), group="g", token=plan.token)
+    key = load_signing_key(settings)
+    assert key.verify(receipt.to_bytes(), bytes.fromhex(receipt.signature)) is SignatureState.VALID
+    forged = replace(receipt, by="another")
+    assert key.verify(forged.to_bytes(), bytes.fromhex(receipt.signature)) is SignatureState.INVALID
+    (event,) = await memory.audit_events(group="g", where=AuditFilter(action="forget"))
+    assert event.detail["kind"] == "quarantine"
+    again = await memory.forget(ForgetSelector(log_id=row), group="g", token=plan.token)
+    assert again == receipt
+
+
+async def test_an_outdated_preview_erases_nothing(clearwell: Clearwell) -> None:
+    memory = memory_of(clearwell)
+    await memory.capture(said(SECRET), wait=True)
+    plan = await memory.preview_forget(ForgetSelector(session_id="s1"), group="g")
+    await memory.capture(said(OTHER), wait=True)
+    with pytest.raises(Conflict, match="Preview it again"):
+        await memory.forget(ForgetSelector(session_id="s1"), group="g", token=plan.token)
+    assert len(await rows(clearwell, "SELECT id FROM quarantine_logs")) == 2
+
+
+async def test_a_forget_that_was_interrupted_is_finished(clearwell: Clearwell, settings: Settings) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    entries = await memory.working_memory(group="g")
+    receipt = await forget(clearwell, log_id=row)
+    assert settings.database_url is not None
+    with psycopg.connect(settings.database_url.get_secret_value()) as owner:
+        owner.execute("UPDATE forgets SET finished_at = NULL")
+    await clearwell.stores.working.push(entries[0])
+    assert traces(settings)
+    assert await clearwell.forgetter.finish_all() == 1
+    assert traces(settings) == []
+    assert await clearwell.forgetter.finish_all() == 0
+    assert receipt.outputs == (row,)
+
+
+async def test_another_process_drops_its_texts(clearwell: Clearwell, settings: Settings) -> None:
+    cache: caches.ByteCache[str, str] = caches.ByteCache(max_bytes=10_000)
+    async with opened(settings, clearwell.embedder) as other:
+        row = (await memory_of(clearwell).capture(said(SECRET), wait=True)).id
+        await other.forgetter.notice()
+        await forget(clearwell, log_id=row)
+        cache.keep(SECRET, "kept", 100, generation=cache.generation)
+        assert await other.forgetter.notice()
+        assert SECRET not in cache
+
+
+REFUSED = {
+    "reviewer": Principal(name="r", rights=frozenset({Right.REVIEW, Right.READ})),
+    "agent": PERSON.lowered(),
+    "bound": Principal(name="b", rights=frozenset(Right), agent_id="a"),
+    "other group": Principal(name="o", rights=frozenset(Right), groups=frozenset({"h"})),
+}
+
+
+@pytest.mark.parametrize("caller", REFUSED)
+async def test_who_may_not_forget(clearwell: Clearwell, caller: str) -> None:
+    memory = clearwell.memory.acting_as(REFUSED[caller])
+    acts: list[Callable[[], Awaitable[object]]] = [
+        lambda: memory.preview_forget(ForgetSelector(subject="Zyrianova"), group="g"),
+        lambda: memory.forget(ForgetSelector(subject="Zyrianova"), group="g", token="t"),
+    ]
+    for act in acts:
+        with pytest.raises(NotAllowed):
+            await act()
+    found = await memory_of(clearwell).audit_events(group="g", where=AuditFilter(action="refused"))
+    assert [event.subject for event in found] == ["forget", "preview forget"]
+
+
+async def test_what_to_forget_is_named_once(clearwell: Clearwell) -> None:
+    for selector in (ForgetSelector(), ForgetSelector(session_id="s", everything=True), ForgetSelector(subject="x")):
+        with pytest.raises(InvalidInput):
+            await memory_of(clearwell).preview_forget(selector, group="g")
+
+
+async def test_the_eraser_reaches_only_its_group(clearwell: Clearwell, settings: Settings) -> None:
+    await memory_of(clearwell).capture(said(SECRET, group_id="h"), wait=True)
+    await memory_of(clearwell).capture(said(SECRET), wait=True)
+    await forget(clearwell, everything=True)
+    assert len(await rows(clearwell, "SELECT id FROM quarantine_logs WHERE group_id = 'h'")) == 1
+    assert settings.database_url is not None
+    with psycopg.connect(settings.database_url.get_secret_value()) as connection:
+        for role in ("clearwell_reviewer", "clearwell_worker", "clearwell_agent", "clearwell_operator"):
+            with connection.transaction(force_rollback=True):
+                enter(connection, role, "h")
+                with pytest.raises(InsufficientPrivilege), connection.transaction():
+                    connection.execute("DELETE FROM quarantine_logs")
