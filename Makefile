@@ -4,12 +4,14 @@ RUN := .venv/bin/python
 # Files in the order of their names: integration tests, which take long, before unit tests. By default the files with the
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
+EXTRAS := tests/distribution/test_extras.py
 
-.PHONY: help serve test test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
+.PHONY: help serve test test-extras test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
-	@echo "make test      every check and every test, on real PostgreSQL and Valkey"
+	@echo "make test      every check and every test but those of test-extras, on real PostgreSQL and Valkey"
+	@echo "make test-extras the example of each extra, installed in a clean environment"
 	@echo "make test-fast the unit and contract tests alone, in under a minute"
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
 	@echo "make check     ruff, mypy and the import contracts"
@@ -28,7 +30,11 @@ serve: environment
 	@exec $(RUN) -m clearwell serve
 
 test: check browser
-	$(RUN) -m pytest $(PARALLEL) --durations=10
+	$(RUN) -m pytest $(PARALLEL) --durations=10 --ignore=$(EXTRAS)
+
+# Minutes, most of which pip needs.
+test-extras: environment-dev
+	$(RUN) -m pytest --quiet $(EXTRAS)
 
 # Also where the environment forbids it: pytest takes ten seconds to rewrite the assertions of every test again.
 test-fast: export PYTHONDONTWRITEBYTECODE :=
@@ -44,7 +50,7 @@ screenshots: browser
 
 coverage: environment-dev browser
 	$(RUN) -m coverage erase
-	$(RUN) -m pytest $(PARALLEL) --cov --cov-report=term
+	$(RUN) -m pytest $(PARALLEL) --cov --cov-report=term --ignore=$(EXTRAS)
 
 check: environment-dev
 	$(RUN) -m ruff check .
