@@ -261,14 +261,14 @@ def _table_of_addresses() -> list[str]:
     return [
         *lines,
         "",
-        "The forms were written in 13 rounds. Rounds 1 to 8, 10 and 12 were measured once and then used to improve"
+        "The forms were written in 13 rounds. Rounds 1 to 8 and 10 were measured once and then used to improve"
         " the rules. When they were new, 6 of 40, 16 of 40, 22 of 40 and 18 of 30 forms were found in rounds 2 to 5. Of"
         " strings from public collections, 39 of 60 were found after round 5, and 36 of 44 others after these had been"
         " used. Rounds 7 and 8, by somebody who had not read the rules, had 38 of 60 and 25 of 40 found when they were"
         " new; rounds 9 to 11, by somebody who had, 1 of 40, 11 of 30 and 13 of 40. Rounds 12 and 13, again by somebody"
-        " who had not read them, are requests in tool output, comments, mail and reviews: 44 of 72 and 21 of 44. What"
-        " was added to the rules with round 12 found no more of round 13 than before. So expect 0.5 to 0.6 on forms"
-        " that nobody has seen, and much less where the rules are known to who writes them.",
+        " who had not read them, are requests in tool output, comments, mail and reviews: 44 of 72 and 21 of 44. Rules"
+        " for the forms of round 12 found no more of round 13 than before, and were deleted. So expect 0.5 to 0.6 on"
+        " forms that nobody has seen, and much less where the rules are known to who writes them.",
         "",
     ]
 
