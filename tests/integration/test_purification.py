@@ -310,7 +310,7 @@ async def test_a_dry_run_says_the_same_and_stores_nothing(clearwell: Clearwell) 
     await memory.acting_as(AGENT).check(said(LONG))
     assert len(await memory.acting_as(PERSON).quarantine_rows(group="g")) == before
     with pytest.raises(InvalidInput):
-        await memory.acting_as(AGENT).check(said(group_id=None))
+        await memory.acting_as(PERSON).check(said(group_id=None))
 
 
 async def test_counts_tell_how_checks_ended_by_agent(clearwell: Clearwell) -> None:

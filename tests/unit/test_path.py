@@ -191,7 +191,9 @@ async def test_a_batch_keeps_the_good_and_names_the_bad() -> None:
 
 async def test_without_a_group_it_is_kept_and_refused() -> None:
     path = Path()
-    receipt = await path.memory.acting_as(AGENT).capture(said(group_id=None))
+    with pytest.raises(NotAllowed, match="group_id"):
+        await path.memory.acting_as(AGENT).capture(said(group_id=None))
+    receipt = await path.memory.acting_as(replace(AGENT, groups=None)).capture(said(group_id=None))
     assert (receipt.group_id, receipt.admission) == ("unassigned", Admission.REFUSED)
     assert [one.check for one in receipt.verdicts] == ["group"]
     row = await path.memory.quarantine_row(receipt.id, group="unassigned")

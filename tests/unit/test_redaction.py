@@ -5,17 +5,17 @@ import pytest
 from clearwell.errors import InvalidInput
 from clearwell.flow import limits
 from clearwell.records import Principal, Right
-from tests.path import AGENT, LONG, Path, said
+from tests.path import AGENT, LONG, PERSON, Path, said
 
 MUTE = Principal(name="mute", rights=frozenset({Right.CAPTURE}), groups=frozenset({"g"}))
 FIRST = "The budget of the harbour project is 40 million euros, as the council decided in spring."
 OTHERWISE = "The budget of the harbour project is 55 million euros, as the council decided in spring."
 
 
-async def test_the_reason_of_a_tombstone_is_for_readers() -> None:
+async def test_the_reason_of_a_tombstone_is_for_reviewers() -> None:
     path = Path()
     await path.memory.add_tombstone(LONG, reason="spread by Mallory", group="g")
-    for by, words in ((AGENT, True), (MUTE, False)):
+    for by, words in ((PERSON, True), (AGENT, False), (MUTE, False)):
         checked = await path.memory.acting_as(by).check(said())
         kept = await path.memory.acting_as(by).capture(said(), wait=True)
         for verdicts in (checked.verdicts, kept.verdicts):
