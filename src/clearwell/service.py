@@ -22,6 +22,7 @@ from clearwell.flow.access.permissions import (
     resolve_agent,
 )
 from clearwell.flow.audit.trail import AuditTrail
+from clearwell.flow.capture.assignment import OutputAssigner
 from clearwell.flow.capture.intake import Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder, ContextRequest
@@ -101,6 +102,7 @@ class MemoryManager:
         gate: AccessGate,
         trail: AuditTrail,
         forgetter: Forgetter,
+        assigner: OutputAssigner,
         intake: Intake,
         requeuer: Requeuer,
         override: RefusalOverride,
@@ -127,6 +129,7 @@ class MemoryManager:
         self._gate = gate
         self._trail = trail
         self._forgetter = forgetter
+        self._assigner = assigner
         self._intake = intake
         self._requeuer = requeuer
         self._override = override
@@ -263,6 +266,10 @@ class MemoryManager:
             reason=reason,
             request=self._identify("admit_refused", idempotency_key, group, log_id, reason),
         )
+
+    async def assign(self, log_id: UUID, *, group: str) -> CaptureReceipt:
+        """Store an output that was captured without a group in this group, and start its admission there."""
+        return await self._assigner.assign(log_id, group, by=self._by)
 
     async def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""

@@ -282,6 +282,20 @@ async def test_an_output_is_forgotten(face: Face) -> None:
         await face("quarantine_row", row, group="g")
 
 
+async def test_an_output_without_a_group_is_assigned(face: Face) -> None:
+    row = (await face("capture", said(LONG, group_id=None))).id
+    assigned = await face("assign", row, group="g")
+    again = await face("assign", row, group="g")
+    assert (again.id, assigned.group_id) == (assigned.id, "g")
+    stored = await face("quarantine_row", assigned.id, group="g")
+    assert stored.capture.content == LONG
+    assert (await face("quarantine_row", row, group="unassigned")).capture.content == LONG
+    (event,) = await face("audit_events", group="g", where=AuditFilter(action="assign"))
+    assert event.detail == {"assigned_from": str(row)}
+    with pytest.raises(NotFound):
+        await face("assign", NOWHERE, group="g")
+
+
 def replace_id(request: DecisionRequest, insight_id: UUID) -> DecisionRequest:
     return DecisionRequest(action=request.action, id=insight_id, reason=request.reason)
 

@@ -17,6 +17,7 @@ ROUTES = {
     ("post", "/api/v1/captures"),
     ("post", "/api/v1/forget/preview"),
     ("post", "/api/v1/forget"),
+    ("post", "/api/v1/quarantine/{id}/assign"),
     ("get", "/api/v1/audit"),
     ("get", "/api/v1/audit/head"),
     ("post", "/api/v1/audit/verify"),

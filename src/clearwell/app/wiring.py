@@ -14,6 +14,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.audit.seals import AuditSealer
 from clearwell.flow.audit.trail import AuditTrail
 from clearwell.flow.audit.verification import AuditVerifier
+from clearwell.flow.capture.assignment import OutputAssigner
 from clearwell.flow.capture.intake import CaptureRecorder, Intake
 from clearwell.flow.capture.quarantine import QuarantineReader
 from clearwell.flow.context.builder import ContextBuilder
@@ -258,6 +259,7 @@ def build(
         by=NOBODY,
         gate=gate,
         forgetter=forgetter,
+        assigner=OutputAssigner(stores.quarantine, recorder, queue, stores.audit, clock, ids),
         trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, signer, clock)),
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),
         requeuer=Requeuer(stores.admissions, queue, stores.idempotency, audit_events, events),

@@ -184,6 +184,10 @@ class AsyncClient:
         """Put a refused output into working memory, as a person. Its verdicts stay, with one that names the person."""
         return (await self._routes.admit_refused(group, log_id, reason=reason, key=idempotency_key)).to_record()
 
+    async def assign(self, log_id: UUID, *, group: str) -> CaptureReceipt:
+        """Store an output that was captured without a group in this group, and start its admission there."""
+        return (await self._routes.assign(group, log_id)).to_record()
+
     async def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
         return [count.to_record() for count in (await self._routes.ingress_counts(group)).counts]

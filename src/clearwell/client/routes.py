@@ -214,6 +214,10 @@ class ApiClient:
         """Queue a refused output for the ingress pipeline again."""
         return await self._api.post(RequeuedRowView, f"/quarantine/{row_id}/requeue", {"group_id": group_id}, key=key)
 
+    async def assign(self, group_id: str, row_id: UUID) -> CaptureView:
+        """Assign an output without a group to this group."""
+        return await self._api.post(CaptureView, f"/quarantine/{row_id}/assign", {"group_id": group_id})
+
     async def admit_refused(
         self, group_id: str, row_id: UUID, *, reason: str | None = None, key: str | None = None
     ) -> CaptureView:

@@ -176,6 +176,10 @@ class Client:
             self._inner.admit_refused(log_id, group=group, reason=reason, idempotency_key=idempotency_key)
         )
 
+    def assign(self, log_id: UUID, *, group: str) -> CaptureReceipt:
+        """Store an output that was captured without a group in this group, and start its admission there."""
+        return self._loop.run(self._inner.assign(log_id, group=group))
+
     def ingress_counts(self, *, group: str) -> Sequence[IngressCount]:
         """How often each check had each outcome, by agent."""
         return self._loop.run(self._inner.ingress_counts(group=group))

@@ -61,6 +61,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("tombstone", "add"): (OTHER, "-g", "g", "--reason", "x"),
     ("tombstone", "list"): ("-g", "g"),
     ("tombstone", "lift"): (ID, "-g", "g"),
+    ("assign",): (ID, "-g", "g"),
     ("forget",): ("--agent", "a1", "-g", "g"),
     ("audit", "list"): ("-g", "g"),
     ("audit", "verify"): ("-g", "g"),

@@ -75,6 +75,7 @@ for command in (
     forget,
     ingress.check,
     ingress.admit,
+    ingress.assign,
     ingress.requeue,
     ingress.counts,
     events,

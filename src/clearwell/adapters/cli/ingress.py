@@ -118,6 +118,17 @@ def admit(
         terminal.tell("cli_admitted_by_person", id=receipt.id, group=group, style="green")
 
 
+def assign(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
+    """Assign an output that was captured without a group to a group."""
+    settings, terminal = start()
+    log_id = parse_id(row_id, "row_not_found", group="unassigned")
+    receipt = ask(settings, terminal, lambda client: client.assign(group, log_id))
+    if as_json:
+        terminal.answer(receipt)
+    else:
+        terminal.tell("cli_assigned", id=receipt.id, group=group, style="green")
+
+
 def requeue(
     group: Group,
     row_id: MaybeRowId = None,

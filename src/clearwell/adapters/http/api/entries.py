@@ -145,6 +145,25 @@ async def admit(
 
 
 @router.post(
+    "/api/v1/quarantine/{id}/assign",
+    tags=[QUARANTINE],
+    summary="Assign an output without a group to a group",
+    description="The group gets a row of its own with the same output, whose admission starts; the row in the reserved "
+    "group unassigned stays. A repeated request gets the same row. Requires the scope admin in every group.",
+    status_code=202,
+    response_description="The output is stored in the group.",
+    responses=openapi.problems(*openapi.WRITES, 404),
+)
+async def assign(
+    request: ApiRequest,
+    row_id: EntryId,
+    named: Annotated[RowInput, Body(openapi_examples=openapi.examples(one={"group_id": "grp-123"}))],
+) -> CaptureView:
+    receipt = await request.memory.assign(row_id, group=request.group(named))
+    return CaptureView.from_record(receipt, request.language)
+
+
+@router.post(
     "/api/v1/quarantine/requeue",
     tags=[QUARANTINE],
     summary="Queue all outputs that a check refused again",
