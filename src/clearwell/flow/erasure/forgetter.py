@@ -86,11 +86,15 @@ class Forgetter:
 
     async def watch(self) -> None:
         """Drop the texts of this process whenever something was forgotten in any process, until cancelled."""
+        unread = False
         while True:
             try:
                 await self.notice()
+                unread = False
             except Unavailable as error:
-                log.warning("forgets not read", reason=error.code)
+                if not unread:
+                    log.warning("forgets not read", reason=error.code)
+                unread = True
             await asyncio.sleep(WATCH_SECONDS)
 
     async def notice(self) -> bool:
