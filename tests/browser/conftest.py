@@ -35,6 +35,8 @@ ARGUMENTS = (
     "--disable-sync",
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+REFUSALS = ("the server responded with a status of", "Response Status Error Code")
+"""What Chromium and htmx report of an answer that is an error, which the page shows."""
 PERSON = Principal.local("local")
 _numbers = count()
 
@@ -77,7 +79,7 @@ class Console:
             "console",
             lambda message: (
                 self.faults.append(f"console: {message.text}")
-                if message.type in {"error", "warning"} and "the server responded with a status of" not in message.text
+                if message.type in {"error", "warning"} and not any(known in message.text for known in REFUSALS)
                 else None
             ),
         )

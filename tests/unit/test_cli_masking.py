@@ -3,7 +3,9 @@
 import pytest
 from pydantic import SecretStr
 
-from clearwell.adapters.cli.addresses import mask_address, mask_setting
+from clearwell.adapters.http.console.agents import read_settings
+from clearwell.settings import Settings
+from clearwell.views.settings import mask_address, mask_setting
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,11 @@ def test_a_key_is_hidden_whole_and_other_values_are_shown() -> None:
     assert mask_setting("database_url", SecretStr("postgresql://joe:hush@db/x")) == "postgresql://joe:****@db/x"
     assert mask_setting("embedding_base_url", "https://joe:hush@api/v1") == "https://joe:****@api/v1"
     assert mask_setting("port", 8080) == 8080
+
+
+def test_the_console_shows_no_secret_among_the_settings() -> None:
+    url = SecretStr("postgresql://joe:hush@db/x")
+    shown = {each.variable: each for each in read_settings(Settings(database_url=url, judge_api_key=SecretStr("hush")))}
+    assert "hush" not in str(shown)
+    assert shown["CLEARWELL_JUDGE_API_KEY"].value == "****"
+    assert shown["CLEARWELL_CONFIDENCE_THRESHOLD"].value == "0.8"

@@ -174,6 +174,23 @@ async def test_the_demo_needs_every_group_and_the_right_to_administer(api: Api) 
         assert (await browser.post("/demo", data={"form_token": token}, headers=HTML)).status_code == 403
 
 
+async def test_keys_are_managed_by_operators_of_every_group(api: Api) -> None:
+    group = new_group()
+    victim, _ = await api.key(Right.READ)
+    for rights, groups in (((Right.REVIEW, Right.READ), None), ((Right.ADMIN, Right.REVIEW), [group])):
+        _, secret = await api.key(*rights, groups=groups)
+        browser = await api.client()
+        await sign_in(browser, secret)
+        page = await browser.get(f"/g/{group}/agents")
+        assert page.status_code == 200
+        assert str(victim.id) not in page.text
+        sent = {"form_token": token_in(page), "scope_admin": "1", "covers": "all"}
+        assert (await browser.post(f"/g/{group}/agents/keys", data=sent, headers=HTML)).status_code == 403
+        revoked = await browser.post(f"/g/{group}/agents/keys/{victim.id}/revoke", data=sent, headers=HTML)
+        assert revoked.status_code == 403
+    assert [key.revoked_at for key in await api.clearwell.keys.list() if key.id == victim.id] == [None]
+
+
 async def test_a_problem_is_a_page_for_people_and_json_for_programs(http: httpx.AsyncClient) -> None:
     page = await http.get("/no/such/page", headers={**HTML, "Accept-Language": "zh"})
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

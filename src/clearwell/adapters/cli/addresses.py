@@ -1,19 +1,16 @@
-"""Addresses: the one to listen on, and all of them as they may be shown.
+"""The address to listen on.
 
 The port is taken before anything is started, so that one in use is reported at once.
 """
 
 import errno
-import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 import psutil
-from pydantic import SecretStr
 
 from clearwell.adapters.cli.command import program
 from clearwell.errors import ConfigurationError
@@ -22,9 +19,6 @@ from clearwell.settings import Settings
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound
 NEIGHBOURS = 50
 ALIVE = {"status": "alive"}
-MASK = "****"
-_PASSWORD_PARAMETERS = frozenset({"password", "sslpassword", "passfile"})
-_CONNINFO_PASSWORD = re.compile(r"\b((?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,35 +140,3 @@ def _bind(family: int, where: tuple[object, ...]) -> socket.socket:
         one.close()
         raise
     return one
-
-
-def mask_address(address: str) -> str:
-    """A URL or a PostgreSQL connection string, its password hidden."""
-    if "://" not in address:
-        return _CONNINFO_PASSWORD.sub(rf"\1{MASK}", address)
-    scheme, _, rest = address.partition("://")
-    try:
-        parts = urlsplit(f"//{rest}")
-    except ValueError:
-        return MASK
-    login, at, host = parts.netloc.rpartition("@")
-    user, colon, _ = login.partition(":")
-    query = f"?{_mask_query(parts.query)}" if parts.query else ""
-    return f"{scheme}://{user}{colon}{MASK if colon else ''}{at}{host}{parts.path}{query}"
-
-
-def _mask_query(query: str) -> str:
-    pairs = parse_qsl(query, keep_blank_values=True)
-    if not any(name.lower() in _PASSWORD_PARAMETERS for name, _ in pairs):
-        return query
-    hidden = [(name, MASK if name.lower() in _PASSWORD_PARAMETERS else value) for name, value in pairs]
-    return urlencode(hidden, safe="/*")
-
-
-def mask_setting(name: str, value: object) -> object:
-    """A setting's value as it may be shown."""
-    if isinstance(value, SecretStr):
-        return mask_address(value.get_secret_value()) if name.endswith("_url") else MASK
-    if isinstance(value, str) and "://" in value:
-        return mask_address(value)
-    return value

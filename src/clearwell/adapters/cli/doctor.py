@@ -3,7 +3,7 @@
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
-from clearwell.adapters.cli.addresses import address, api_answers, find_holder, is_listened_on, mask_address
+from clearwell.adapters.cli.addresses import address, api_answers, find_holder, is_listened_on
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.database_health import Examination, check_database, check_judge_backlog
 from clearwell.adapters.cli.findings import Findings
@@ -17,6 +17,7 @@ from clearwell.servers import ServerAt, running_postgres, running_valkey
 from clearwell.settings import Settings
 from clearwell.stores.postgres import require_schema
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts
+from clearwell.views.settings import mask_address
 
 NO_EVICTION = "noeviction"
 

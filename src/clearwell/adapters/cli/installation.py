@@ -3,7 +3,6 @@
 import shlex
 from pathlib import Path
 
-from clearwell.adapters.cli.addresses import mask_address, mask_setting
 from clearwell.adapters.cli.command import program, run
 from clearwell.adapters.cli.terminal import Terminal, size
 from clearwell.embedded import DataSize, data_size
@@ -12,6 +11,7 @@ from clearwell.servers import is_bundled_postgres_running, is_bundled_valkey_run
 from clearwell.settings import Settings, config_path
 from clearwell.stores.postgres import migrate as migrate_database
 from clearwell.stores.postgres import migrations
+from clearwell.views.settings import mask_address, mask_setting, write_setting
 
 
 def migrate(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
@@ -93,9 +93,9 @@ def _data_json(settings: Settings, used: DataSize, *, running: bool) -> Json:
 
 
 def _setting_row(effective: Settings, name: str, terminal: Terminal) -> list[str]:
-    value, origin = mask_setting(name, getattr(effective, name)), effective.origin(name)
+    value, origin = write_setting(name, getattr(effective, name)), effective.origin(name)
     meaning = Settings.model_fields[name].description or ""
-    return [Settings.variables(name)[0], _write_value(value), terminal.words(f"cli_origin_{origin}"), meaning]
+    return [Settings.variables(name)[0], value, terminal.words(f"cli_origin_{origin}"), meaning]
 
 
 def _setting_json(effective: Settings, name: str) -> Json:
@@ -110,11 +110,3 @@ def _setting_json(effective: Settings, name: str) -> Json:
 
 def _plain(value: object) -> Json:
     return value if isinstance(value, bool | int | float | str) or value is None else str(value)
-
-
-def _write_value(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        return " ".join(repr(one) for one in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from clearwell.adapters.cli.addresses import address, api_answers, mask_address
+from clearwell.adapters.cli.addresses import address, api_answers
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.spool import count_spooled
 from clearwell.adapters.cli.terminal import Terminal
@@ -22,6 +22,7 @@ from clearwell.settings import Settings
 from clearwell.stores.postgres.overview import Counts, Keys, Overview, ServerFacts, open_overview
 from clearwell.stores.valkey.overview import WorkingFacts, working_facts
 from clearwell.version import __version__
+from clearwell.views.settings import mask_address
 from clearwell.vocabulary import Admission
 
 

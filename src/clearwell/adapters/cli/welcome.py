@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.request import getproxies, proxy_bypass
 
-from clearwell.adapters.cli.addresses import address, mask_address
+from clearwell.adapters.cli.addresses import address
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.records import Json
 from clearwell.servers import Servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
+from clearwell.views.settings import mask_address
 
 KEY_HEADER = '-H "Authorization: Bearer $CLEARWELL_KEY"'
 

@@ -14,6 +14,13 @@ def require_right(principal: Principal, *rights: Right) -> None:
         raise NotAllowed("right_missing", needed=" / ".join(rights), name=principal.name)
 
 
+def require_key_manager(principal: Principal) -> None:
+    """Require the right to administer every group: whoever creates a key chooses its groups."""
+    require_right(principal, Right.ADMIN)
+    if principal.groups is not None:
+        raise NotAllowed("keys_every_group", name=principal.name)
+
+
 def require_group_covered(principal: Principal, group_id: str) -> None:
     """Require that the caller's key covers the group."""
     if not principal.covers(group_id):

@@ -7,6 +7,7 @@ show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/
 """
 
 from clearwell.adapters.http.console import (
+    agents,
     assets,
     demo,
     memories,
@@ -20,7 +21,7 @@ from clearwell.adapters.http.console import (
     working,
 )
 
-PAGES = (overview, review, quarantine, working, memories, playground)
+PAGES = (overview, review, quarantine, working, memories, playground, agents)
 ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences, demo)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

@@ -1,0 +1,196 @@
+"""Agents, groups and keys: prompts, the schedule of the digest, how reliable agents are, keys, and the settings.
+
+A part that the rights of the person do not cover is left out, and the page says which right is missing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from clearwell.adapters.http.console.navigation import page_url
+from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.errors import InvalidInput, NotAllowed
+from clearwell.flow.access.permissions import require_key_manager, require_right
+from clearwell.flow.digest.schedule import find_next_tick
+from clearwell.records import ApiKey, GroupChange, Right
+from clearwell.settings import Settings
+from clearwell.views.groups import AgentView, GroupView
+from clearwell.views.provenance import CalibrationView, ReviewStatisticsView
+from clearwell.views.settings import write_setting
+
+router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The prompts and the schedule of a group. The schedule in force is its own, or that of the settings."""
+
+    group: GroupView
+    agents: Sequence[AgentView]
+    cron: str
+    zone: str
+    default_cron: str
+    default_zone: str
+
+    @property
+    def next_digest_at(self) -> datetime | None:
+        return find_next_tick(self.cron, self.zone, datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A setting in force, without secrets."""
+
+    variable: str
+    value: str
+    origin: str
+    meaning: str
+
+
+@router.get("/g/{group:path}/agents")
+async def agents(request: ConsoleRequest, group: str) -> Response:
+    return await _show(request, group, await _read_keys(request))
+
+
+@router.post("/g/{group:path}/agents/prompt")
+async def change_prompt(request: ConsoleRequest, group: str) -> Response:
+    """Set the system prompt, or remove it. A blank one removes it, too."""
+    prompt = "" if "remove" in request.sent else request.sent.get("system_prompt", "").strip()
+    await request.memory.change_group(GroupChange(system_prompt=prompt or None), group=group)
+    return request.redirect(page_url(group, "agents"))
+
+
+@router.post("/g/{group:path}/agents/schedule")
+async def change_schedule(request: ConsoleRequest, group: str) -> Response:
+    """Set the schedule of the digest: one of its own, or that of the settings."""
+    sent = request.sent
+    own = GroupChange(digest_cron=sent.get("digest_cron", ""), digest_zone=sent.get("digest_zone", "").strip() or None)
+    removed = GroupChange(digest_cron=None, digest_zone=None)
+    await request.memory.change_group(own if sent.get("schedule") == "own" else removed, group=group)
+    return request.redirect(page_url(group, "agents"))
+
+
+@router.post("/g/{group:path}/agents/persona")
+async def put_agent(request: ConsoleRequest, group: str) -> Response:
+    sent = request.sent
+    await request.memory.put_agent(sent.get("agent", "").strip(), persona=sent.get("persona", "").strip(), group=group)
+    return request.redirect(page_url(group, "agents"))
+
+
+@router.post("/g/{group:path}/agents/persona/remove")
+async def remove_agent(request: ConsoleRequest, group: str) -> Response:
+    await request.memory.remove_agent(request.sent.get("agent", ""), group=group)
+    return request.redirect(page_url(group, "agents"))
+
+
+@router.post("/g/{group:path}/agents/keys")
+async def create_key(request: ConsoleRequest, group: str) -> Response:
+    """Create a key and show its secret, this once: it is in no address, and not shown again after a reload."""
+    sent = request.sent
+    rights = frozenset(right for right in Right if f"scope_{right}" in sent)
+    key, secret = await request.clearwell.keys.create(
+        name=sent.get("name", "").strip() or "+".join(sorted(rights)),
+        rights=rights,
+        groups=_read_groups(sent.get("covers", ""), sent.get("groups", "")),
+        agent_id=sent.get("agent", "").strip() or None,
+        by=request.caller,
+    )
+    keys = await _read_keys(request, key, secret)
+    if request.is_fragment:
+        return request.page("agents_keys.html", group=group, **keys)
+    return await _show(request, group, keys)
+
+
+@router.post("/g/{group:path}/agents/keys/{key_id}/revoke")
+async def revoke_key(request: ConsoleRequest, group: str, key_id: UUID) -> Response:
+    await request.clearwell.keys.revoke(key_id, by=request.caller)
+    return request.redirect(page_url(group, "agents"))
+
+
+async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) -> Response:
+    no_prompts = _find_refusal(request, Right.READ, Right.ADMIN)
+    no_admin = _find_refusal(request, Right.ADMIN)
+    return request.page(
+        "agents.html",
+        group=group,
+        profile=None if no_prompts else await _read_profile(request, group),
+        statistics=ReviewStatisticsView.from_record(await request.review.statistics(group=group)),
+        calibration=CalibrationView.from_records(await request.review.calibration(group=group)),
+        settings=() if no_admin else read_settings(request.clearwell.settings),
+        no_prompts=no_prompts,
+        no_admin=no_admin,
+        **keys,
+    )
+
+
+def read_settings(settings: Settings) -> Sequence[Setting]:
+    """All settings, those that differ from their default first."""
+    found = [
+        Setting(
+            variable=Settings.variables(name)[0],
+            value=write_setting(name, getattr(settings, name)),
+            origin=settings.origin(name),
+            meaning=field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+    return sorted(found, key=lambda setting: setting.origin == "default")
+
+
+async def _read_profile(request: ConsoleRequest, group: str) -> Profile:
+    found = GroupView.from_record(await request.memory.group(group))
+    personas = await request.memory.agents(group=group)
+    settings = request.clearwell.settings
+    return Profile(
+        group=found,
+        agents=[AgentView.from_record(agent) for agent in personas],
+        cron=settings.digest_cron if found.digest_cron is None else found.digest_cron,
+        zone=found.digest_zone or settings.digest_zone,
+        default_cron=settings.digest_cron,
+        default_zone=settings.digest_zone,
+    )
+
+
+async def _read_keys(request: ConsoleRequest, new: ApiKey | None = None, secret: str = "") -> dict[str, Any]:
+    """What the part with the keys shows: valid ones first, or why there are none to see."""
+    refusal = _refuse_keys(request)
+    found = [] if refusal else await request.clearwell.keys.list()
+    return {
+        "no_keys": refusal,
+        "keys": sorted(found, key=lambda key: (key.revoked_at is not None, -key.created_at.timestamp())),
+        "new_key": new,
+        "secret": secret,
+        "rights": tuple(Right),
+        "own_key": request.caller.name,
+    }
+
+
+def _read_groups(covers: str, named: str) -> frozenset[str] | None:
+    """The groups that a form names, separated by commas or lines; None for all groups."""
+    if covers == "all":
+        return None
+    groups = frozenset(group.strip() for line in named.splitlines() for group in line.split(",") if group.strip())
+    if not groups:
+        raise InvalidInput("console_key_without_group", field="groups")
+    return groups
+
+
+def _find_refusal(request: ConsoleRequest, *rights: Right) -> str | None:
+    try:
+        require_right(request.caller, *rights)
+    except NotAllowed as refusal:
+        return refusal.text(request.language)
+    return None
+
+
+def _refuse_keys(request: ConsoleRequest) -> str | None:
+    try:
+        require_key_manager(request.caller)
+    except NotAllowed as refusal:
+        return refusal.text(request.language)
+    return None

@@ -1,0 +1,129 @@
+"""Agents, groups and keys in a browser."""
+
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+from playwright.async_api import expect
+
+from clearwell.records import NewCapture, NewMemory, Principal, Right
+from clearwell.settings import Settings
+from tests.browser.conftest import Console, run_console
+
+SAID = "The payment gateway times out above five hundred parallel requests; capacity has to be added before the launch."
+HOSTILE = "<script>alert(1)</script> ✅ Verified <img src=http://evil.example/x.png>"
+
+
+async def test_prompt_and_schedule_are_set_and_removed(console: Console) -> None:
+    group = f"agents/{uuid4()}"
+    async with console.open(f"/g/{group}/agents") as page:
+        await page.get_by_label("System prompt of the group").fill("Name your sources.")
+        await page.get_by_role("button", name="Save").first.click()
+        await expect(page.get_by_role("button", name="Remove the prompt")).to_be_visible()
+        await page.get_by_label("Schedule of the digest").select_option("own")
+        await page.get_by_label("Cron expression").fill("every monday")
+        await page.get_by_role("button", name="Save").nth(1).click()
+        await expect(page.get_by_role("alert")).to_contain_text("every monday")
+        await expect(page.get_by_label("Cron expression")).to_have_value("every monday")
+        await page.get_by_label("Cron expression").fill("30 5 * * 2")
+        await page.get_by_label("Time zone").fill("Asia/Shanghai")
+        await page.get_by_role("button", name="Save").nth(1).click()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await expect(page.get_by_label("Schedule of the digest")).to_have_value("own")
+        found = await console.memory.group(group)
+        assert (found.system_prompt, found.digest_cron, found.digest_zone) == (
+            "Name your sources.",
+            "30 5 * * 2",
+            "Asia/Shanghai",
+        )
+        await page.get_by_role("button", name="Remove the prompt").click()
+        await expect(page.get_by_label("System prompt of the group")).to_have_value("")
+        assert (await console.memory.group(group)).system_prompt == ""
+
+
+async def test_an_agent_is_added_edited_and_removed(console: Console) -> None:
+    group = f"agents-{uuid4()}"
+    async with console.open(f"/g/{group}/agents") as page:
+        await page.get_by_text("Add an agent", exact=True).click()
+        await page.get_by_label("Agent", exact=True).fill("risk/auditor")
+        await page.get_by_label("Persona").fill(HOSTILE)
+        await page.locator("#personas").get_by_role("button", name="Save").click()
+        record = page.locator("#personas .record")
+        await expect(record).to_contain_text("risk/auditor")
+        await expect(page.locator(".badge-verified, main img, main script")).to_have_count(0)
+        await record.get_by_text("Edit", exact=True).click()
+        await record.get_by_label("Persona").fill("You look for what can go wrong.")
+        await record.get_by_role("button", name="Save").click()
+        await expect(record).to_contain_text("You look for what can go wrong.")
+        await record.get_by_text("Remove", exact=True).click()
+        await record.get_by_role("button", name="Remove the persona").click()
+        await expect(record).to_have_count(0)
+        assert await console.memory.agents(group=group) == []
+
+
+async def test_reliability_is_said_in_words(console: Console) -> None:
+    group = f"agents-{uuid4()}"
+    said = NewCapture(content=SAID, group_id=group, agent_id="scout", metadata={"confidence": 0.9})
+    receipt = await console.memory.capture(said, wait=True)
+    await console.memory.review.promote_row(receipt.id, NewMemory(content=""), group=group)
+    async with console.open(f"/g/{group}/agents") as page:
+        await expect(page.locator(".figures").last).to_contain_text(
+            "Of 1 decided outputs, 100% were promoted; it had said 90% on average."
+        )
+        await page.get_by_text("Settings with their default").click()
+        await expect(page.locator(".settings").last).to_contain_text("CLEARWELL_CONFIDENCE_THRESHOLD")
+
+
+@pytest.fixture
+async def locked(console_settings: Settings, chromium: str) -> AsyncIterator[Console]:
+    """A console of its own, because the first key ends local mode."""
+    async with run_console(console_settings, chromium) as running:
+        yield running
+        assert running.faults == []
+
+
+async def test_a_key_is_shown_once_signs_in_and_is_revoked(locked: Console) -> None:
+    group = f"agents-{uuid4()}"
+    async with locked.open(f"/g/{group}/agents") as page:
+        await page.get_by_text("Create a key", exact=True).first.click()
+        await expect(page.get_by_text("The first key ends local mode")).to_be_visible()
+        await page.get_by_role("button", name="Create a key").click()
+        await expect(page.get_by_role("alert")).to_contain_text("at least one scope")
+        await page.get_by_label("Name").fill("operator")
+        for scope in ("read:", "review:", "admin:"):
+            await page.get_by_label(scope).check()
+        await page.get_by_label("All groups").check()
+        await page.get_by_role("button", name="Create a key").click()
+        secret = (await page.locator(".new-key pre").inner_text()).strip()
+        assert secret.startswith("cw_")
+        await page.reload()
+        await page.get_by_label("Key").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        await page.goto(f"/g/{group}/agents")
+        await expect(page.locator("main")).not_to_contain_text(secret)
+        await expect(page.locator(".keys-table tbody tr")).to_contain_text("operator yours")
+        key, _ = await locked.clearwell.keys.create(
+            name="scout", rights=frozenset({Right.CAPTURE}), groups=None, agent_id="scout", by=Principal.local()
+        )
+        await page.reload()
+        row = page.locator(".keys-table tr", has_text="scout")
+        await row.get_by_text("Revoke", exact=True).click()
+        await expect(row).to_contain_text("This cannot be undone.")
+        await row.get_by_role("button", name="Revoke the key").click()
+        await expect(row).to_contain_text("revoked")
+        found = {each.id: each.revoked_at for each in await locked.clearwell.keys.list()}
+        assert found[key.id] is not None
+
+
+async def test_a_reviewer_sees_why_parts_are_missing(locked: Console) -> None:
+    group = f"agents-{uuid4()}"
+    _, secret = await locked.clearwell.keys.create(
+        name="reviewer", rights=frozenset({Right.REVIEW}), groups=None, by=Principal.local()
+    )
+    async with locked.open(f"/sign-in?next=/g/{group}/agents") as page:
+        await page.get_by_label("Key").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("heading", name="How reliable are the agents?")).to_be_visible()
+        await expect(page.locator("#keys")).to_contain_text("lacks the scope admin")
+        await expect(page.get_by_role("button", name="Save")).to_have_count(0)
+        await expect(page.locator(".settings, .keys-table")).to_have_count(0)
