@@ -233,6 +233,7 @@ async def test_decisions_on_insights(face: Face, clearwell: Clearwell) -> None:
     with pytest.raises(Conflict):
         await face("review.undo", decisions[-1].id, group="g")
     assert (await face("review.statistics", group="g")).insights["rejected"] == 2
+    assert len(await face("review.activity", group="g", days=7)) == 7
 
 
 async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:

@@ -5,7 +5,7 @@ import pytest
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, InvalidInput, NotAllowed
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import Admission, NewCapture, NewMemory, Principal, Right, SourceSelector
+from clearwell.records import Action, Admission, NewCapture, NewMemory, Principal, Right, SourceSelector
 from tests.insights import put_insight
 
 PERSON = Principal.local()
@@ -100,4 +100,7 @@ async def test_a_rejected_insight_names_and_withdraws_what_says_the_same(clearwe
     assert (rejected.still_said, rejected.still_working) == ((promoted.id,), (source.id,))
     again = await memory.review.reject(insight_id, reason="wrong", withdraw=True, group="g")
     assert (again.memories, again.removed, again.still_said) == ((promoted.id,), (source.id,), ())
+    decisions = {decision.id: decision.action for decision in await memory.review.decisions(group="g")}
+    assert again.withdrawal_id is not None
+    assert decisions[again.withdrawal_id] is Action.RETRACT
     assert await find(clearwell) == set()

@@ -117,9 +117,16 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.run(self.clearwell.queue.close())
-        self.run(self.opened.__aexit__(None, None, None))
+        self.stop()
         self.start()
+
+    def stop(self) -> None:
+        """Close the program. Its background writers end first: a client that they open again would stay open."""
+        self.run(self.clearwell.queue.close())
+        self.run(self.clearwell.events.flush())
+        self.run(self.clearwell.recalls.flush())
+        self.run(self.clearwell.gate.flush())
+        self.run(self.opened.__aexit__(None, None, None))
 
     @rule(hours=st.integers(min_value=1, max_value=13))
     def time_passes(self, hours: int) -> None:
@@ -167,8 +174,7 @@ class Machine(RuleBasedStateMachine):
         await self.clearwell.rebuilder.rebuild_after_loss()
 
     def teardown(self) -> None:
-        self.run(self.clearwell.queue.close())
-        self.run(self.opened.__aexit__(None, None, None))
+        self.stop()
         self.run(self.database.close())
         self.redis.close()
         self.loop.close()

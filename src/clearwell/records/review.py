@@ -137,12 +137,14 @@ class DecisionResult:
     ``id`` is the memory of a promotion, or else the insight. ``memories`` are the retracted or restored memories;
     ``withdrawn`` is the memory that an undo withdrew. ``still_said`` are the valid memories, and ``still_working`` the
     entries of working memory, that say what was rejected; ``removed`` are the entries that were removed.
-    ``conflicts_with`` are the verified memories that a promoted text contradicts.
+    ``conflicts_with`` are the verified memories that a promoted text contradicts. ``withdrawal_id`` is the decision
+    that withdrew the copies of a rejected text, which can be undone by itself.
     """
 
     status: str
     id: UUID
     decision_id: UUID | None = None
+    withdrawal_id: UUID | None = None
     promotion_id: UUID | None = None
     tombstone_id: UUID | None = None
     superseded: UUID | None = None
@@ -162,6 +164,7 @@ class DecisionResult:
         found: dict[str, Json] = {"status": self.status, "id": str(self.id), "already": self.already}
         named = {
             "decision_id": self.decision_id,
+            "withdrawal_id": self.withdrawal_id,
             "promotion_id": self.promotion_id,
             "tombstone_id": self.tombstone_id,
             "superseded": self.superseded,
@@ -189,6 +192,7 @@ class DecisionResult:
             status=str(stored["status"]),
             id=UUID(str(stored["id"])),
             decision_id=_optional_id(stored.get("decision_id")),
+            withdrawal_id=_optional_id(stored.get("withdrawal_id")),
             promotion_id=_optional_id(stored.get("promotion_id")),
             tombstone_id=_optional_id(stored.get("tombstone_id")),
             superseded=_optional_id(stored.get("superseded")),

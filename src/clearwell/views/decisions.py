@@ -91,6 +91,9 @@ class DecisionResultView(View):
     id: UUID
     already: bool = Field(description="it had been decided before, and nothing was changed")
     decision_id: UUID | None = Field(None, exclude_if=is_absent)
+    withdrawal_id: UUID | None = Field(
+        None, exclude_if=is_absent, description="the decision that withdrew the copies of a rejected text"
+    )
     promotion_id: UUID | None = Field(None, exclude_if=is_absent)
     tombstone_id: UUID | None = Field(None, exclude_if=is_absent)
     superseded: UUID | None = Field(None, exclude_if=is_absent)

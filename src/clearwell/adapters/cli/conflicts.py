@@ -56,7 +56,9 @@ async def _read_content(client: ApiClient, group: str, memory_id: UUID) -> str:
 def show_copies(result: DecisionResultView, terminal: Terminal) -> None:
     """Say what was withdrawn and removed with a decision, and what still says the rejected text."""
     if result.memories:
-        terminal.tell("cli_copies_withdrawn", count=len(result.memories), id=result.decision_id or "–")
+        terminal.tell(
+            "cli_copies_withdrawn", count=len(result.memories), id=result.withdrawal_id or result.decision_id or "–"
+        )
     if result.removed:
         terminal.tell("cli_copies_removed", count=len(result.removed))
     still = [*(result.still_said or ()), *(result.still_working or ())]

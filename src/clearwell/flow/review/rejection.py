@@ -140,8 +140,10 @@ class InsightRejection:
         """Name in the result what else says the value, and withdraw those memories if the request asks for it."""
         withdrawn = prepared.still_said if prepared.request.withdraw else ()
         if withdrawn:
-            group_id = prepared.insight.group_id
-            await self._withdrawal.apply(transaction, group_id, withdrawn, reason=prepared.reason, by=by)
+            decision = await self._withdrawal.apply(
+                transaction, prepared.insight.group_id, withdrawn, reason=prepared.reason, by=by
+            )
+            result = replace(result, withdrawal_id=decision.id)
         return replace(
             result,
             memories=withdrawn,
