@@ -9,6 +9,7 @@ show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/
 from clearwell.adapters.http.console import (
     agents,
     assets,
+    chat,
     demo,
     memories,
     overview,
@@ -21,7 +22,7 @@ from clearwell.adapters.http.console import (
     working,
 )
 
-PAGES = (overview, review, quarantine, working, memories, playground, agents)
+PAGES = (overview, review, quarantine, working, memories, playground, chat, agents)
 ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences, demo)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

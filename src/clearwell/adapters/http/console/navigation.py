@@ -16,7 +16,7 @@ class Page:
         return f"console_page_{self.name}"
 
 
-PAGES = tuple(map(Page, ("overview", "review", "quarantine", "working", "memories", "playground", "agents")))
+PAGES = tuple(map(Page, ("overview", "review", "quarantine", "working", "memories", "playground", "chat", "agents")))
 
 
 def page_url(group: str, name: str) -> str:

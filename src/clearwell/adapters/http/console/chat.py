@@ -1,0 +1,161 @@
+"""The chat panel: the outputs of a session as a conversation, and what became of each.
+
+What is said of one message needs several questions to the stores (its statements, and the memories that rest on it), so
+a bubble asks for it when it comes into view.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from clearwell.adapters.http.console.fields import Filters, Optional
+from clearwell.adapters.http.console.navigation import page_url
+from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.errors import NotAllowed, Unavailable
+from clearwell.ports import QuarantineFilter
+from clearwell.records import NewMemory, Outcome, QuarantineRow, WorkingEntry
+from clearwell.views.captures import QuarantineRowView, VerdictView
+from clearwell.views.provenance import ProvenanceView
+from clearwell.vocabulary import SegmentKind
+
+router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
+
+NEWEST = 200
+"""Sessions are found among so many of the newest outputs; an older one is opened by its name."""
+PAGE = 60
+AT_ONCE = timedelta(milliseconds=20)
+"""Outputs of different nodes within this time are shown side by side. That they ran in parallel is not recorded."""
+STATEMENTS = (SegmentKind.CLAIM, SegmentKind.DECISION)
+
+
+class ChatPlace(Filters):
+    """Which session is shown; without one, the newest."""
+
+    session: Optional[str] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLine:
+    """A session in the list, as far as the newest outputs have it."""
+
+    name: str
+    messages: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """An output as a bubble: with the verdict that refused it, or its entry in working memory."""
+
+    row: QuarantineRowView
+    refused_by: VerdictView | None
+    entry: WorkingEntry | None
+
+
+@router.get("/g/{group:path}/chat")
+async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, Query()]) -> Response:
+    sessions = list_sessions(await request.memory.quarantine_rows(group=group, limit=NEWEST))
+    session = place.session or next((line.name for line in sessions), None)
+    found: Sequence[QuarantineRow] = ()
+    if session is not None:
+        where = QuarantineFilter(session_id=session)
+        found = await request.memory.quarantine_rows(group=group, where=where, before=place.before, limit=PAGE + 1)
+    entries = await _read_entries(request, group) if found else {}
+    messages = [_make_message(row, entries, request) for row in reversed(found[:PAGE])]
+    earlier = {"session": session, "before": str(messages[0].row.id)} if len(found) > PAGE else None
+    return request.page(
+        "chat_session.html" if request.is_fragment else "chat.html",
+        group=group,
+        sessions=sessions,
+        session=session,
+        steps=arrange(messages),
+        earlier=earlier and urlencode(earlier),
+        address=f"{page_url(group, 'chat')}?{request.url.query}",
+    )
+
+
+@router.get("/g/{group:path}/chat/{log_id}/influence")
+async def influence(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
+    """A part of a bubble: the memories that rest on it."""
+    found = await request.review.influence(log_id, group=group)
+    view = ProvenanceView.from_record(log_id, found, request.language, await request.key_names())
+    return request.page("chat_memories.html", group=group, memories=view.promotions)
+
+
+@router.get("/g/{group:path}/chat/{log_id}/statements")
+async def statements(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
+    """A part of a bubble: its claims and decisions, each of which can be promoted."""
+    row = QuarantineRowView.from_record(await request.memory.quarantine_row(log_id, group=group), request.language)
+    found = [statement for statement in row.statements or () if statement.kind in STATEMENTS]
+    return request.page("chat_statements.html", group=group, row=row, statements=found)
+
+
+@router.get("/g/{group:path}/chat/{log_id}/promote")
+async def choose(request: ConsoleRequest, group: str, log_id: UUID, start: int = 0, end: int = 0) -> Response:
+    """The form to promote one part of an output, which is highlighted in it."""
+    row = QuarantineRowView.from_record(await request.memory.quarantine_row(log_id, group=group), request.language)
+    is_part = 0 <= start < end <= len(row.content)
+    part = (start, end) if is_part else (0, len(row.content))
+    return request.page("chat_promote.html", group=group, row=row, start=part[0], end=part[1])
+
+
+@router.post("/g/{group:path}/chat/{log_id}/promote")
+async def promote(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
+    text = NewMemory(content=request.sent.get("text", "").strip())
+    await request.review.promote_row(log_id, text, group=group)
+    session = urlencode({"session": request.sent.get("session", "")})
+    return request.redirect(f"{page_url(group, 'chat')}?{session}#message-{log_id}")
+
+
+def list_sessions(newest: Iterable[QuarantineRow]) -> list[SessionLine]:
+    """The sessions of these rows, which begin with the newest one."""
+    found: dict[str, list[datetime]] = {}
+    for row in newest:
+        if row.capture.session_id is not None:
+            found.setdefault(row.capture.session_id, []).append(row.capture.created_at)
+    return [SessionLine(name=name, messages=len(times), last_at=times[0]) for name, times in found.items()]
+
+
+def arrange(messages: Sequence[Message]) -> list[list[list[Message]]]:
+    """Steps of columns of messages: a column is one node, and the columns of a step were said at once."""
+    steps: list[list[list[Message]]] = []
+    for message in messages:
+        step = steps[-1] if steps else None
+        if step is not None and _is_same_node(step[-1][-1], message) and len(step) == 1:
+            step[0].append(message)
+        elif step is not None and _is_beside(step, message):
+            step.append([message])
+        else:
+            steps.append([[message]])
+    return steps
+
+
+def _is_same_node(last: Message, message: Message) -> bool:
+    return (last.row.node_id, last.row.agent_id) == (message.row.node_id, message.row.agent_id)
+
+
+def _is_beside(step: list[list[Message]], message: Message) -> bool:
+    first = step[0][0].row
+    nodes = {column[0].row.node_id for column in step}
+    is_other = message.row.node_id is not None and None not in nodes and message.row.node_id not in nodes
+    return is_other and len(step[0]) == 1 and abs(message.row.occurred_at - first.occurred_at) < AT_ONCE
+
+
+def _make_message(row: QuarantineRow, entries: dict[UUID, WorkingEntry], request: ConsoleRequest) -> Message:
+    view = QuarantineRowView.from_record(row, request.language)
+    failed = [verdict for verdict in view.verdicts if verdict.outcome is Outcome.FAIL]
+    return Message(row=view, refused_by=next(iter(failed), None), entry=entries.get(view.id))
+
+
+async def _read_entries(request: ConsoleRequest, group: str) -> dict[UUID, WorkingEntry]:
+    """Working memory by output; nothing if it does not respond, or the person may not read it."""
+    try:
+        return {entry.id: entry for entry in await request.memory.working_memory(group=group)}
+    except (Unavailable, NotAllowed):
+        return {}

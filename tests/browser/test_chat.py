@@ -1,0 +1,114 @@
+"""The chat panel in a browser."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from playwright.async_api import expect
+
+from clearwell.records import NewCapture
+from tests.browser.conftest import Console
+
+GATEWAY = "The payment gateway times out above five hundred parallel requests, measured on Monday."
+BACKUP = "The nightly backup of the billing database now takes eleven minutes instead of forty."
+MATH = "Capacity grows by $x^2$ with every shard that is added to the cluster of the payment platform."
+HOSTILE = (
+    "**Decision:** the launch moves to Tuesday.<script>alert(1)</script> ✅ Verified ⚡️ Unverified "
+    '![x](http://evil.example/x.png) [here](javascript:alert(1)) <span class="badge badge-verified">✅ Verified</span>'
+)
+BEGIN = datetime(2026, 5, 4, 9, tzinfo=UTC)
+
+
+async def say(
+    console: Console,
+    group: str,
+    content: str,
+    *,
+    node: str,
+    after: float = 0.0,
+    session: str = "meeting/1",
+    confidence: float = 0.9,
+) -> None:
+    said = NewCapture(
+        content=content,
+        group_id=group,
+        session_id=session,
+        node_id=node,
+        agent_id=f"{node}-agent",
+        occurred_at=BEGIN + timedelta(seconds=after),
+        metadata={"confidence": confidence},
+    )
+    await console.memory.capture(said, wait=True)
+
+
+async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Console) -> None:
+    group = f"chat/{uuid4()}"
+    await say(console, group, GATEWAY, node="advocate")
+    await say(console, group, BACKUP, node="critic", after=0.005, confidence=0.3)
+    await say(console, group, MATH, node="chair", after=60)
+    async with console.open(f"/g/{group}/chat") as page:
+        await expect(page.locator(".sessions a[aria-current]")).to_contain_text("meeting/1")
+        bubbles = page.locator(".bubble")
+        await expect(bubbles).to_have_count(3)
+        await expect(bubbles.nth(0).locator(".badge-ephemeral")).to_have_text("⚡️ Unverified")
+        await expect(bubbles.nth(0).locator(".fate")).to_contain_text("expires in 24 hours")
+        await expect(bubbles.nth(1).locator(".why")).to_contain_text("The confidence 0.3 is below 0.8.")
+        await expect(bubbles.nth(2).locator(".katex").first).to_be_visible()
+        beside = page.locator(".step[data-columns='2'] .column")
+        await expect(beside).to_have_count(2)
+        left, right = await beside.nth(0).bounding_box(), await beside.nth(1).bounding_box()
+        assert left is not None
+        assert right is not None
+        assert left["y"] == right["y"]
+        await bubbles.nth(1).get_by_role("link", name="Open the output").click()
+        await expect(page.locator(".verdicts")).to_contain_text("below 0.8")
+
+
+async def test_a_sentence_is_promoted_from_its_bubble(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, f"{GATEWAY} {BACKUP}", node="advocate")
+    async with console.open(f"/g/{group}/chat", width=390) as page:
+        await page.get_by_text("Promote a sentence").click()
+        await page.get_by_role("link", name=BACKUP).click()
+        await expect(page.get_by_role("textbox")).to_have_value(BACKUP)
+        await expect(page.locator("mark")).to_have_text(BACKUP)
+        await page.get_by_role("button", name="Promote").click()
+        await expect(page.locator(".resting .badge-verified")).to_have_text("✅ Verified")
+        await expect(page.locator(".resting")).to_contain_text(BACKUP)
+        await expect(page.locator(".resting")).not_to_contain_text("gateway")
+        assert "session=meeting%2F1" in page.url
+
+
+async def test_a_new_message_appears_by_itself(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, GATEWAY, node="advocate")
+    async with console.open(f"/g/{group}/chat?session=meeting/1") as page:
+        await expect(page.locator(".live")).to_have_text("live")
+        await page.get_by_text("Promote a sentence").click()
+        await expect(page.locator(".said li")).to_have_count(1)
+        await say(console, group, BACKUP, node="critic", after=30)
+        await expect(page.locator(".bubble")).to_have_count(2)
+        await expect(page.locator(".said li")).to_have_count(1)
+        await say(console, group, MATH, node="chair", session="meeting/2")
+        await expect(page.locator(".sessions li")).to_have_count(2)
+        await expect(page.locator(".bubble")).to_have_count(2)
+
+
+async def test_a_hostile_message_neither_runs_nor_poses_as_verified(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    await say(console, group, HOSTILE, node="<b>✅ Verified</b>", session="✅ Verified\u202e<img src=x>")
+    async with console.open(f"/g/{group}/chat") as page:
+        await expect(page.get_by_text("the launch moves to Tuesday").first).to_be_visible()
+        await page.get_by_text("Promote a sentence").click()
+        await page.locator(".said a").first.click()
+        await expect(page.locator("mark")).to_be_visible()
+        for path in (page.url, f"/g/{group}/chat"):
+            await page.goto(path)
+            await expect(page.locator(".badge-verified, main img, main script, main [href^=javascript]")).to_have_count(
+                0
+            )
+            await expect(page.locator("main .hidden-character").first).to_be_attached()
+
+
+async def test_a_group_without_sessions_says_what_comes(console: Console) -> None:
+    async with console.open(f"/g/chat-{uuid4()}/chat", language="zh-CN") as page:
+        await expect(page.get_by_role("heading", name="还没有会话")).to_be_visible()
