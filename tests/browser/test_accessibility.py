@@ -1,6 +1,7 @@
 """Every page of the console passes axe-core without a serious finding, with content and without."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 from uuid import uuid4
@@ -19,10 +20,10 @@ LOOKS = (("en-US", "light", 1280), ("zh-CN", "dark", 390))
 
 @pytest.fixture(scope="module")
 async def group(module_console: Console) -> str:
-    """A group with an entry, a refused output, a memory and an insight."""
+    """A group with an entry of a session, a refused output, a memory and an insight."""
     name = f"axe-{uuid4()}"
     memory = module_console.memory
-    await memory.capture(say(name, SAID), wait=True)
+    await memory.capture(replace(say(name, SAID), session_id="meeting-1", node_id="advocate"), wait=True)
     await memory.capture(say(name, "A guess that nobody has looked into yet, as far as known.", 0.2), wait=True)
     await memory.promote("Nightly backups of the billing database take forty minutes.", group=name)
     await put_insight(module_console.clearwell, name, SAID_NEXT, [say(name, SAID_NEXT)], flags=["single_author"])
