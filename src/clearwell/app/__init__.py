@@ -6,7 +6,15 @@ all of it as the settings say. ``evaluation`` evaluates the models alone.
 
 from clearwell.app.evaluation import evaluate_models
 from clearwell.app.models import configured_model, make_chat, make_embedder, make_model, make_writing_chat
-from clearwell.app.program import open_clearwell, open_indexes, open_keys, open_memory, open_reembedding, require_model
+from clearwell.app.program import (
+    open_clearwell,
+    open_indexes,
+    open_keys,
+    open_memory,
+    open_rebuild,
+    open_reembedding,
+    require_model,
+)
 from clearwell.app.stores import make_stores, open_postgres, open_stores
 from clearwell.app.wiring import Clearwell, Health, build
 from clearwell.clock import SystemClock, TimeOrderedIds
@@ -29,6 +37,7 @@ __all__ = [
     "open_keys",
     "open_memory",
     "open_postgres",
+    "open_rebuild",
     "open_reembedding",
     "open_stores",
     "require_model",

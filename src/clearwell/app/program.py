@@ -14,8 +14,13 @@ from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
-from clearwell.flow.reembedding.models import list_startable
+from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.promotion.planning import Chunker
+from clearwell.flow.promotion.rebuild import MemoryRebuilder
+from clearwell.flow.reembedding.models import EmbeddingModels, MultiModelSearch, list_startable
 from clearwell.flow.reembedding.reembedder import Reembedder
+from clearwell.flow.retrieval.bm25 import Bm25
+from clearwell.flow.working.recalls import RecallLog
 from clearwell.logs import ensure_logs_configured
 from clearwell.ports import Clock, Embedder, ReembeddingStore
 from clearwell.records import ModelChoice, Principal
@@ -28,6 +33,7 @@ from clearwell.stores.postgres import (
     IndexedGroups,
     PostgresAudit,
     PostgresKeys,
+    PostgresLostMemories,
     PostgresReembeddings,
 )
 
@@ -121,6 +127,33 @@ async def open_reembedding(
             SystemClock(),
             loading_seconds=settings.sweep_seconds + LOADING_SECONDS if wait is None else wait,
             search_seconds=settings.retrieve_timeout_seconds,
+        )
+
+
+@asynccontextmanager
+async def open_rebuild(settings: Settings, servers: Servers) -> AsyncIterator[MemoryRebuilder]:
+    """Open what makes lost chunks again: the stores and the embedding model."""
+    clock, ids = SystemClock(), TimeOrderedIds()
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(open_postgres(settings, servers.database_url))
+        embedder = make_embedder(settings)
+        stack.push_async_callback(embedder.close)
+        stores = await stack.enter_async_context(open_stores(settings, database, servers.redis_url, clock, ids))
+        await require_model(stores.reembeddings, embedder, configured_model(settings))
+        models = EmbeddingModels(embedder, stores.reembeddings, lambda choice: make_model(choice, settings))
+        stack.push_async_callback(models.close)
+        await models.refresh()
+        await models.wait_until_loaded()
+        known = MultiModelSearch(stores.longterm_for_worker, models)
+        recalls = RecallLog(stores.recalls)
+        yield MemoryRebuilder(
+            PostgresLostMemories(database, Bm25()),
+            stores.groups,
+            stores.lexical_index,
+            Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder),
+            Chunker(models, settings),
+            clock,
+            ids,
         )
 
 

@@ -22,7 +22,16 @@ from clearwell.ports.erasure import ErasureStore
 from clearwell.ports.events import BEGINNING, EventPage, EventStore
 from clearwell.ports.groups import GroupStore
 from clearwell.ports.longterm import Fusion, LongTermSearch, QueryTerms, SearchQuery, SparseEncoder
-from clearwell.ports.maintenance import GroupPauses, Heartbeats, LexicalIndex, VectorIndexes
+from clearwell.ports.maintenance import (
+    GroupPauses,
+    Heartbeats,
+    LexicalIndex,
+    LostMemory,
+    LostMemoryStore,
+    RebuildCounts,
+    RebuiltMemory,
+    VectorIndexes,
+)
 from clearwell.ports.models import (
     AnswerForm,
     ChatMessage,
@@ -107,6 +116,8 @@ __all__ = [
     "Lease",
     "LexicalIndex",
     "LongTermSearch",
+    "LostMemory",
+    "LostMemoryStore",
     "MemoryFilter",
     "OpenDigest",
     "OutdatedOutput",
@@ -116,6 +127,8 @@ __all__ = [
     "QuarantineFilter",
     "QuarantineStore",
     "QueryTerms",
+    "RebuildCounts",
+    "RebuiltMemory",
     "RecallReader",
     "RecallStore",
     "Recalls",

@@ -1,11 +1,68 @@
-"""What the worker maintains: indexes, which workers are alive, and which groups they leave alone."""
+"""What is maintained: indexes, lost chunks, which workers are alive, and which groups they leave alone."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Protocol
+from uuid import UUID
 
-from clearwell.records import IndexChanges
+from clearwell.records import AuditEvent, IndexChanges, Memory, Promotion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostMemory:
+    """A promotion whose chunks are gone. ``withdrawn_at`` is None if the memory is in force by the decisions."""
+
+    promotion: Promotion
+    promoted_at: datetime
+    withdrawn_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuiltMemory:
+    """The chunks of a lost memory, made again, and the hashes of what it says."""
+
+    promotion: Promotion
+    chunks: Sequence[Memory]
+    value_hashes: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildCounts:
+    """How many memories got their chunks, how many chunks those are, and how many memories a tombstone refused."""
+
+    memories: int = 0
+    chunks: int = 0
+    refused: int = 0
+
+    def __add__(self, other: "RebuildCounts") -> "RebuildCounts":
+        return RebuildCounts(self.memories + other.memories, self.chunks + other.chunks, self.refused + other.refused)
+
+
+class LostMemoryStore(Protocol):
+    """Promoted memories whose chunks are gone, and their replacement."""
+
+    async def count_lost(self, group_id: str) -> int:
+        """How many memories of a group have lost their chunks, in force or withdrawn."""
+        ...
+
+    async def list_lost(self, group_id: str, *, after: UUID | None, limit: int) -> Sequence[LostMemory]:
+        """Return lost memories in the order of their promotions, those after the promotion ``after``."""
+        ...
+
+    async def write_chunks(
+        self, group_id: str, rebuilt: Sequence[RebuiltMemory], *, event: AuditEvent
+    ) -> RebuildCounts:
+        """Store the chunks of memories that are still lost, valid or withdrawn as the decisions say now.
+
+        A memory whose value has a tombstone gets none. If it is in force, it waits until the tombstone is lifted.
+        """
+        ...
+
+    async def has_outdated_terms(self, group_id: str) -> bool:
+        """Whether valid chunks have no terms or those of another tokenizer, or are not counted as they are."""
+        ...
 
 
 class LexicalIndex(Protocol):

@@ -40,6 +40,7 @@ ALLOWED = {
 }
 REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("reembed",): ("--model", "offline"),
+    ("rebuild",): (),
     ("index",): (),
     ("ingest",): (OTHER, "-g", "g"),
     ("retract",): ("--agent", "a1", "--token", "x", "-g", "g"),

@@ -63,6 +63,7 @@ for command in (
     mcp,
     operations.migrate,
     operations.reembed,
+    operations.rebuild,
     operations.index,
     memory.capture,
     memory.query,

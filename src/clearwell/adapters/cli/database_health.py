@@ -1,4 +1,4 @@
-"""The checks of ``doctor`` in the database: ingress, retrieval, backlog, judge, model and keys."""
+"""The checks of ``doctor`` in the database: ingress, retrieval, backlog, chunks, judge, model and keys."""
 
 import shlex
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from clearwell.adapters.cli.addresses import is_loopback
 from clearwell.adapters.cli.command import program
 from clearwell.adapters.cli.findings import Findings
 from clearwell.flow.reembedding.models import list_startable
+from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.messages import catalogue
 from clearwell.ports import TOMBSTONED
 from clearwell.records import UNASSIGNED, Admission, Reembedding
@@ -46,6 +47,7 @@ async def check_database(examination: Examination, overview: Overview) -> None:
     if counts is not None:
         check_pending(examination, counts)
     await check_promotions(examination, overview, everywhere=counts is not None)
+    await check_chunks(examination, overview, everywhere=counts is not None)
     await check_keys(examination, overview)
 
 
@@ -165,6 +167,26 @@ async def check_promotions(examination: Examination, overview: Overview, *, ever
         age = examination.findings.terminal.age(one.oldest)
         params = {"rows": one.rows, "age": age, "id": one.memory_id, "group": one.group_id}
         examination.findings.mind("promotions", code, **params, program=program())
+
+
+async def check_chunks(examination: Examination, overview: Overview, *, everywhere: bool) -> None:
+    """Whether long-term memory has the chunks and terms of everything that was promoted and is in force."""
+    version = Bm25().version
+    if examination.group is not None:
+        lost = await overview.lost_memories_in(examination.group)
+        terms = await overview.outdated_terms_in(examination.group, version)
+    elif everywhere:
+        lost, terms = await overview.lost_memories(), await overview.outdated_terms(version)
+    else:
+        return
+    findings = examination.findings
+    if lost.memories:
+        params = {"memories": lost.memories, "groups": lost.groups, "group": lost.group_id}
+        findings.bad("chunks", "doctor_chunks_lost", **params, program=program())
+    else:
+        findings.good("chunks", "doctor_chunks")
+    if terms.groups:
+        findings.mind("terms", "doctor_terms_outdated", groups=terms.groups, group=terms.group_id, program=program())
 
 
 async def check_keys(examination: Examination, overview: Overview) -> None:

@@ -74,6 +74,18 @@ def reembed(
     vectors.reembed(settings, terminal, model, base_url=base_url, dimensions=dimensions, wait=wait, as_json=as_json)
 
 
+def rebuild(as_json: AsJson = False) -> None:
+    """Make lost chunks of long-term memory again.
+
+    What was promoted, withdrawn or rejected stays so. Everything can keep running. The command can be interrupted and
+    continues when it is run again.
+    """
+    from clearwell.adapters.cli import vectors
+
+    settings, terminal = start()
+    vectors.rebuild(settings, terminal, as_json=as_json)
+
+
 def index(as_json: AsJson = False) -> None:
     """Build the indexes that large groups need.
 

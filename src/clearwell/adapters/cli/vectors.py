@@ -1,4 +1,4 @@
-"""Vectors of long-term memory: ``reembed`` changes their embedding model, ``index`` builds their indexes."""
+"""Chunks of long-term memory: ``reembed`` changes their model, ``rebuild`` makes lost ones, ``index`` indexes them."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,12 +10,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from clearwell.adapters.cli.command import UsageProblem, run
 from clearwell.adapters.cli.connection import operator
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.app import configured_model, make_model, open_indexes, open_reembedding
+from clearwell.app import configured_model, make_model, open_indexes, open_rebuild, open_reembedding
+from clearwell.flow.promotion.rebuild import RebuildResult
 from clearwell.flow.reembedding.reembedder import Progress as Report
 from clearwell.flow.reembedding.reembedder import ReembeddingResult
 from clearwell.ports import Embedder
-from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice
-from clearwell.servers import running_postgres
+from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice, Principal
+from clearwell.servers import running_postgres, running_servers
 from clearwell.settings import Settings
 
 OFFLINE = ("offline", OFFLINE_MODEL)
@@ -48,6 +49,29 @@ def reembed(
         terminal.line()
         for name, value in wanted.settings().items():
             terminal.line(f"  {name}={value}", "bold")
+
+
+def rebuild(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
+    """Make the lost chunks of every group again."""
+    by = operator(settings, "rebuild")
+    result = run(_rebuild(settings, terminal, by))
+    counts, reindexed = result.counts, len(result.reindexed)
+    if as_json:
+        terminal.json(
+            {
+                "memories": counts.memories,
+                "chunks": counts.chunks,
+                "refused": counts.refused,
+                "reindexed": [*result.reindexed],
+            }
+        )
+        return
+    if counts.memories or reindexed:
+        terminal.tell("cli_rebuild_done", memories=counts.memories, chunks=counts.chunks, groups=reindexed)
+    else:
+        terminal.tell("cli_rebuild_none")
+    if counts.refused:
+        terminal.tell("cli_rebuild_refused", count=counts.refused)
 
 
 def index(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:
@@ -83,6 +107,12 @@ async def _maintain_indexes(settings: Settings) -> IndexChanges:
         return await indexes.maintain(model)
 
 
+async def _rebuild(settings: Settings, terminal: Terminal, by: Principal) -> RebuildResult:
+    async with running_servers(settings) as servers, open_rebuild(settings, servers) as rebuilder:
+        with _progress(terminal, "cli_rebuild_progress", "cli_rebuild_step") as report:
+            return await rebuilder.run(report, by=by)
+
+
 async def _reembed(
     settings: Settings, terminal: Terminal, chosen: ModelChoice, wait: float | None, *, by: str
 ) -> tuple[ModelChoice, ReembeddingResult]:
@@ -100,7 +130,7 @@ async def _reembed(
             if planned is not None:
                 begun = {"from_model": planned.from_model, "to_model": planned.to_model}
                 terminal.err.print(terminal.words("cli_reembed_begin", **begun), soft_wrap=True)
-            with _progress(terminal) as report:
+            with _progress(terminal, "cli_reembed_progress", "cli_reembed_step") as report:
                 return wanted, await reembedding.run(planned, embedder, report)
 
 
@@ -119,24 +149,25 @@ def _choose_model(model: str, base_url: str | None, dimensions: int | None) -> M
 
 
 @contextmanager
-def _progress(terminal: Terminal) -> Iterator[Report]:
-    """Report progress on stderr: a bar on a terminal, otherwise a line from time to time."""
+def _progress(terminal: Terminal, name: str, step: str) -> Iterator[Report]:
+    """Report progress on stderr: a bar with this name on a terminal, otherwise a line from time to time."""
     if not terminal.err.is_terminal:
-        yield _Lines(terminal)
+        yield _Lines(terminal, step)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=terminal.err) as bar:
-        task = bar.add_task(terminal.words("cli_reembed_progress"), total=None)
+        task = bar.add_task(terminal.words(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 class _Lines:
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, code: str) -> None:
         self._terminal = terminal
+        self._code = code
         self._told = -1
 
     def __call__(self, done: int, total: int) -> None:
         step = done * STEPS // max(total, 1)
         if step != self._told:
             self._told = step
-            self._terminal.err.print(self._terminal.words("cli_reembed_step", done=done, total=total), soft_wrap=True)
+            self._terminal.err.print(self._terminal.words(self._code, done=done, total=total), soft_wrap=True)

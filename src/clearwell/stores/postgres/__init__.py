@@ -13,6 +13,7 @@ from clearwell.stores.postgres.idempotency import PostgresIdempotency
 from clearwell.stores.postgres.keys import PostgresKeys
 from clearwell.stores.postgres.lexical_index import PostgresLexicalIndex
 from clearwell.stores.postgres.longterm import PostgresLongTerm
+from clearwell.stores.postgres.lost_memories import PostgresLostMemories
 from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine
 from clearwell.stores.postgres.reembeddings import PostgresReembeddings
 from clearwell.stores.postgres.review import PostgresReview
@@ -37,6 +38,7 @@ __all__ = [
     "PostgresKeys",
     "PostgresLexicalIndex",
     "PostgresLongTerm",
+    "PostgresLostMemories",
     "PostgresQuarantine",
     "PostgresReembeddings",
     "PostgresReview",

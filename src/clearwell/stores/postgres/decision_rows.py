@@ -128,6 +128,7 @@ def _chunk_json(chunk: Memory, more: dict[str, Any]) -> dict[str, Any]:
         "occurred_at": _time_json(chunk.occurred_at),
         "metadata": dict(chunk.metadata),
         "promoted_at": _time_json(chunk.promoted_at),
+        "valid_to": _time_json(chunk.valid_to),
         "position": more["position"],
         "tokenizer_version": more["tokenizer_version"],
     }

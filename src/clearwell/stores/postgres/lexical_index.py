@@ -132,7 +132,7 @@ class NewChunkIndexer(Generic[Chunk]):
 
     def _lexeme_params(self, one: _PlacedChunk, line: Sequence[_PlacedChunk], at: int) -> dict[str, Any]:
         near = [] if one.position is None else [other.content for other in _neighbours(line, at)]
-        return _lexeme_params(self._encoder, one.content, near)
+        return encode_chunk(self._encoder, one.content, near)
 
     def _of_group(self, **params: Any) -> dict[str, Any]:
         return {"group_id": self._group_id, **params}
@@ -219,7 +219,7 @@ def _session(chunk: IndexedChunk) -> Session:
     return chunk.session_id or "", chunk.agent_id
 
 
-def _lexeme_params(encoder: SparseEncoder, content: str, near: Sequence[str]) -> dict[str, Any]:
+def encode_chunk(encoder: SparseEncoder, content: str, near: Sequence[str]) -> dict[str, Any]:
     lexemes = encoder.lexemes(content, near)
     column = SparseVector({dimension - 1: weight for dimension, weight in lexemes.items()}, DIMENSIONS)
     return {"lexemes": column, "tokenizer_version": encoder.version}
@@ -279,7 +279,7 @@ def _make_line_updates(
         near = _neighbours(line, at)
         gone = by == -1 and before[_key(row)] != [one["position"] for one in near]
         if back & {_key(one) for one in (*near, row)} or gone:
-            words = _lexeme_params(encoder, row["content"], [one["content"] for one in near])
+            words = encode_chunk(encoder, row["content"], [one["content"] for one in near])
             params = {"group_id": group_id, "id": row["id"], "chunk_no": row["chunk_no"], "position": at + 1, **words}
             statements.append((query("place_again"), params))
         elif row["position"] != at + 1:

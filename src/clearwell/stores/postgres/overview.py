@@ -100,6 +100,23 @@ class WaitingPromotions:
     memory_id: UUID
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostMemories:
+    """Memories in force without chunks, in how many groups, and one of these groups."""
+
+    memories: int
+    groups: int
+    group_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutdatedTerms:
+    """In how many groups the terms of chunks are missing, outdated or miscounted, and one of these groups."""
+
+    groups: int
+    group_id: str | None
+
+
 class Overview:
     """One read-only connection with the login of the database's address."""
 
@@ -169,6 +186,28 @@ class Overview:
 
     async def _waiting(self, params: Params) -> list[WaitingPromotions]:
         return [WaitingPromotions(**row) for row in await self._rows("overview_waiting", params)]
+
+    async def lost_memories(self) -> LostMemories:
+        return await self._lost_memories(None)
+
+    async def lost_memories_in(self, group_id: str) -> LostMemories:
+        async with self._as(Role.REVIEWER, group_id):
+            return await self._lost_memories(group_id)
+
+    async def outdated_terms(self, tokenizer_version: int) -> OutdatedTerms:
+        return await self._outdated_terms(None, tokenizer_version)
+
+    async def outdated_terms_in(self, group_id: str, tokenizer_version: int) -> OutdatedTerms:
+        async with self._as(Role.REVIEWER, group_id):
+            return await self._outdated_terms(group_id, tokenizer_version)
+
+    async def _lost_memories(self, group_id: str | None) -> LostMemories:
+        params = {"group_id": group_id, "ids": None, "after": None, "limit": None}
+        return LostMemories(**await self._one("overview_lost", params))
+
+    async def _outdated_terms(self, group_id: str | None, tokenizer_version: int) -> OutdatedTerms:
+        params = {"group_id": group_id, "tokenizer_version": tokenizer_version}
+        return OutdatedTerms(**await self._one("outdated_terms", params))
 
     async def memories_in(self, group_id: str) -> dict[str, int]:
         """How many memories a group has, by the model of their vectors."""

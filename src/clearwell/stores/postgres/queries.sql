@@ -305,12 +305,12 @@ SELECT %(group_id)s, p.* FROM jsonb_to_recordset(%(promotions)s) AS p (
 -- Vectors and words as arrays in the order of the chunks, since they are long and binary.
 INSERT INTO memories (
     group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author, occurred_at,
-    metadata, promoted_at, position, tokenizer_version, embedding, lexemes)
+    metadata, promoted_at, valid_to, position, tokenizer_version, embedding, lexemes)
 SELECT %(group_id)s, c.* FROM ROWS FROM (
     jsonb_to_recordset(%(chunks)s) AS (
         id uuid, chunk_no integer, promotion_id uuid, scope text, agent_id text, content text, embedding_model text,
         session_id text, author text, occurred_at timestamptz, metadata jsonb, promoted_at timestamptz,
-        position integer, tokenizer_version smallint),
+        valid_to timestamptz, position integer, tokenizer_version smallint),
     unnest(%(embeddings)s::halfvec[]),
     unnest(%(lexemes)s::sparsevec[])) AS c
 
@@ -1305,6 +1305,111 @@ ORDER BY p.id DESC LIMIT %(limit)s
 FROM promotions p
 -- include: promotion_fate
 WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL
+
+-- part: lost_promotions
+-- Promotions whose chunks were written and are gone, with the time since which they were knowledge and, by the
+-- decisions, the time of their withdrawal: the first one after they were written or last restored. A memory is withdrawn
+-- by a retraction, by a memory that supersedes it (if that one waited for its chunks, when it got them), by the undo of
+-- its last promotion in force, and by a later promotion of the same text, which is made only if it was not valid.
+-- What waits, was withdrawn before its chunks were written, or was forgotten is not lost.
+WITH completed AS MATERIALIZED (
+    SELECT group_id, subject, at FROM audit_events
+    WHERE action = 'carry out promotion' AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
+), waited AS MATERIALIZED (
+    SELECT DISTINCT group_id, subject, at FROM audit_events
+    WHERE action = 'promote' AND detail @> '{"waiting": true}'
+        AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
+), written AS MATERIALIZED (
+    SELECT group_id, subject, max(at) AS at FROM completed GROUP BY group_id, subject
+), lost AS MATERIALIZED (
+    SELECT p.group_id, p.id, p.memory_id, p.fingerprint, coalesce(c.at, p.decided_at) AS promoted_at,
+        (SELECT max(g.restored_at) FROM memory_gaps g
+            WHERE g.group_id = p.group_id AND g.memory_id = p.memory_id) AS restored_at
+    FROM promotions p LEFT JOIN written c ON c.group_id = p.group_id AND c.subject = 'memory ' || p.memory_id
+    WHERE (%(group_id)s::text IS NULL OR p.group_id = %(group_id)s)
+        AND (%(ids)s::uuid[] IS NULL OR p.id = ANY(%(ids)s))
+        AND (%(after)s::uuid IS NULL OR p.id > %(after)s)
+        AND p.content <> ''
+        AND NOT EXISTS (SELECT FROM memories m WHERE m.group_id = p.group_id AND m.promotion_id = p.id)
+        AND NOT EXISTS (SELECT FROM promotion_work w WHERE w.group_id = p.group_id AND w.promotion_id = p.id)
+        AND (c.at IS NOT NULL OR NOT EXISTS (SELECT FROM waited w
+            WHERE w.group_id = p.group_id AND w.subject = 'memory ' || p.memory_id AND w.at = p.decided_at))
+    ORDER BY p.id LIMIT %(limit)s
+), dated AS (
+    SELECT l.group_id, l.id, l.memory_id, l.promoted_at, (
+        SELECT min(e.at) FROM (
+            SELECT d.decided_at AS at FROM decisions d
+            WHERE d.group_id = l.group_id AND d.action = 'retract' AND d.others @> ARRAY[l.memory_id]
+            UNION ALL
+            SELECT CASE WHEN w.at IS NULL THEN d.decided_at ELSE (
+                SELECT min(c.at) FROM completed c
+                WHERE c.group_id = d.group_id AND c.subject = w.subject AND c.at >= d.decided_at
+                    AND (u.id IS NULL OR c.at < u.decided_at)) END
+            FROM decisions d
+            LEFT JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
+            LEFT JOIN waited w
+                ON w.group_id = d.group_id AND w.subject = 'memory ' || d.memory_id AND w.at = d.decided_at
+            WHERE d.group_id = l.group_id AND d.action = 'promote' AND d.supersedes = l.memory_id
+                AND d.memory_id <> l.memory_id
+            UNION ALL
+            SELECT u.decided_at FROM decisions d JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
+            WHERE d.group_id = l.group_id AND d.action = 'promote' AND d.memory_id = l.memory_id
+                AND EXISTS (SELECT FROM decisions f WHERE f.group_id = l.group_id AND f.memory_id = l.memory_id
+                    AND f.action = 'promote' AND NOT f.already)
+                AND NOT EXISTS (SELECT FROM decisions o
+                    LEFT JOIN decisions v ON v.group_id = o.group_id AND v.undoes = o.id
+                    WHERE o.group_id = l.group_id AND o.memory_id = l.memory_id AND o.action = 'promote'
+                        AND o.id < u.id AND (v.id IS NULL OR v.id > u.id))
+            UNION ALL
+            SELECT o.decided_at FROM promotions o
+            WHERE o.group_id = l.group_id AND o.fingerprint = l.fingerprint AND o.id <> l.id
+                AND o.decided_at > l.promoted_at
+        ) AS e WHERE e.at >= l.promoted_at AND (l.restored_at IS NULL OR e.at > l.restored_at)) AS withdrawn_at
+    FROM lost l
+)
+
+-- name: list_lost_promotions
+-- include: lost_promotions
+SELECT d.promoted_at, d.withdrawn_at, f.* FROM dated d JOIN LATERAL (
+-- include: promotion_columns
+    FROM promotions p
+-- include: promotion_fate
+    WHERE p.group_id = d.group_id AND p.id = d.id) AS f ON true
+ORDER BY d.id
+
+-- name: count_lost_promotions
+-- include: lost_promotions
+SELECT count(*) AS promotions FROM dated
+
+-- name: overview_lost
+-- Memories in force without chunks, and the first group that has such memories.
+-- include: lost_promotions
+SELECT count(*) AS memories, count(DISTINCT group_id) AS groups, min(group_id) AS group_id
+FROM dated WHERE withdrawn_at IS NULL
+
+-- name: hold_lost_promotions
+-- Lost promotions that are in force and whose value has a tombstone wait, as if it had been refused meanwhile.
+INSERT INTO promotion_work (group_id, promotion_id, next_try_at, problem)
+SELECT %(group_id)s, promotion_id, %(at)s::timestamptz, %(problem)s
+FROM unnest(%(promotion_ids)s::uuid[]) AS promotion_id
+ON CONFLICT (group_id, promotion_id) DO NOTHING
+
+-- name: mark_disputed
+UPDATE memories m SET disputed = true
+WHERE m.group_id = %(group_id)s AND m.id = ANY(%(ids)s) AND NOT m.disputed
+    AND EXISTS (SELECT FROM memory_conflicts c WHERE c.group_id = m.group_id AND c.memory_id = m.id)
+
+-- name: outdated_terms
+-- Groups with valid chunks whose terms are missing or of another tokenizer, or that are not counted as they are.
+SELECT count(*) AS groups, min(group_id) AS group_id FROM (
+    SELECT group_id, count(*) AS chunks, count(*) FILTER (WHERE tokenizer_version <> %(tokenizer_version)s) AS outdated
+    FROM memories WHERE valid_to IS NULL AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s)
+    GROUP BY group_id
+) AS stored FULL JOIN (
+    SELECT group_id, sum(chunks) AS chunks FROM group_terms
+    WHERE dimension = 0 AND (%(group_id)s::text IS NULL OR group_id = %(group_id)s) GROUP BY group_id
+) AS counted USING (group_id)
+WHERE stored.outdated > 0 OR coalesce(stored.chunks, 0) <> coalesce(counted.chunks, 0)
 
 -- part: duplicates
 -- By the number of the key: the same thing by what it says, or one from the same origin, which was made from it or
