@@ -98,7 +98,7 @@ async def test_a_fact_check_does_not_bring_back_a_rejected_text(
     text = (await memory.fact_check(claim, group="g", language=language)).text
     receipt = await memory.capture(output(text, node_type="fact_check"), wait=True)
     assert (receipt.admission, receipt.verdicts[-1].outcome) == (Admission.REFUSED, Outcome.NOT_CHECKED)
-    assert "verdict_tombstone_rejected" in [one.reason for one in receipt.verdicts]
+    assert "verdict_tombstone_rejected_brief" in [one.reason for one in receipt.verdicts]
 
 
 async def test_a_dead_working_memory_is_named_and_verified_evidence_decides(

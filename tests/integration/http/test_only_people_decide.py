@@ -106,6 +106,7 @@ BODIES: dict[str, dict[str, object]] = {
     "/api/v1/insights/{id}/merge": {"group_id": "g", "with": ["{other}"]},
     "/api/v1/insights/{id}/reject": {"group_id": "g", "reason": "no"},
     "/api/v1/insights/decide": {"group_id": "g", "decisions": [{"id": "{id}", "action": "undo"}]},
+    "/api/v1/memories/{id}/withdraw": {"group_id": "g", "reason": "no"},
     "/api/v1/quarantine/{id}/promote": {"group_id": "g"},
     "/api/v1/quarantine/promote": {"group_id": "g", "ids": ["{id}"]},
     "/api/v1/working/{group_id}/{id}/promote": {},
@@ -144,6 +145,10 @@ async def test_every_route_refuses_agents_and_serves_a_reviewer(api: Api) -> Non
     named = dict.fromkeys(BODIES, str(insight)) | {"insight": str(insight), "{other}": str(other), "{token}": "x"}
     named["/api/v1/quarantine/{id}/promote"] = named["/api/v1/working/{group_id}/{id}/promote"] = str(row)
     named["/api/v1/decisions/{id}/undo"] = str(typed.decision_id)
+    kept = await clearwell.memory.acting_as(REVIEWER).promote(
+        "Visitors sign in at the east gate of the plant.", group="g"
+    )
+    named["/api/v1/memories/{id}/withdraw"] = str(kept.id)
     reviewer = await api.caller(Right.REVIEW, groups=["g"])
     agents = [
         await api.caller(Right.CAPTURE, Right.READ, groups=["g"]),
