@@ -52,7 +52,7 @@ async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Cons
         await expect(bubbles.nth(0).locator(".badge-ephemeral")).to_have_text("⚡️ Unverified")
         await expect(bubbles.nth(0).locator(".fate")).to_contain_text("expires in 24 hours")
         await expect(bubbles.nth(1).locator(".why")).to_contain_text("The confidence 0.3 is below 0.8.")
-        await expect(bubbles.nth(2).locator(".katex").first).to_be_visible()
+        await expect(bubbles.nth(2).locator(".katex annotation")).to_have_text("x^2")
         beside = page.locator(".step[data-columns='2'] .column")
         await expect(beside).to_have_count(2)
         left, right = await beside.nth(0).bounding_box(), await beside.nth(1).bounding_box()

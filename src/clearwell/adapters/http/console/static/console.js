@@ -37,9 +37,9 @@
   function showMath(part) {
     const found = [...part.querySelectorAll(".math:not([data-shown])")];
     if (!found.length) return;
+    for (const element of found) element.dataset.shown = ""; // before the script is there: nothing is drawn twice
     loadKatex().then(() => {
       for (const element of found) {
-        element.dataset.shown = "";
         const displayMode = element.classList.contains("block");
         window.katex.render(element.textContent, element, {
           displayMode, throwOnError: false, trust: false, strict: "ignore", maxExpand: 200, maxSize: 10,
