@@ -177,6 +177,26 @@ async def test_every_route_refuses_agents_and_serves_a_reviewer(api: Api) -> Non
         assert answer.status_code == 200, (route, answer.text)
 
 
+async def test_no_key_makes_one_with_more_than_its_own(clearwell: Clearwell) -> None:
+    """Not even an operator of some groups, who could otherwise make a key for the others."""
+    holders = [*AGENTS.values(), REVIEWER, Principal(name="o", rights=frozenset(Right), groups=frozenset({"g"}))]
+    key, _ = await clearwell.keys.create(
+        name="k", rights=frozenset({Right.READ}), groups=None, by=Principal.local("ann")
+    )
+    for holder in holders:
+        if holder is AGENTS["admin"]:
+            continue  # the operator of every group
+        before = await refusals(clearwell)
+        with pytest.raises(NotAllowed):
+            await clearwell.keys.create(name="more", rights=frozenset(Right), groups=None, by=holder)
+        with pytest.raises(NotAllowed):
+            await clearwell.keys.revoke(key.id, by=holder)
+        assert await refusals(clearwell) == before + 2, holder
+    assert [one.id for one in await clearwell.keys.list() if one.revoked_at is None] == [key.id]
+    await clearwell.keys.create(name="more", rights=frozenset(Right), groups=None, by=AGENTS["admin"])
+    await clearwell.keys.revoke(key.id, by=AGENTS["admin"])
+
+
 DECIDES: tuple[LiteralString, ...] = (
     PROMOTION,
     "UPDATE insights SET state = 'promoted'",

@@ -14,7 +14,7 @@ from uuid import UUID
 from clearwell.errors import DatabaseUnavailable, InvalidInput, NotAllowed, NotFound, Unauthenticated
 from clearwell.flow import limits
 from clearwell.flow.access.gate import AccessGate
-from clearwell.flow.access.permissions import require_key_manager, require_right
+from clearwell.flow.access.permissions import require_operator
 from clearwell.flow.access.rates import RequestRates
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.deadlines import abandon, wait_for_result
@@ -75,7 +75,7 @@ class KeyRing:
         by: Principal,
     ) -> tuple[ApiKey, str]:
         """Create a key; returns it with its secret, which is not stored. Raises InvalidInput, or NotAllowed."""
-        await self._require_manager(by, "create key")
+        await self.require_operator(by, "create key")
         if not rights:
             raise InvalidInput("key_without_scope", field="scope")
         if agent_id is not None and rights & {Right.REVIEW, Right.ADMIN}:
@@ -108,22 +108,15 @@ class KeyRing:
 
     async def revoke(self, key_id: UUID, *, by: Principal) -> None:
         """Revoke a key. Raises NotFound if there is none, or it was revoked before; NotAllowed."""
-        await self._require_manager(by, f"revoke key {key_id}")
+        await self.require_operator(by, f"revoke key {key_id}")
         event = self._audit_events.make("revoke key", f"key {key_id}", INSTALLATION, by=by.name)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
             raise NotFound("key_not_found", id=key_id)
 
     async def require_operator(self, by: Principal, what: str) -> None:
-        """Require the right to administer, and record a refusal. Raises NotAllowed."""
+        """Require a person who may administer every group, and record a refusal. Raises NotAllowed."""
         try:
-            require_right(by, Right.ADMIN)
-        except NotAllowed as refusal:
-            await self._gate.record(refusal, by, None, what)
-            raise
-
-    async def _require_manager(self, by: Principal, what: str) -> None:
-        try:
-            require_key_manager(by)
+            require_operator(by)
         except NotAllowed as refusal:
             await self._gate.record(refusal, by, None, what)
             raise

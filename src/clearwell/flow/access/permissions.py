@@ -14,11 +14,13 @@ def require_right(principal: Principal, *rights: Right) -> None:
         raise NotAllowed("right_missing", needed=" / ".join(rights), name=principal.name)
 
 
-def require_key_manager(principal: Principal) -> None:
-    """Require the right to administer every group: whoever creates a key chooses its groups."""
+def require_operator(principal: Principal) -> None:
+    """Require a person who may administer every group: whoever creates a key chooses its groups."""
     require_right(principal, Right.ADMIN)
+    if principal.agent_id is not None:
+        raise NotAllowed("agent_operates_nothing", name=principal.name, agent=principal.agent_id)
     if principal.groups is not None:
-        raise NotAllowed("keys_every_group", name=principal.name)
+        raise NotAllowed("operator_of_some_groups", name=principal.name)
 
 
 def require_group_covered(principal: Principal, group_id: str) -> None:

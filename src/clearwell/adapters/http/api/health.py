@@ -44,7 +44,7 @@ async def ready(request: Request) -> ReadyView:
     "/metrics",
     summary="Metrics for Prometheus",
     description="Counts of this process since it started, and statistics of review, which are read once a minute."
-    " Requires the scope admin.",
+    " Requires the scope admin in every group.",
     response_class=Response,
     responses={
         200: {"description": "The statistics.", "content": {METRICS_TYPE: {"schema": {"type": "string"}}}},

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import InvalidInput, NotAllowed
-from clearwell.flow.access.permissions import require_key_manager, require_right
+from clearwell.flow.access.permissions import require_operator, require_right
 from clearwell.flow.digest.schedule import find_next_tick
 from clearwell.records import ApiKey, GroupChange, Right
 from clearwell.settings import Settings
@@ -190,7 +190,7 @@ def _find_refusal(request: ConsoleRequest, *rights: Right) -> str | None:
 
 def _refuse_keys(request: ConsoleRequest) -> str | None:
     try:
-        require_key_manager(request.caller)
+        require_operator(request.caller)
     except NotAllowed as refusal:
         return refusal.text(request.language)
     return None
