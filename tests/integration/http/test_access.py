@@ -1,5 +1,6 @@
 """Keys: who may do what, in which group, and that no header raises rights."""
 
+import asyncio
 from uuid import uuid4
 
 import httpx
@@ -7,7 +8,8 @@ import pytest
 
 from clearwell.errors import InvalidInput
 from clearwell.records import Principal, Right
-from tests.integration.http.serving import LONG, Api, new_group, require_problem
+from clearwell.settings import Settings
+from tests.integration.http.serving import LONG, Api, client_of, new_group, require_problem, served
 
 CAPTURE, READ, REVIEW, ADMIN = Right.CAPTURE, Right.READ, Right.REVIEW, Right.ADMIN
 CAPTURES, INGEST, QUERY = "/api/v1/captures", "/api/v1/memory/ingest", "/api/v1/memory/query"
@@ -147,6 +149,23 @@ async def test_a_revoked_key_is_refused_from_the_next_request(module_api: Api) -
         response = await ask(client, route, new_group())
         require_problem(response, 401, "key_invalid")
         assert response.headers["www-authenticate"] == "Bearer"
+
+
+async def test_what_a_key_captures_while_it_is_revoked_is_stored_or_refused(api: Api, settings: Settings) -> None:
+    """Also at another process, and in the same second."""
+    group = new_group()
+    key, secret = await api.key(CAPTURE, groups=[group])
+    async with served(settings) as second, client_of(second, Authorization=f"Bearer {secret}") as there:
+        here = await api.client(Authorization=f"Bearer {secret}")
+        assert [(await ask(client, "capture", group)).status_code for client in (here, there)] == [201, 201]
+        revoked = api.clearwell.keys.revoke(key.id, by=Principal.local("test"))
+        racing = [ask(client, "capture", group) for client in (here, there) * 10]
+        *answers, _ = await asyncio.gather(*racing, revoked)
+        statuses = [answer.status_code for answer in answers if isinstance(answer, httpx.Response)]
+        assert {*statuses} <= {201, 401}
+        for client in (here, there):
+            require_problem(await ask(client, "capture", group), 401, "key_invalid")
+    assert (await api.stored())["quarantine_logs"] == 2 + statuses.count(201)
 
 
 @pytest.mark.parametrize(
