@@ -74,7 +74,9 @@ class Ground:
 @contextmanager
 def open_ground(postgres_url: str, valkey_server: str, folder: Path, locale: str) -> Iterator[Ground]:
     number = next(_numbers)
-    redis_url = f"{valkey_server}{'&' if '?' in valkey_server else '?'}db={VALKEY_DATABASES[number]}"
+    redis_url = (
+        f"{valkey_server}{'&' if '?' in valkey_server else '?'}db={VALKEY_DATABASES[number % len(VALKEY_DATABASES)]}"
+    )
     with redis.Redis.from_url(redis_url) as working:
         working.flushdb()
     with psycopg.connect(postgres_url, autocommit=True) as connection:

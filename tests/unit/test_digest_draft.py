@@ -22,8 +22,10 @@ from clearwell.flow.digest.drafting import (
     RejectedText,
     draft,
 )
+from clearwell.flow.digest.drafting.clusters import make_cluster
 from clearwell.flow.digest.drafting.disputes import Opposition, find_dispute
 from clearwell.flow.digest.drafting.pipeline import Thresholds
+from clearwell.flow.digest.drafting.space import Space
 from clearwell.records import Admission, DigestCandidate, Layer, SegmentKind, Vector
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -551,3 +553,20 @@ def test_who_speaks_for_both_sides_shows_that_they_go_together() -> None:
     ]
     (made,) = drafted(rows).drafts
     assert CONTRADICTION not in made.flags
+
+
+@pytest.mark.parametrize("noise", [1e-6, -1e-6])
+def test_two_texts_keep_their_order_whatever_is_rounded(noise: float) -> None:
+    """Both are equally near to their mean: what is left is rounding, which differs between machines and loads."""
+    joint = np.array([[1.0 + noise, 0.2, 0.0], [1.0, -0.2, 0.0]], dtype=np.float32)
+    space = Space(
+        meaning=joint,
+        joint=joint,
+        originals=np.array([0, 1]),
+        terms=((), ()),
+        weights=np.zeros(0, dtype=np.float32),
+        uses=np.zeros(0, dtype=np.int64),
+        similarity=float,
+    )
+    both = np.array([0, 1])
+    assert make_cluster(both, both, space).members == (0, 1)

@@ -1,5 +1,6 @@
 """Commands talk to the running server of their data folder, and open the stores where there is none."""
 
+import base64
 import signal
 import stat
 import subprocess
@@ -101,12 +102,17 @@ def test_a_server_of_another_database_is_not_asked(
     assert other.good("group", "list", "--json").json == {"groups": []}
     moved = program.but(CLEARWELL_DATA_DIR=str(program.folder / "other"))
     assert [one["group_id"] for one in moved.good("group", "list", "--json").json["groups"]] == ["g"]
-    assert not (program.folder / "other").exists(), "both stores are elsewhere: nothing is written here"
+    written = [path.name for path in (program.folder / "other").iterdir()]
+    assert written == ["audit.key"], "both stores are elsewhere: only the key that signs the audit is here"
 
 
 def test_a_data_folder_that_cannot_be_written_does_not_keep_it_from_serving(program: Program) -> None:
     blocked = program.folder / "blocked"
     blocked.write_text("a file, not a folder")
-    with program.but(CLEARWELL_DATA_DIR=str(blocked)).serving() as running:
+    without_key = program.but(CLEARWELL_DATA_DIR=str(blocked)).run("serve")
+    assert without_key.code != 0
+    assert "set CLEARWELL_AUDIT_KEY" in without_key.err
+    program = program.but(CLEARWELL_DATA_DIR=str(blocked), CLEARWELL_AUDIT_KEY=base64.b64encode(bytes(32)).decode())
+    with program.serving() as running:
         assert "Other commands cannot find this server" in running.errors.read_text()
-        assert program.but(CLEARWELL_DATA_DIR=str(blocked)).good("group", "list").code == 0
+        assert program.good("group", "list").code == 0

@@ -28,6 +28,8 @@ MOST: Final = 64
 """Neighbours kept of one text, the nearest."""
 ROWS: Final = 256
 BLOCK: Final = 2048
+DIGITS: Final = 4
+"""Of the nearness to the middle. Two texts are equally near to their mean but for rounding, which varies with load."""
 VOICES: Final = 64
 """Agents are counted in so many bins: more make no text more central."""
 
@@ -58,7 +60,7 @@ def find_clusters(texts: Sequence[Text], space: Space, *, speakers: int = 2, nea
         owner = _assigned(owner, joint, space, near)
     owner = _merged(owner, joint, space, near)
     copying = owner[np.searchsorted(first, space.originals)]
-    made = [_cluster(members, first, space) for members in _groups(copying)]
+    made = [make_cluster(members, first, space) for members in _groups(copying)]
     return [one for one in made if len(_speakers(one, texts)) >= speakers]
 
 
@@ -196,8 +198,9 @@ def _merged(owner: Indices, joint: Vector, space: Space, limit: float) -> Indice
     return result
 
 
-def _cluster(members: Indices, first: Indices, space: Space) -> Cluster:
-    """The middle is that of the members that copy none."""
+def make_cluster(members: Indices, first: Indices, space: Space) -> Cluster:
+    """The middle is that of the members that copy none. Members that are equally near to it come in their own order."""
     middle = space.joint[members[np.isin(members, first)]].mean(axis=0)
-    order = np.argsort(-space.measure(space.joint[members], middle), kind="stable")
+    nearness = np.round(space.measure(space.joint[members], middle), DIGITS)
+    order = np.argsort(-nearness, kind="stable")
     return Cluster(members=tuple(int(place) for place in members[order]))
