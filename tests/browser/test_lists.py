@@ -31,13 +31,13 @@ async def test_a_refused_output_is_found_and_admitted(console: Console) -> None:
         )
         await expect(page.locator(".outputs tbody tr")).to_have_count(1)
         await page.get_by_role("link", name="The nightly backup").click()
-        await expect(page.locator(".verdicts tbody tr").first).to_contain_text("The confidence 0.3 is below 0.8.")
+        await expect(page.locator(".checks tbody tr").first).to_contain_text("The confidence 0.3 is below 0.8.")
         await expect(page.locator(".segment-claim").first).to_contain_text("The nightly backup")
         await page.get_by_text("Admit", exact=True).click()
         await page.get_by_label("Why was the refusal wrong?").fill("measured twice")
         await page.get_by_role("button", name="Admit to working memory").click()
         await expect(page.locator(".badge-ephemeral")).to_be_visible()
-        await expect(page.locator(".verdicts")).to_contain_text("measured twice")
+        await expect(page.locator(".checks")).to_contain_text("measured twice")
 
 
 async def test_an_entry_is_promoted_and_another_removed(console: Console) -> None:

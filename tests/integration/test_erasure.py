@@ -154,6 +154,19 @@ async def test_other_choices_reach_every_copy_of_the_same_words(
         assert traces(settings) == []
 
 
+async def test_an_output_that_shares_a_sentence_stays(clearwell: Clearwell) -> None:
+    memory, shared = memory_of(clearwell), "The meeting was held on Monday morning in Lyon."
+    row = (await memory.capture(said(f"{SECRET} {shared}"), wait=True)).id
+    own = f"{shared} The pump of hall three is replaced in March by the supplier Karst."
+    kept = (await memory.capture(said(own, agent_id="clerk"), wait=True)).id
+    receipt = await forget(clearwell, log_id=row)
+    assert receipt.counts["outputs"] == 1
+    assert (await memory.quarantine_row(kept, group="g")).capture.content == own
+    crane = f"{shared} The new crane of hall five carries nineteen tonnes."
+    new = await memory.capture(said(crane, agent_id="carl"), wait=True)
+    assert new.admission is Admission.ADMITTED
+
+
 async def test_a_session_or_an_agent_is_forgotten(clearwell: Clearwell, settings: Settings) -> None:
     memory = memory_of(clearwell)
     await memory.put_agent("nurse", group="g", persona="Zyrianova's nurse")

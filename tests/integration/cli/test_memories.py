@@ -27,7 +27,7 @@ async def test_memories_are_listed_shown_and_withdrawn(served: Program) -> None:
     assert "outdated" in served.good("memories", "show", memory, "-g", "m").out
     again = served.run("memories", "withdraw", memory, "-g", "m", "--reason", "outdated")
     assert again.code == 1
-    assert f"clearwell memories show {memory}" in again.err
+    assert f"clearwell memories show --group m {memory}" in again.err
 
 
 async def test_a_list_without_memories_says_so(served: Program) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,7 +79,7 @@ def verify(
     if as_json:
         terminal.answer(report)
     else:
-        _show_report(report, terminal, with_head=head is not None)
+        _show_report(report, terminal, group=group, with_head=head is not None)
     if not report.intact:
         raise typer.Exit(1)
 
@@ -110,12 +111,13 @@ def _read_head(path: Path) -> dict[str, Any]:
     return value
 
 
-def _show_report(report: AuditReportView, terminal: Terminal, *, with_head: bool) -> None:
+def _show_report(report: AuditReportView, terminal: Terminal, *, group: str | None, with_head: bool) -> None:
     counts = {"events": report.sealed_events, "seals": report.seals, "unsealed": report.unsealed_events}
     if report.intact:
         terminal.tell("cli_audit_intact", style="green", **counts)
         if not with_head:
-            terminal.tell("cli_audit_without_head")
+            option = "" if group is None else f" --group {shlex.quote(group)}"
+            terminal.tell("cli_audit_without_head", group=option)
         return
     terminal.tell("cli_audit_broken", style="red", count=len(report.findings), **counts)
     headings = ["cli_head_fault", "cli_head_seal", "cli_head_event"]

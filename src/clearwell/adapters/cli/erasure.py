@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,9 @@ import typer
 from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.terminal import Terminal
+
+LISTED = 10
+"""IDs of one kind that the list shows."""
 
 if TYPE_CHECKING:
     from clearwell.views.erasure import ForgetPreviewView, ForgetReceiptView
@@ -81,6 +85,11 @@ def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
         return
     terminal.tell("cli_forget_listed", things=preview.things, style="bold")
     terminal.pairs([(terminal.words(f"forget_{kind}"), str(count)) for kind, count in preview.counts.items() if count])
+    for kind, ids in (("outputs", preview.outputs), ("memories", preview.memories)):
+        for row_id in ids[:LISTED]:
+            terminal.line("  " + terminal.words(f"cli_forget_{kind}", id=row_id))
+        if len(ids) > LISTED:
+            terminal.line("  " + terminal.words("cli_forget_more", count=len(ids) - LISTED))
     if preview.released:
         terminal.tell("cli_forget_released", count=len(preview.released))
     terminal.tell("cli_forget_values", count=preview.values)
@@ -89,6 +98,6 @@ def _show_preview(preview: ForgetPreviewView, terminal: Terminal) -> None:
 def _show_receipt(done: ForgetReceiptView, file: Path | None, terminal: Terminal) -> None:
     terminal.tell("cli_forgotten", id=done.id, style="green")
     if file is None:
-        terminal.tell("cli_forget_receipt_hint")
+        terminal.tell("cli_forget_receipt_hint", group=shlex.quote(done.group_id))
     else:
         terminal.tell("cli_forget_receipt", file=file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,7 +110,9 @@ def withdraw(
     if as_json:
         terminal.answer(done)
     else:
-        terminal.tell("cli_memories_withdrawn", id=found, decision=done.decision_id, style="green")
+        terminal.tell(
+            "cli_memories_withdrawn", id=found, group=shlex.quote(group), decision=done.decision_id, style="green"
+        )
 
 
 def _row(memory: ListedMemoryView, terminal: Terminal) -> list[str]:

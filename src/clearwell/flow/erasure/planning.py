@@ -177,12 +177,16 @@ def _find_copies(page: Sequence[ErasableOutput], found: Found) -> None:
 
 
 def _find_own_values(content: str, subject: str | None) -> list[str]:
-    """The values of a text: the whole, and its claims and decisions; with a subject, those that contain it."""
-    parts = [content[one.start : one.end] for one in segment(content) if one.kind in STATEMENT_KINDS]
-    values = [value for part in parts for value in find_whole_values(part) if len(value) >= SHORTEST_PART]
+    """The values of a text: the whole; with a subject, also the claims and decisions that contain it.
+
+    A sentence of an output is no value by itself: others may have said it, and more, without anything to forget.
+    """
+    values = list(find_whole_values(content))
     if subject is not None:
-        values = [value for value in values if subject in value]
-    return list(dict.fromkeys([*find_whole_values(content), *values]))
+        parts = [content[one.start : one.end] for one in segment(content) if one.kind in STATEMENT_KINDS]
+        said = [value for part in parts for value in find_whole_values(part) if len(value) >= SHORTEST_PART]
+        values += [value for value in said if subject in value]
+    return list(dict.fromkeys(values))
 
 
 def _touches(one: ErasableText, found: Found, subject: str | None) -> bool:

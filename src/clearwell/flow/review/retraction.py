@@ -59,7 +59,7 @@ class Retraction:
         if selector.memory_id is not None and not memories:
             if await self._provenance.origin(group_id, selector.memory_id) is None:
                 raise NotFound("memory_not_found", id=selector.memory_id, group=group_id)
-            raise Conflict("memory_withdrawn", id=selector.memory_id)
+            raise Conflict("memory_withdrawn", id=selector.memory_id, group=group_id)
         texts = [one.state.promotion.text.content for one in memories]
         entries = await self._copies.find_entries(group_id, texts, selector)
         token = hash_memory_ids([one.memory_id for one in memories])
