@@ -100,7 +100,8 @@ def test_the_examples_work_as_printed(port: int) -> None:
     assert all(list(result)[:3] == ["content", "source", "score"] for result in results)
 
 
-def test_the_readme_prints_the_same_examples() -> None:
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    assert INGEST in readme
-    assert QUERY in readme
+@pytest.mark.parametrize("page", ["tutorial.md", "tutorial.zh.md"])
+def test_the_tutorial_prints_the_same_examples(page: str) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / page).read_text(encoding="utf-8")
+    assert INGEST in text
+    assert QUERY in text

@@ -39,7 +39,10 @@ ADDRESS = re.compile(r"(?:localhost|127\.0\.0\.1):8080")
 ASSIGNMENT = re.compile(r"[A-Z_]+=")
 SHELL = re.compile(r"[|&;<>$`]")
 LOCALES = {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}
-VALKEY_DATABASES = range(8, 15)
+VALKEY_DATABASES = {"en": 8, "zh": 9}
+"""Of the servers that pages share."""
+OWN_VALKEY_DATABASE = 10
+"""Of the pages with a server of their own, which run one after the other."""
 WRITING = bool(os.environ.get("WRITE_OUTPUTS"))
 _numbers = count()
 
@@ -72,11 +75,11 @@ class Ground:
 
 
 @contextmanager
-def open_ground(postgres_url: str, valkey_server: str, folder: Path, locale: str) -> Iterator[Ground]:
+def open_ground(
+    postgres_url: str, valkey_server: str, valkey_database: int, folder: Path, locale: str
+) -> Iterator[Ground]:
     number = next(_numbers)
-    redis_url = (
-        f"{valkey_server}{'&' if '?' in valkey_server else '?'}db={VALKEY_DATABASES[number % len(VALKEY_DATABASES)]}"
-    )
+    redis_url = f"{valkey_server}{'&' if '?' in valkey_server else '?'}db={valkey_database}"
     with redis.Redis.from_url(redis_url) as working:
         working.flushdb()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -115,7 +118,8 @@ def grounds(
 
         class Grounds(dict[str, Ground]):
             def __missing__(self, language: str) -> Ground:
-                opened = open_ground(postgres_url, valkey_server, tmp_path_factory.mktemp("pages"), LOCALES[language])
+                folder, database = tmp_path_factory.mktemp("pages"), VALKEY_DATABASES[language]
+                opened = open_ground(postgres_url, valkey_server, database, folder, LOCALES[language])
                 self[language] = stack.enter_context(opened)
                 return self[language]
 
@@ -135,7 +139,7 @@ def ground(
         yield grounds[language]
         return
     folder = tmp_path_factory.mktemp("page")
-    with open_ground(postgres_url, valkey_server, folder, LOCALES[language]) as opened:
+    with open_ground(postgres_url, valkey_server, OWN_VALKEY_DATABASE, folder, LOCALES[language]) as opened:
         yield opened
 
 

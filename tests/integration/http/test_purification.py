@@ -175,7 +175,6 @@ async def test_metrics_name_no_group_unless_the_operator_allows_it(settings: Set
         ("POST", f"{QUARANTINE}/{UUID(int=7)}/requeue", {Right.ADMIN}),
         ("POST", f"{QUARANTINE}/requeue", {Right.ADMIN}),
         ("POST", f"{QUARANTINE}/{UUID(int=7)}/admit", {Right.REVIEW}),
-        ("GET", "/metrics", {Right.ADMIN}),
     ],
 )
 async def test_each_route_has_its_scope(module_api: Api, method: str, path: str, allowed: set[Right]) -> None:

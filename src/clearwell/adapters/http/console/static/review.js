@@ -16,7 +16,7 @@
     const target = [...document.querySelectorAll(`[data-key="${CSS.escape(event.key)}"]`)].find((one) => one.checkVisibility());
     if (!target) return;
     event.preventDefault();
-    if (busy && event.key !== "?") return;
+    if (busy && event.key !== "?" && event.key !== "x") return;
     if (target.matches("input[type=search]")) target.focus();
     else target.click();
     if (event.key === "m") markSelected();
@@ -37,7 +37,8 @@
   function showSelected() {
     const boxes = [...document.querySelectorAll("#insights input[type=checkbox]")];
     const listed = new Set(boxes.map((box) => box.value));
-    for (const id of selected) if (!listed.has(id)) selected.delete(id);
+    /* While the list is exchanged it has no boxes for a moment: that deselects nothing. */
+    if (boxes.length) for (const id of selected) if (!listed.has(id)) selected.delete(id);
     for (const box of boxes) box.checked = selected.has(box.value);
     const bar = document.querySelector("[data-bulk]");
     if (!bar) return;
