@@ -60,7 +60,7 @@ async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Cons
         assert right is not None
         assert left["y"] == right["y"]
         await bubbles.nth(1).get_by_role("link", name="Open the output").click()
-        await expect(page.locator(".verdicts")).to_contain_text("below 0.8")
+        await expect(page.locator(".checks")).to_contain_text("below 0.8")
 
 
 async def test_a_sentence_is_promoted_from_its_bubble(console: Console) -> None:
