@@ -354,11 +354,15 @@ class MemoryManager:
         agent_id: str | None = None,
         metadata: Metadata = NOTHING,
         supersedes: UUID | None = None,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         idempotency_key: CallKey = None,
     ) -> PromotionResult:
         """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
-        ``supersedes`` is the memory that it replaces, whose history is kept.
+        ``supersedes`` is the memory that it replaces, whose history is kept. A text that hides characters or speaks to
+        its reader needs ``acknowledge=["hidden_text"]`` or ``["instruction_like"]``; invisible characters are removed,
+        unless ``keep_invisible`` is set.
         """
         text = NewMemory(
             content=content,
@@ -368,6 +372,8 @@ class MemoryManager:
             agent_id=agent_id,
             metadata=metadata,
             supersedes=supersedes,
+            acknowledge=tuple(acknowledge),
+            keep_invisible=keep_invisible,
         )
         request = self._identify("promote", idempotency_key, group, text)
         (result,) = await self.promote_many([text], group=group, idempotency_key=request)

@@ -224,3 +224,37 @@ async def set_sides(console: Console, insight: UUID, sides: list[tuple[str, UUID
     value = [{"statement": text, "log_ids": [str(log_id)], "support": support} for text, log_id in sides]
     async with await psycopg.AsyncConnection.connect(url) as owner:
         await owner.execute("UPDATE insights SET sides = %s WHERE id = %s", (Jsonb(value), insight))
+
+
+async def test_hidden_text_is_promoted_only_after_a_visible_confirmation(console: Console) -> None:
+    group = f"review-{uuid4()}"
+    hidden = TOPICS[0].replace("payment", "pay\u200bment")
+    await put_insight(console.clearwell, group, TOPICS[0], [said(group, hidden)])
+    async with console.open(f"/g/{group}/review") as page:
+        await expect(page.locator(".dossier > .statement")).to_have_text(TOPICS[0])
+        await page.keyboard.press("p")
+        dialog = page.get_by_role("dialog", name="Read this before you promote it")
+        await expect(dialog).to_contain_text("pay⟦U+200B⟧ment")
+        await dialog.get_by_role("button", name="Promote it all the same").click()
+        assert await count_pending(console, group) == 1, "the box is required"
+        await dialog.get_by_role("checkbox").check()
+        await dialog.get_by_role("button", name="Promote it all the same").click()
+        await expect(page.get_by_role("heading", name="All done")).to_be_visible()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    (item,) = (await console.memory.retrieve("payment service", group=group)).items
+    assert (item.content, item.flags) == (TOPICS[0], ("hidden_text",))
+
+
+async def test_hidden_text_of_an_output_is_confirmed_on_a_page(console: Console) -> None:
+    group = f"review-{uuid4()}"
+    row = await console.memory.capture(said(group, TOPICS[1].replace("billing", "bill\u200bing")), wait=True)
+    async with console.open(f"/g/{group}/quarantine/{row.id}") as page:
+        await page.locator("summary", has_text="Promote").click()
+        await page.get_by_role("button", name="Promote").click()
+        await expect(page.get_by_role("heading", name="Read this before you promote it")).to_be_visible()
+        await expect(page.locator(".notice-warn")).to_contain_text("bill⟦U+200B⟧ing")
+        await page.get_by_role("checkbox").check()
+        await page.get_by_role("button", name="Promote it all the same").click()
+        await expect(page.locator(".badge-verified").first).to_be_visible()
+    items = (await console.memory.retrieve("billing database backups", group=group)).items
+    assert [item.content for item in items if item.verified] == [TOPICS[1]]

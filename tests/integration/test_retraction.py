@@ -1,14 +1,24 @@
 """Retraction and provenance on PostgreSQL: what rests on a source is withdrawn as previewed, and undone as decided."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, EmbedderUnavailable
-from clearwell.records import Action, DecisionRequest, NewMemory, PromotionResult, SourceSelector, Vector
+from clearwell.records import (
+    Action,
+    DecisionRequest,
+    ForgetSelector,
+    NewMemory,
+    PromotionResult,
+    SourceSelector,
+    Vector,
+)
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
 from tests.conftest import opened
@@ -156,3 +166,47 @@ async def test_an_insight_promoted_in_other_words_leads_to_its_outputs(program: 
     one = await put_insight(program.clearwell, "g", LONG, [said(LONG)])
     done = await review.acting_as(PERSON).promote(one, group="g", text=OTHER, version=1)
     assert [row.capture.content for row in (await review.acting_as(PERSON).origin(done.id, group="g")).rows] == [LONG]
+
+
+async def put_dispute(program: Program) -> tuple[UUID, UUID, UUID]:
+    """An insight with two sides, and the outputs of both: by the agents ``ops`` and ``facilities``."""
+    memory = program.clearwell.memory.acting_as(PERSON)
+    first = (await memory.capture(replace(said(LONG), agent_id="ops", session_id="s-ops"), wait=True)).id
+    second = (await memory.capture(replace(said(OTHER), agent_id="facilities", session_id="s-fac"), wait=True)).id
+    one = await put_insight(program.clearwell, "g", f"{LONG} {OTHER}", [first, second])
+    voice = {"agents": 1, "sessions": 1, "days": 1, "rows": 1}
+    sides = [
+        {"statement": text, "log_ids": [str(log_id)], "support": voice}
+        for text, log_id in ((LONG, first), (OTHER, second))
+    ]
+    url = program.clearwell.settings.database_url
+    assert url is not None
+    async with await psycopg.AsyncConnection.connect(url.get_secret_value()) as owner:
+        await owner.execute("UPDATE insights SET sides = %s WHERE id = %s", (Jsonb(sides), one))
+    return one, first, second
+
+
+async def test_the_other_side_of_a_dispute_is_no_source(program: Program) -> None:
+    review = program.clearwell.review.acting_as(PERSON)
+    one, chosen, other = await put_dispute(program)
+    made = await review.promote(one, group="g", side=0)
+    origin = await review.origin(made.id, group="g")
+    assert [row.capture.id for row in origin.rows] == [chosen]
+    assert [source.log_id for insight in origin.insights for source in insight.sources] == [chosen]
+    public = await program.clearwell.memory.acting_as(PERSON).memory_origin(made.id, group="g")
+    assert (public.agents, public.outputs) == (("ops",), 1)
+    for selector in (SourceSelector(agent_id="facilities"), SourceSelector(source=other)):
+        assert not (await review.preview_retraction(selector, group="g")).memories
+    assert not (await review.influence(other, group="g")).promotions
+    (dependent,) = (await review.preview_retraction(SourceSelector(agent_id="ops"), group="g")).memories
+    assert (dependent.memory_id, dependent.matching, dependent.others) == (made.id, 1, 0)
+
+
+async def test_forgetting_the_other_side_of_a_dispute_keeps_the_memory(program: Program) -> None:
+    memory = program.clearwell.memory.acting_as(PERSON)
+    one, chosen, other = await put_dispute(program)
+    made = await program.clearwell.review.acting_as(PERSON).promote(one, group="g", side=0)
+    kept = await memory.preview_forget(ForgetSelector(log_id=other), group="g")
+    assert (kept.memories, kept.insights) == ((), (one,))
+    lost = await memory.preview_forget(ForgetSelector(memory_id=made.id), group="g")
+    assert (lost.memories, lost.outputs) == ((made.id,), (chosen,))

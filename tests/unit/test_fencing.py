@@ -19,11 +19,10 @@ from clearwell.flow.context.fencing import (
     format_item,
     format_label,
     quote_memories,
-    strip_hidden,
 )
 from clearwell.flow.ingress.echo import FENCE, remove_fences
 from clearwell.records import ContextItem, Label, Layer, Scope, Source
-from clearwell.text.hidden_text import has_hidden_text, readable
+from clearwell.text.hidden_text import has_hidden_text, readable, strip_hidden
 from clearwell.text.normalisation import normalise
 
 ID = UUID("01890000-0000-7000-8000-000000000001")

@@ -206,7 +206,7 @@ async def test_what_only_quotes_a_source_is_not_promoted_but_may_be_said_again()
     assert all(verdict.reason != "verdict_tombstone_rejected" for verdict in row.verdicts)
     for tried in (
         path.memory.promote(LONG, group="g"),
-        path.memory.promote(f"> {LONG.upper()}\u200b", group="g"),
+        path.memory.promote(f"> {LONG.upper()}\u200b", group="g", acknowledge=["hidden_text"]),
         path.review.promote_row(again.id, NewMemory(content=""), group="g"),
         path.review.promote_row(source.log_id, NewMemory(content=LONG), group="g"),
     ):

@@ -88,6 +88,7 @@ UNCARRIED: Mapping[type, Mapping[str, str]] = {
         "valid_to": "similar memories are valid ones",
     },
     Decision: {"writer_before": "for undo", "before": "for undo"},
+    NewMemory: {"acknowledge": "said with a request, and not stored", "keep_invisible": "as acknowledge"},
     Promotion: {"fingerprint": "to recognise the text again"},
 }
 """The fields of records that views do not carry, with the reason. In a record from a client they have their default."""

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 RETRIES = 4
-ORIGIN = ("origin", "origin_id")
+ORIGIN = ("origin", "origin_id", "flags")
 """Fields of a text to promote that the server sets."""
 
 
@@ -235,11 +235,15 @@ class AsyncClient:
         agent_id: str | None = None,
         metadata: Metadata = NOTHING,
         supersedes: UUID | None = None,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         idempotency_key: str | None = None,
     ) -> PromotionResult:
         """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
-        ``supersedes`` is the memory that it replaces, whose history is kept.
+        ``supersedes`` is the memory that it replaces, whose history is kept. A text that hides characters or speaks to
+        its reader needs ``acknowledge=["hidden_text"]`` or ``["instruction_like"]``; invisible characters are removed,
+        unless ``keep_invisible`` is set.
         """
         view = await self._routes.ingest(
             group,
@@ -251,6 +255,8 @@ class AsyncClient:
             agent_id=agent_id,
             metadata=metadata or None,
             supersedes=supersedes,
+            acknowledge=list(acknowledge) or None,
+            keep_invisible=keep_invisible or None,
         )
         return view.to_record()
 

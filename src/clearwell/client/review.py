@@ -84,6 +84,8 @@ class AsyncReviewClient:
         supersedes: UUID | None = None,
         side: int | None = None,
         despite: Sequence[str] = (),
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         version: int | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionResult:
@@ -91,6 +93,8 @@ class AsyncReviewClient:
 
         An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
         it is with ``despite=["contradiction"]``. Without any of these it is refused.
+        A text that hides characters or speaks to its reader is promoted only with ``acknowledge=["hidden_text"]`` or
+        ``["instruction_like"]``. Invisible characters are removed, unless ``keep_invisible`` is set.
         With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.
         """
         decision = DecisionRequest(
@@ -102,6 +106,8 @@ class AsyncReviewClient:
             supersedes=supersedes,
             side=side,
             despite=tuple(despite),
+            acknowledge=tuple(acknowledge),
+            keep_invisible=keep_invisible,
         )
         return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
@@ -214,10 +220,14 @@ class AsyncReviewClient:
         *,
         group: str,
         origin: Origin = Origin.QUARANTINE,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         idempotency_key: str | None = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are. Returns a result or an error for each, in order."""
-        batch = await self._routes.promote_outputs(group, ids, origin, key=idempotency_key)
+        batch = await self._routes.promote_outputs(
+            group, ids, origin, acknowledge=list(acknowledge), keep_invisible=keep_invisible, key=idempotency_key
+        )
         return read_results(batch.results)
 
     async def _promote_output(
@@ -231,6 +241,8 @@ class AsyncReviewClient:
             text=text.content or None,
             agent_id=text.agent_id,
             supersedes=text.supersedes,
+            acknowledge=list(text.acknowledge),
+            keep_invisible=text.keep_invisible,
         )
         return view.to_record()
 

@@ -34,6 +34,8 @@ class DecisionFields(TypedDict, total=False):
     supersedes: UUID | None
     side: int | None
     despite: Sequence[str] | None
+    acknowledge: Sequence[str] | None
+    keep_invisible: bool | None
     reason: str | None
     others: Sequence[UUID] | None
     until: str | datetime | None
@@ -64,6 +66,8 @@ class OutputFields(TypedDict, total=False):
     text: str | None
     agent_id: str | None
     supersedes: UUID | None
+    acknowledge: Sequence[str] | None
+    keep_invisible: bool | None
 
 
 class ReviewApiClient:
@@ -127,10 +131,18 @@ class ReviewApiClient:
         return await self._api.post(PromotionResultView, f"/quarantine/{row_id}/promote", body, key=key)
 
     async def promote_outputs(
-        self, group_id: str, ids: Sequence[str], origin: Origin, *, key: str | None = None
+        self,
+        group_id: str,
+        ids: Sequence[str],
+        origin: Origin,
+        *,
+        acknowledge: Sequence[str] | None = None,
+        keep_invisible: bool | None = None,
+        key: str | None = None,
     ) -> PromotionBatchView:
         """Promote many outputs as they are; a result or a problem in the place of each."""
-        body = {"group_id": group_id, "ids": list(ids), "origin": origin}
+        seen = {"acknowledge": acknowledge, "keep_invisible": keep_invisible}
+        body = {"group_id": group_id, "ids": list(ids), "origin": origin, **seen}
         return await self._api.post(PromotionBatchView, "/quarantine/promote", body, key=key)
 
     async def decisions(

@@ -101,6 +101,8 @@ class MemoryFields(TypedDict, total=False):
     agent_id: str | None
     metadata: Mapping[str, Any] | None
     supersedes: UUID | None
+    acknowledge: Sequence[str] | None
+    keep_invisible: bool | None
 
 
 class RetrievalFields(TypedDict, total=False):

@@ -90,7 +90,11 @@ class WorkingEntry(MemoryEntry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A text that a person promotes."""
+    """A text that a person promotes.
+
+    ``acknowledge`` names what the person has seen in it: ``hidden_text``, ``instruction_like``. Invisible characters
+    are stored only with ``keep_invisible``. ``flags`` are set by the program.
+    """
 
     content: str
     session_id: str | None = None
@@ -101,6 +105,9 @@ class NewMemory:
     origin: Origin = Origin.TYPED
     origin_id: UUID | None = None
     supersedes: UUID | None = None
+    acknowledge: tuple[str, ...] = ()
+    keep_invisible: bool = False
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,3 +122,4 @@ class Memory(MemoryEntry):
     author: str | None = None
     embedding_model: str
     valid_to: datetime | None = None
+    flags: tuple[str, ...] = ()

@@ -113,6 +113,7 @@ class VerifiedMemory:
     occurred_at: datetime | None
     promoted_at: datetime | None
     metadata: Metadata
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ class Decision:
     """One decision. ``others`` are the insights that were merged, or the memories that were retracted.
 
     ``already``: the text was already promoted or rejected. ``origin_id`` is the output that was promoted.
+    ``side_sources`` are the outputs of the side of an insight that was promoted; None if all its sources count.
     """
 
     id: UUID
@@ -43,6 +44,7 @@ class Decision:
     tombstone_id: UUID | None = None
     supersedes: UUID | None = None
     origin_id: UUID | None = None
+    side_sources: tuple[UUID, ...] | None = None
     others: tuple[UUID, ...] = ()
     undoes: UUID | None = None
     already: bool = False
@@ -66,6 +68,8 @@ class DecisionRequest:
     supersedes: UUID | None = None
     side: int | None = None
     despite: tuple[str, ...] = ()
+    acknowledge: tuple[str, ...] = ()
+    keep_invisible: bool = False
     reason: str | None = None
     others: tuple[UUID, ...] = ()
     until: datetime | None = None

@@ -229,11 +229,15 @@ class SyncMemoryManager:
         agent_id: str | None = None,
         metadata: Metadata = NOTHING,
         supersedes: UUID | None = None,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         idempotency_key: CallKey = None,
     ) -> PromotionResult:
         """Promote a text to long-term memory. It can be retrieved when this returns, unless the result is ``waiting``.
 
-        ``supersedes`` is the memory that it replaces, whose history is kept.
+        ``supersedes`` is the memory that it replaces, whose history is kept. A text that hides characters or speaks to
+        its reader needs ``acknowledge=["hidden_text"]`` or ``["instruction_like"]``; invisible characters are removed,
+        unless ``keep_invisible`` is set.
         """
         return self._loop.run(
             self._inner.promote(
@@ -245,6 +249,8 @@ class SyncMemoryManager:
                 agent_id=agent_id,
                 metadata=metadata,
                 supersedes=supersedes,
+                acknowledge=acknowledge,
+                keep_invisible=keep_invisible,
                 idempotency_key=idempotency_key,
             )
         )
@@ -469,6 +475,8 @@ class SyncReviewService:
         supersedes: UUID | None = None,
         side: int | None = None,
         despite: Sequence[str] = (),
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         version: int | None = None,
         idempotency_key: CallKey = None,
     ) -> DecisionResult:
@@ -476,6 +484,8 @@ class SyncReviewService:
 
         An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
         it is with ``despite=["contradiction"]``. Without any of these it is refused.
+        A text that hides characters or speaks to its reader is promoted only with ``acknowledge=["hidden_text"]`` or
+        ``["instruction_like"]``. Invisible characters are removed, unless ``keep_invisible`` is set.
         With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.
         """
         return self._loop.run(
@@ -487,6 +497,8 @@ class SyncReviewService:
                 supersedes=supersedes,
                 side=side,
                 despite=despite,
+                acknowledge=acknowledge,
+                keep_invisible=keep_invisible,
                 version=version,
                 idempotency_key=idempotency_key,
             )
@@ -605,11 +617,25 @@ class SyncReviewService:
         return self._loop.run(self._inner.promote_entry(entry_id, text, group=group, idempotency_key=idempotency_key))
 
     def promote_outputs(
-        self, ids: Sequence[str], *, group: str, origin: Origin = Origin.QUARANTINE, idempotency_key: CallKey = None
+        self,
+        ids: Sequence[str],
+        *,
+        group: str,
+        origin: Origin = Origin.QUARANTINE,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
+        idempotency_key: CallKey = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are. Returns a result or an error for each, in order."""
         return self._loop.run(
-            self._inner.promote_outputs(ids, group=group, origin=origin, idempotency_key=idempotency_key)
+            self._inner.promote_outputs(
+                ids,
+                group=group,
+                origin=origin,
+                acknowledge=acknowledge,
+                keep_invisible=keep_invisible,
+                idempotency_key=idempotency_key,
+            )
         )
 
     def memories(

@@ -1,11 +1,14 @@
-"""Text that a reader does not see. Nothing is removed: what is found is flagged on the entry and shown escaped."""
+"""Text that a reader does not see. Quarantine keeps it: what is found is flagged on the entry and shown escaped.
+
+Prompts never have it, and memories have it only if the person who promoted them said so.
+"""
 
 import re
 import unicodedata
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _SELECTOR = re.compile(
     "(?<![\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030-\u303d\u3297\u3299\U0001f000-\U0001faff0-9#*])"
@@ -25,6 +28,22 @@ _NEEDS_JOINERS = re.compile("(?<=[\u0600-\u08ff\u0900-\u0dff])[\u200c\u200d](?=[
 _TAG = re.compile("[\U000e0020-\U000e007e]")
 _TAGS = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 _LONGEST = 100_000
+_EMOJI = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_SCRIPTS = "\u0600-\u08ff\u0900-\u0dff"
+_UNSEEN = re.compile(
+    "(?P<needed>"
+    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f"  # the flags of Scotland, Wales and the like
+    f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
+    f"|(?<=[{_SCRIPTS}])[\u200c\u200d](?=[{_SCRIPTS}])"
+    f"|(?<=[{_EMOJI}0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139])\ufe0f"
+    ")|(?P<space>[\x0b\x0c\x1c-\x1f\x85])"
+    "|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What a reader does not see, but for what emoji and some scripts need. Some control characters separate words."""
+_AROUND = 40
+"""How many characters are shown before and after a hidden one."""
 
 
 def has_hidden_text(text: str) -> bool:
@@ -33,6 +52,24 @@ def has_hidden_text(text: str) -> bool:
         return False
     needed = _NEEDS_JOINERS.sub("", _EMOJI_JOIN.sub("", _FLAG_TAGS.sub("", text)))
     return bool(_INVISIBLE.search(needed) or _CONTROL.search(needed) or _SELECTOR.search(needed))
+
+
+def strip_hidden(text: str) -> str:
+    """Remove invisible characters and commands to a terminal, except what emoji and some scripts need."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text
+    plain = _ESCAPES.sub("", text) if _ESCAPE_STARTS.search(text) else text
+    return _UNSEEN.sub(lambda found: found.group("needed") or (" " if found.group("space") else ""), plain)
+
+
+def show_hidden(text: str) -> str:
+    """The first place where a text hides something, with the hidden characters written out; empty if it does not."""
+    if not has_hidden_text(text):
+        return ""
+    hidden = (found.start() for found in _UNSEEN.finditer(text) if not found.group("needed"))
+    place = next(hidden, 0)
+    before, after = max(0, place - _AROUND), place + _AROUND
+    return ("…" if before else "") + escaped(text[before:after]) + ("…" if after < len(text) else "")
 
 
 def can_be_read(text: str) -> bool:

@@ -41,6 +41,9 @@ class DecisionView(View):
     tombstone_id: UUID | None
     supersedes: UUID | None
     origin_id: UUID | None = Field(None, description="the output that was promoted")
+    side_sources: tuple[UUID, ...] | None = Field(
+        None, description="the outputs of the side that was promoted; null if all sources count"
+    )
     others: tuple[UUID, ...]
     undoes: UUID | None
     already: bool

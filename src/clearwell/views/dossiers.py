@@ -42,6 +42,7 @@ class NearbyMemoryView(View):
     agent_id: str | None
     author: str | None
     metadata: dict[str, Any]
+    flags: tuple[str, ...] = Field((), description="what its source had, such as hidden_text")
     occurred_at: datetime | None
     created_at: datetime
     promoted_at: datetime | None

@@ -216,6 +216,7 @@ class VerifiedMemoryView(View):
     occurred_at: datetime | None
     promoted_at: datetime | None
     metadata: dict[str, Any]
+    flags: tuple[str, ...] = Field((), description="what its source had, such as hidden_text")
 
     @classmethod
     def from_record(cls, memory: VerifiedMemory, language: Language) -> Self:

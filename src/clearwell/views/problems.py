@@ -66,6 +66,7 @@ CONFLICT_TITLES: Mapping[str, str] = {
     "undo_tombstoned": "http_title_undo",
     "promotion_rejected": "http_title_refused_before",
     "promotion_forgotten": "http_title_refused_before",
+    "promotion_unacknowledged": "http_title_unacknowledged",
     "supersedes_withdrawn": "http_title_withdrawn",
     "promoted_withdrawn": "http_title_withdrawn",
     "retract_nothing": "http_title_nothing",

@@ -48,6 +48,7 @@ class PromotionView(View):
     author: str | None
     occurred_at: datetime | None
     metadata: dict[str, Any]
+    flags: tuple[str, ...] = Field((), description="what its source had, such as hidden_text")
     origin: Origin
     origin_id: UUID | None
     supersedes: UUID | None

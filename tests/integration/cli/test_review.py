@@ -150,6 +150,21 @@ async def test_an_agent_at_the_shell_decides_nothing(served: Program, clearwell:
     agent.good("capture", "-g", "g", "--confidence", "0.9", OTHER)
 
 
+async def test_hidden_text_is_promoted_by_naming_it(served: Program, clearwell: Clearwell) -> None:
+    insight = str(await put_insight(clearwell, "g", LONG, [said(HOSTILE)]))
+    refused = bad(served, "review", "promote", insight, "-g", "g").err
+    assert "⟦U+200B⟧" in refused
+    assert '"hidden_text", "instruction_like"' in refused
+    seen = ("--acknowledge", "hidden_text", "--acknowledge", "instruction_like")
+    assert "nothing called all" in bad(served, "ingest", "-g", "g", OTHER, "--acknowledge", "all").err
+    served.good("review", "promote", insight, "-g", "g", *seen)
+    (memory,) = served.good("query", "-g", "g", LONG, "--source", "cold", "--json").json["results"]
+    assert (memory["content"], memory["flags"][:2]) == (LONG, ["hidden_text", "instruction_like"])
+    hidden = OTHER.replace("billing", "bill\u200bing")
+    assert "bill⟦U+200B⟧ing" in bad(served, "ingest", "-g", "g", hidden).err
+    served.good("ingest", "-g", "g", hidden, "--acknowledge", "hidden_text")
+
+
 async def test_one_side_of_a_disputed_insight_is_promoted_by_its_number(served: Program, clearwell: Clearwell) -> None:
     insight = await put_insight(clearwell, "g", LONG, [said(LONG), said(CHANGED)])
     sides = [

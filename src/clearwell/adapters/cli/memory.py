@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearwell.adapters.cli.acknowledgement import Acknowledge, KeepInvisible, promote_seen
 from clearwell.adapters.cli.arguments import (
     Agent,
     Confidence,
@@ -108,6 +109,8 @@ def ingest(
     occurred_at: Happened = None,
     metadata: Extra = "{}",
     supersedes: Annotated[str | None, typer.Option("--supersedes", help="The memory that it supersedes.")] = None,
+    acknowledge: Acknowledge = None,
+    keep_invisible: KeepInvisible = False,
     as_json: AsJson = False,
 ) -> None:
     """Promote a text to long-term memory, as the local user."""
@@ -124,6 +127,8 @@ def ingest(
         "agent_id": agent,
         "metadata": details,
         "supersedes": old,
+        "acknowledge": acknowledge or None,
+        "keep_invisible": keep_invisible or None,
     }
     ask(settings, terminal, lambda client: _ingest(client, group, content, fields, terminal, as_json=as_json))
 
@@ -131,7 +136,11 @@ def ingest(
 async def _ingest(
     client: ApiClient, group: str, content: str, fields: MemoryFields, terminal: Terminal, *, as_json: bool
 ) -> None:
-    made = await client.ingest(group, content, **fields)
+    async def send(seen: list[str] | None) -> IngestedView:
+        fields["acknowledge"] = seen
+        return await client.ingest(group, content, **fields)
+
+    made = await promote_seen(send, fields.get("acknowledge"), terminal, may_ask=not as_json)
     if as_json:
         terminal.answer(made)
         return

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import typer
 
+from clearwell.adapters.cli.acknowledgement import Acknowledge, KeepInvisible, promote_seen
 from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies
@@ -110,6 +111,8 @@ def promote(
         bool,
         typer.Option("--despite-contradiction", help="Promote the summary although its sources contradict each other."),
     ] = False,
+    acknowledge: Acknowledge = None,
+    keep_invisible: KeepInvisible = False,
     version: Version = None,
     as_json: AsJson = False,
 ) -> None:
@@ -123,16 +126,17 @@ def promote(
         if side is not None or despite_contradiction:
             raise UsageProblem("cli_review_no_sides", field="--side")
         rows = [parse_id(row_id, "row_not_found", group=group) for row_id in insight_ids]
-        _promote_outputs(
-            group, rows, Origin(origin), {"text": text, "agent_id": agent, "supersedes": old}, as_json=as_json
-        )
+        changes: OutputFields = {"text": text, "agent_id": agent, "supersedes": old, "acknowledge": acknowledge or None}
+        changes["keep_invisible"] = keep_invisible or None
+        _promote_outputs(group, rows, Origin(origin), changes, as_json=as_json)
         return
     fields: DecisionFields = {"version": version, "text": text, "agent_id": agent, "supersedes": old}
+    fields["acknowledge"], fields["keep_invisible"] = acknowledge or None, keep_invisible or None
     if side is not None:
         fields["side"] = side - 1
     if despite_contradiction:
         fields["despite"] = ["contradiction"]
-    _decide(group, [Choice(Action.PROMOTE, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
+    _decide(group, [Choice(Action.PROMOTE, one, fields.copy()) for one in _parse_ids(insight_ids, group)], as_json)
 
 
 @review.command()
@@ -213,13 +217,27 @@ async def _decide_all(
     client: ApiClient, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
 ) -> list[DecisionResultView | ClearwellError]:
     """Carry out the decisions and show each result, with the memories that a promoted text contradicts."""
-    results = await _each(choices, lambda choice: _decide_one(client, group, choice))
+    results = await _each(choices, lambda choice: _decide_seen(client, group, choice, terminal, may_ask=not as_json))
     for choice, result in zip(choices, results, strict=True) if not as_json else ():
         _show_result(choice, result, terminal)
         if not isinstance(result, ClearwellError) and result.conflicts_with:
             replace = partial(_promote_instead, client, group, choice)
             await settle_conflicts(client, group, result.conflicts_with, replace, terminal)
     return results
+
+
+async def _decide_seen(
+    client: ApiClient, group: str, choice: Choice, terminal: Terminal, *, may_ask: bool
+) -> DecisionResultView:
+    """Decide on one insight. What the person has seen in a text to promote is kept in the choice."""
+    if choice.action is not Action.PROMOTE:
+        return await _decide_one(client, group, choice)
+
+    async def send(acknowledge: list[str] | None) -> DecisionResultView:
+        choice.fields["acknowledge"] = acknowledge
+        return await _decide_one(client, group, choice)
+
+    return await promote_seen(send, choice.fields.get("acknowledge"), terminal, may_ask=may_ask)
 
 
 async def _promote_instead(client: ApiClient, group: str, choice: Choice, memory_id: UUID) -> DecisionResultView:
@@ -331,7 +349,9 @@ def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: O
     results = ask(
         settings,
         terminal,
-        lambda client: _each(rows, lambda row_id: client.review.promote_output(group, row_id, origin, **fields)),
+        lambda client: _each(
+            rows, lambda row_id: _promote_output(client, group, row_id, origin, fields, terminal, may_ask=not as_json)
+        ),
     )
     if as_json:
         terminal.json({"results": [_result_json(result, terminal) for result in results]})
@@ -343,6 +363,23 @@ def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: O
             code = "cli_decided_promoting" if result.status == "promoting" else "cli_decided_promoted"
             terminal.tell(f"{code}_already" if result.already else code, style="green", insight=row_id, id=result.id)
     _fail_with(results)
+
+
+async def _promote_output(
+    client: ApiClient,
+    group: str,
+    row_id: UUID,
+    origin: Origin,
+    fields: OutputFields,
+    terminal: Terminal,
+    *,
+    may_ask: bool,
+) -> PromotionResultView:
+    async def send(acknowledge: list[str] | None) -> PromotionResultView:
+        said: OutputFields = {**fields, "acknowledge": acknowledge}
+        return await client.review.promote_output(group, row_id, origin, **said)
+
+    return await promote_seen(send, fields.get("acknowledge"), terminal, may_ask=may_ask)
 
 
 # what was decided

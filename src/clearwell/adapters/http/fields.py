@@ -41,6 +41,15 @@ Id = Annotated[UUID, Field(strict=False)]
 Group = Annotated[str, Field(default_factory=str, description="the group, 1 to 200 characters")]
 GroupAlias = Annotated[str, Field(default_factory=str, description="another name for group_id")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Acknowledge = Annotated[
+    list[Annotated[str, Field(json_schema_extra={"enum": ["hidden_text", "instruction_like"]})]],
+    Field(
+        max_length=2,
+        description="what you have seen in the text: hidden_text, that it hides characters; instruction_like, that it "
+        "speaks to its reader. A text that does is refused without it (409)",
+    ),
+]
+KeepInvisible = Annotated[bool, Field(description="store invisible characters, too; they are removed by default")]
 
 
 class RequestBody(BaseModel):

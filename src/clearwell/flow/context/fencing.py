@@ -14,20 +14,10 @@ from uuid import UUID
 
 from clearwell.messages import Language, say
 from clearwell.records import ContextItem, Source
-from clearwell.text.flags import flags_of
+from clearwell.text.flags import HIDDEN_TEXT, flags_of
+from clearwell.text.hidden_text import strip_hidden
 from clearwell.text.normalisation import normalise
 
-_EMOJI: Final = "\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-_SCRIPTS: Final = "\u0600-\u08ff\u0900-\u0dff"
-_UNSEEN: Final = re.compile(
-    "(?P<needed>"
-    "\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f"  # the flags of Scotland, Wales and the like
-    f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
-    f"|(?<=[{_SCRIPTS}])[\u200c\u200d](?=[{_SCRIPTS}])"
-    f"|(?<=[{_EMOJI}0-9#*\u00a9\u00ae\u203c\u2049\u2122\u2139])\ufe0f"
-    ")|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-)
 _ENTITY: Final = re.compile(r"&(?=#?\w{1,32};)")
 _CONTROL_WORD: Final = re.compile(
     r"\[(?=\s*/?\s*(?:INST|SYS|SYSTEM|SYSTEM_PROMPT|USER|ASSISTANT|TOOLS?|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|THINK"
@@ -45,11 +35,6 @@ LONGEST_NAME: Final = 40
 NAMELESS: Final = "_"
 HEADING: Final = "## 历史上下文 / History"
 SHOWN_FLAGS: Final = ("conflict", "near_rejected", "instruction_like")
-
-
-def strip_hidden(text: str) -> str:
-    """Remove invisible characters, except those that emoji and some scripts need."""
-    return _UNSEEN.sub(lambda found: found.group("needed") or "", text)
 
 
 def escape_markup(text: str) -> str:
@@ -104,7 +89,7 @@ def format_label(item: ContextItem, language: Language) -> str:
     parts += [say(f"flag_{flag}_name", language) for flag in SHOWN_FLAGS if flag in item.flags]
     if item.conflicts_with:
         parts.append(say("flag_conflicts_verified_name", language))
-    if strip_hidden(item.content) != item.content:
+    if HIDDEN_TEXT in item.flags or strip_hidden(item.content) != item.content:
         parts.append(say("history_hidden_removed", language))
     return " · ".join(parts)
 

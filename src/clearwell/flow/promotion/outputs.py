@@ -9,8 +9,10 @@ from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.promotion.texts import TextPromoter
+from clearwell.offload import offload
 from clearwell.ports import IdempotencyStore, QuarantineStore, WorkingStore
-from clearwell.records import Capture, IdempotencyKey, Json, NewMemory, Origin, Principal, PromotionResult
+from clearwell.records import IdempotencyKey, Json, NewMemory, Origin, Principal, PromotionResult, QuarantineRow
+from clearwell.text.flags import flags_of
 from clearwell.text.hidden_text import escaped
 
 MAX_ID_CHARACTERS = 100
@@ -56,6 +58,8 @@ class OutputPromoter:
         *,
         origin: Origin,
         by: Principal,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         request: IdempotencyKey | None = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are, in one transaction. Returns a result or an error for each, in order."""
@@ -66,7 +70,8 @@ class OutputPromoter:
             if isinstance(claim, StoredAnswer):
                 stored = claim.value if isinstance(claim.value, list) else []
                 return [_replay_result(one) for one in stored]
-            results = await self._promote_many(group_id, ids, origin, by)
+            text = NewMemory(content="", acknowledge=tuple(acknowledge), keep_invisible=keep_invisible)
+            results = await self._promote_many(group_id, ids, text, origin, by)
             if claim is not None:
                 await self._idempotency.complete(claim, [_store_result(one) for one in results])
             return results
@@ -90,11 +95,11 @@ class OutputPromoter:
         return result
 
     async def _promote_many(
-        self, group_id: str, given: Sequence[str], origin: Origin, by: Principal
+        self, group_id: str, given: Sequence[str], text: NewMemory, origin: Origin, by: Principal
     ) -> list[PromotionResult | ClearwellError]:
         ids = [_parse_id(one, group_id) for one in given]
         found = [one for one in ids if isinstance(one, UUID)]
-        read = iter(await self._read_outputs(group_id, found, NewMemory(content=""), origin))
+        read = iter(await self._read_outputs(group_id, found, text, origin))
         outputs = [next(read) if isinstance(one, UUID) else one for one in ids]
         texts = [one for one in outputs if isinstance(one, NewMemory)]
         promoted = iter(await self._texts.promote(group_id, texts, by=by) if texts else ())
@@ -113,15 +118,19 @@ class OutputPromoter:
             if one not in live
             else NotFound("row_not_found", id=one, group=group_id)
             if one not in rows
-            else _build_text(rows[one].capture, text, origin)
+            else await _build_text(rows[one], text, origin)
             for one in ids
         ]
 
 
-def _build_text(capture: Capture, text: NewMemory, origin: Origin) -> NewMemory:
+async def _build_text(row: QuarantineRow, text: NewMemory, origin: Origin) -> NewMemory:
+    """The text of an output, with its flags, or the words of a person, which have flags of their own."""
+    capture = row.capture
+    found = await offload(len(capture.content), flags_of, capture.content, capture.metadata)
     return replace(
         text,
         content=text.content or capture.content,
+        flags=() if text.content else (*row.flags, *found),
         session_id=capture.session_id,
         author=capture.agent_id,
         occurred_at=capture.occurred_at,

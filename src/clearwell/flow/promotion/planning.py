@@ -165,6 +165,7 @@ def build_chunks(
             author=text.author,
             occurred_at=text.occurred_at,
             metadata=text.metadata,
+            flags=text.flags,
             created_at=known_at,
             promoted_at=known_at,
         )

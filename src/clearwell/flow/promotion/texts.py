@@ -10,6 +10,7 @@ from clearwell.flow.counters import Counters
 from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.promotion.planning import PromotionPlanner
+from clearwell.flow.promotion.screening import screen_text
 from clearwell.flow.promotion.writing import PromotionWriter
 from clearwell.ports import Claim, DecisionStore, IdempotencyStore
 from clearwell.records import Action, IdempotencyKey, Json, NewMemory, Principal, PromotionResult
@@ -45,7 +46,7 @@ class TextPromoter:
     ) -> list[PromotionResult | ClearwellError]:
         """Promote texts in one transaction. Returns the memory or the error of each text, in order."""
         await self._gate.require_person(by, group_id, "promote")
-        checked = [self._check(text) for text in texts]
+        checked = [await self._check(text) for text in texts]
         async with claim_key(self._idempotency, request) as claim:
             if isinstance(claim, StoredAnswer):
                 return _replay_answer(claim.value, checked)
@@ -70,9 +71,9 @@ class TextPromoter:
                 await transaction.store_answer(claim, _store_answer(results))
         return results
 
-    def _check(self, text: NewMemory) -> NewMemory | ClearwellError:
+    async def _check(self, text: NewMemory) -> NewMemory | ClearwellError:
         try:
-            return replace(
+            valid = replace(
                 text,
                 content=limits.require_readable(text.content, "content", max_bytes=self._settings.max_content_bytes),
                 session_id=limits.require_id(text.session_id, "session_id"),
@@ -81,6 +82,7 @@ class TextPromoter:
                 occurred_at=limits.require_moment(text.occurred_at, "occurred_at"),
                 metadata=limits.require_metadata(text.metadata, self._settings),
             )
+            return await screen_text(valid)
         except ClearwellError as problem:
             return problem
 

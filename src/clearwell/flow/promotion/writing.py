@@ -34,9 +34,10 @@ from clearwell.text.normalisation import normalise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotedInsight:
-    """The insight that is promoted, and both texts if a person wrote another one."""
+    """The insight that is promoted, the outputs of its side if one was named, and both texts if they differ."""
 
     insight_id: UUID
+    side_sources: tuple[UUID, ...] | None = None
     text_before: str | None = None
     text_after: str | None = None
 
@@ -133,6 +134,7 @@ class PromotionWriter:
             memory_id=result.id,
             supersedes=None if supersedes == result.id else supersedes,
             origin_id=text.origin_id if text.origin in (Origin.QUARANTINE, Origin.WORKING) else None,
+            side_sources=None if insight is None else insight.side_sources,
             already=result.already,
             text_before=None if insight is None else insight.text_before,
             text_after=None if insight is None else insight.text_after,

@@ -33,4 +33,5 @@ class MemoryReader:
             occurred_at=first.occurred_at,
             promoted_at=first.promoted_at,
             metadata=first.metadata,
+            flags=first.flags,
         )

@@ -78,6 +78,7 @@ class ItemFactory:
             promoted_at=memory.promoted_at,
             chunk_no=memory.chunk_no,
             metadata=memory.metadata,
+            flags=memory.flags,
             explanation=_explain_memory(found) if plan.explain else None,
             node_type=node_type if isinstance(node_type := memory.metadata.get("node_type"), str) else None,
             conflicts_with=found.conflicts_with,

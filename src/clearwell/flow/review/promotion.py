@@ -6,6 +6,7 @@ from clearwell.errors import ClearwellError, Conflict
 from clearwell.flow import limits
 from clearwell.flow.ingress.policies import said_by
 from clearwell.flow.promotion.planning import PromotionPlan, PromotionPlanner
+from clearwell.flow.promotion.screening import screen_text
 from clearwell.flow.promotion.writing import PromotedInsight, PromotionWriter, describe_memory, has_same_content
 from clearwell.flow.review.insights import (
     InsightChanged,
@@ -58,7 +59,9 @@ class InsightPromotion:
         """Read the insight, and chunk and embed the text to promote."""
         insight = await read_insight(self._review, group_id, request.id, now=self._clock.now())
         text = choose_text(insight, request, self._settings)
-        (plan,) = await self._planner.plan(group_id, [_build_memory(insight, text, request)])
+        sources = [] if request.text is not None else select_sources(insight, request)
+        memory = await screen_text(_build_memory(insight, text, request), [one.content for one in sources])
+        (plan,) = await self._planner.plan(group_id, [memory])
         return PreparedPromotion(request=request, insight=insight, plan=plan)
 
     async def apply(
@@ -76,7 +79,7 @@ class InsightPromotion:
             await require_open(transaction, insight)
         if request.text is None and insight.summary != prepared.insight.summary:
             raise InsightChanged
-        promoted = _compare_texts(insight, plan.text.content)
+        promoted = _compare_texts(insight, plan.text.content, request)
         (result,) = await self._writer.write(transaction, group_id, [plan], by=by, insight=promoted)
         if isinstance(result, ClearwellError):
             raise result
@@ -89,8 +92,10 @@ class InsightPromotion:
 
 
 def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewMemory:
+    """The text with what its sources say of it. The words of a person have no flags of the sources."""
     sources = select_sources(insight, request)
     agents = {one.agent_id for one in sources}
+    flags = () if request.text is not None else tuple(flag for one in sources for flag in one.flags)
     return NewMemory(
         content=text,
         author=next(iter(agents)) if len(agents) == 1 else None,
@@ -100,14 +105,18 @@ def _build_memory(insight: Insight, text: str, request: DecisionRequest) -> NewM
         origin=Origin.INSIGHT,
         origin_id=insight.id,
         supersedes=request.supersedes,
+        acknowledge=request.acknowledge,
+        keep_invisible=request.keep_invisible,
+        flags=flags,
     )
 
 
-def _compare_texts(insight: Insight, text: str) -> PromotedInsight:
-    """Name the insight, with both texts if the promoted one differs from its summary."""
+def _compare_texts(insight: Insight, text: str, request: DecisionRequest) -> PromotedInsight:
+    """Name the insight and the outputs of its side, with both texts if the promoted one differs from its summary."""
+    side = None if request.side is None else tuple(one.log_id for one in select_sources(insight, request))
     if text == insight.summary:
-        return PromotedInsight(insight_id=insight.id)
-    return PromotedInsight(insight_id=insight.id, text_before=insight.summary, text_after=text)
+        return PromotedInsight(insight_id=insight.id, side_sources=side)
+    return PromotedInsight(insight_id=insight.id, side_sources=side, text_before=insight.summary, text_after=text)
 
 
 async def _find_earlier_promotion(

@@ -134,6 +134,8 @@ class ReviewService:
         supersedes: UUID | None = None,
         side: int | None = None,
         despite: Sequence[str] = (),
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         version: int | None = None,
         idempotency_key: CallKey = None,
     ) -> DecisionResult:
@@ -141,6 +143,8 @@ class ReviewService:
 
         An insight with sides is promoted by naming one of them (``side``, its place in ``sides``), by a ``text``, or as
         it is with ``despite=["contradiction"]``. Without any of these it is refused.
+        A text that hides characters or speaks to its reader is promoted only with ``acknowledge=["hidden_text"]`` or
+        ``["instruction_like"]``. Invisible characters are removed, unless ``keep_invisible`` is set.
         With ``version`` a decision on an insight that has changed since is refused, here and in the other decisions.
         """
         decision = DecisionRequest(
@@ -152,6 +156,8 @@ class ReviewService:
             supersedes=supersedes,
             side=side,
             despite=tuple(despite),
+            acknowledge=tuple(acknowledge),
+            keep_invisible=keep_invisible,
         )
         return await self.decide(decision, group=group, idempotency_key=idempotency_key)
 
@@ -266,11 +272,22 @@ class ReviewService:
         *,
         group: str,
         origin: Origin = Origin.QUARANTINE,
+        acknowledge: Sequence[str] = (),
+        keep_invisible: bool = False,
         idempotency_key: CallKey = None,
     ) -> list[PromotionResult | ClearwellError]:
         """Promote many outputs as they are. Returns a result or an error for each, in order."""
-        request = self._identify("review.promote_outputs", idempotency_key, group, ids, origin)
-        return await self._outputs.promote_many(group, ids, origin=origin, by=self._by, request=request)
+        named = (ids, origin, tuple(acknowledge), keep_invisible)
+        request = self._identify("review.promote_outputs", idempotency_key, group, *named)
+        return await self._outputs.promote_many(
+            group,
+            ids,
+            origin=origin,
+            acknowledge=acknowledge,
+            keep_invisible=keep_invisible,
+            by=self._by,
+            request=request,
+        )
 
     # memories: list, provenance and retraction
 

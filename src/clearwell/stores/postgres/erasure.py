@@ -60,7 +60,7 @@ class PostgresErasure(ErasureStore):
                 ErasableText(
                     id=row["id"],
                     texts=(row["content"], row["extra"]),
-                    refers_to=frozenset(() if row["origin_id"] is None else (row["origin_id"],)),
+                    refers_to=frozenset(row["refers_to"]),
                 ),
             )
             for row in await self._read(group_id, "erasable_promotions")

@@ -295,21 +295,21 @@ ORDER BY at, log_id LIMIT 1000
 -- name: add_promotions
 INSERT INTO promotions (
     group_id, id, memory_id, scope, agent_id, origin, origin_id, content, session_id, author, occurred_at, metadata,
-    supersedes, fingerprint, decided_by, decided_at)
+    flags, supersedes, fingerprint, decided_by, decided_at)
 SELECT %(group_id)s, p.* FROM jsonb_to_recordset(%(promotions)s) AS p (
     id uuid, memory_id uuid, scope text, agent_id text, origin text, origin_id uuid, content text, session_id text,
-    author text, occurred_at timestamptz, metadata jsonb, supersedes uuid, fingerprint bytea, decided_by text,
-    decided_at timestamptz)
+    author text, occurred_at timestamptz, metadata jsonb, flags text[], supersedes uuid, fingerprint bytea,
+    decided_by text, decided_at timestamptz)
 
 -- name: add_memories
 -- Vectors and words as arrays in the order of the chunks, since they are long and binary.
 INSERT INTO memories (
     group_id, id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author, occurred_at,
-    metadata, promoted_at, valid_to, position, tokenizer_version, embedding, lexemes)
+    metadata, flags, promoted_at, valid_to, position, tokenizer_version, embedding, lexemes)
 SELECT %(group_id)s, c.* FROM ROWS FROM (
     jsonb_to_recordset(%(chunks)s) AS (
         id uuid, chunk_no integer, promotion_id uuid, scope text, agent_id text, content text, embedding_model text,
-        session_id text, author text, occurred_at timestamptz, metadata jsonb, promoted_at timestamptz,
+        session_id text, author text, occurred_at timestamptz, metadata jsonb, flags text[], promoted_at timestamptz,
         valid_to timestamptz, position integer, tokenizer_version smallint),
     unnest(%(embeddings)s::halfvec[]),
     unnest(%(lexemes)s::sparsevec[])) AS c
@@ -438,7 +438,8 @@ WITH rarity AS (
     ORDER BY rank DESC, id, chunk_no LIMIT %(limit)s
 )
 SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
-    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity,
+    m.author, m.occurred_at, m.metadata, m.flags, m.promoted_at, m.valid_to,
+    1 - (m.embedding <=> %(embedding)s) AS similarity,
     -(m.lexemes <#> (SELECT words FROM asked)) AS words, l.rank, l.placed, l.beside, l.answer, l.session,
     CASE WHEN m.author = (SELECT author FROM named) THEN %(author)s::double precision ELSE 0 END AS named,
     (SELECT p.origin_id FROM promotions p WHERE p.group_id = m.group_id AND p.id = m.promotion_id) AS origin_id,
@@ -489,7 +490,7 @@ ORDER BY l.rank DESC, l.id, l.chunk_no
 -- name: search
 -- The nearest chunks of the group. Every row of the group is compared.
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at, valid_to, 1 - (embedding <=> %(embedding)s) AS similarity
+    occurred_at, metadata, flags, promoted_at, valid_to, 1 - (embedding <=> %(embedding)s) AS similarity
 FROM memories
 WHERE group_id = %(group_id)s AND embedding_model = %(model)s AND valid_to IS NULL
     AND (agent_id IS NULL OR agent_id = %(agent_id)s)
@@ -539,7 +540,8 @@ WITH near AS MATERIALIZED (
     ORDER BY halfvec(m.embedding, %(size)s, true) <=> %(embedding)s LIMIT %(near)s
 )
 SELECT m.id, m.group_id, m.chunk_no, m.promotion_id, m.scope, m.agent_id, m.content, m.embedding_model, m.session_id,
-    m.author, m.occurred_at, m.metadata, m.promoted_at, m.valid_to, 1 - (m.embedding <=> %(embedding)s) AS similarity
+    m.author, m.occurred_at, m.metadata, m.flags, m.promoted_at, m.valid_to,
+    1 - (m.embedding <=> %(embedding)s) AS similarity
 FROM near JOIN memories m ON m.ctid = near.place
 ORDER BY (m.embedding <=> %(embedding)s) + 0, m.id, m.chunk_no LIMIT %(limit)s
 
@@ -609,7 +611,7 @@ WHERE name IS NOT NULL
 -- name: get_memories
 -- All chunks of memories that the agent may see, withdrawn ones too.
 SELECT id, group_id, chunk_no, promotion_id, scope, agent_id, content, embedding_model, session_id, author,
-    occurred_at, metadata, promoted_at, valid_to
+    occurred_at, metadata, flags, promoted_at, valid_to
 FROM memories
 WHERE group_id = %(group_id)s AND id = ANY(%(ids)s) AND (agent_id IS NULL OR agent_id = %(agent_id)s)
 ORDER BY id, chunk_no
@@ -1252,7 +1254,7 @@ UPDATE promotion_work SET next_try_at = %(at)s WHERE group_id = %(group_id)s AND
 
 -- part: promotion_columns
 SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
-    p.occurred_at, p.metadata, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
+    p.occurred_at, p.metadata, p.flags, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
     w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
 
 -- part: promotion_fate
@@ -1514,15 +1516,15 @@ UPDATE digest_marks SET judged_by = NULL WHERE group_id = %(group_id)s AND judge
 
 -- name: add_decisions
 INSERT INTO decisions (group_id, id, action, insight_id, promotion_id, memory_id, tombstone_id, supersedes, origin_id,
-    others, undoes, already, until, reason, text_before, text_after, writer_before, before, decided_by, decided_at)
+    side_sources, others, undoes, already, until, reason, text_before, text_after, writer_before, before, decided_by, decided_at)
 SELECT %(group_id)s, d.* FROM jsonb_to_recordset(%(decisions)s) AS d (
     id uuid, action text, insight_id uuid, promotion_id uuid, memory_id uuid, tombstone_id uuid, supersedes uuid,
-    origin_id uuid, others uuid[], undoes uuid, already boolean, until timestamptz, reason text, text_before text,
-    text_after text, writer_before text, before jsonb, decided_by text, decided_at timestamptz)
+    origin_id uuid, side_sources uuid[], others uuid[], undoes uuid, already boolean, until timestamptz, reason text,
+    text_before text, text_after text, writer_before text, before jsonb, decided_by text, decided_at timestamptz)
 
 -- part: decision_columns
 SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes,
-    d.origin_id, d.others, d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before,
+    d.origin_id, d.side_sources, d.others, d.undoes, d.already, d.until, d.reason, d.text_before, d.text_after, d.writer_before,
     d.before, d.decided_by, d.decided_at
 
 -- name: decisions
@@ -1617,13 +1619,14 @@ SELECT entry_id, layer FROM sightings WHERE group_id = %(group_id)s AND log_id =
 
 -- name: memories_on_rows
 -- The memories whose promotion came from these rows, or from an insight that rests on one of them, or that were found
--- made when one of them was promoted.
+-- made when one of them was promoted. Where one side of a dispute was promoted, the other side is no source.
 SELECT DISTINCT p.memory_id FROM promotions p
 WHERE p.group_id = %(group_id)s AND p.origin_id = ANY(%(ids)s)
 UNION
 SELECT DISTINCT d.memory_id FROM insight_sources s JOIN decisions d ON d.group_id = s.group_id
     AND d.insight_id = s.insight_id AND d.action = 'promote'
 WHERE s.group_id = %(group_id)s AND s.log_id = ANY(%(ids)s) AND d.memory_id IS NOT NULL
+    AND (d.side_sources IS NULL OR s.log_id = ANY(d.side_sources))
 UNION
 SELECT DISTINCT d.memory_id FROM decisions d
 WHERE d.group_id = %(group_id)s AND d.origin_id = ANY(%(ids)s) AND d.action = 'promote' AND d.memory_id IS NOT NULL
@@ -1636,6 +1639,7 @@ WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s) AND p.origin IN (
 UNION
 SELECT d.memory_id, coalesce(s.log_id, d.origin_id) FROM decisions d
 LEFT JOIN insight_sources s ON s.group_id = d.group_id AND s.insight_id = d.insight_id
+    AND (d.side_sources IS NULL OR s.log_id = ANY(d.side_sources))
 WHERE d.group_id = %(group_id)s AND d.memory_id = ANY(%(ids)s) AND d.action = 'promote'
     AND coalesce(s.log_id, d.origin_id) IS NOT NULL
     AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)
@@ -1818,8 +1822,12 @@ FROM insights i LEFT JOIN insight_sources s ON s.group_id = i.group_id AND s.ins
 WHERE i.group_id = %(group_id)s GROUP BY i.group_id, i.id
 
 -- name: erasable_promotions
-SELECT id, memory_id, origin_id, content, concat_ws(' ', session_id, author, metadata::text) AS extra FROM promotions
-WHERE group_id = %(group_id)s
+-- Where one side of an insight was promoted, the outputs of that side stand for its origin.
+SELECT p.id, p.memory_id, coalesce(d.side_sources, array_remove(ARRAY[p.origin_id], NULL)) AS refers_to, p.content,
+    concat_ws(' ', p.session_id, p.author, p.metadata::text) AS extra
+FROM promotions p LEFT JOIN decisions d ON d.group_id = p.group_id AND d.promotion_id = p.id AND d.action = 'promote'
+    AND d.side_sources IS NOT NULL AND NOT d.already
+WHERE p.group_id = %(group_id)s
 
 -- name: erasable_decisions
 SELECT id, array_remove(ARRAY[insight_id, promotion_id, memory_id, origin_id], NULL) AS refers_to,

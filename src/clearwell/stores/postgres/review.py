@@ -105,8 +105,9 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         if not promotions:
             return None
         decisions = await self._decisions_of(group_id, [memory_id])
-        of_insights = {one.insight_id for one in decisions if one.memory_id == memory_id and one.insight_id}
-        insights = await self._with_merged(group_id, list(of_insights))
+        promoting = [one for one in decisions if one.memory_id == memory_id and one.insight_id]
+        of_insights = {one.insight_id for one in promoting if one.insight_id}
+        insights = _select_sides(await self._with_merged(group_id, list(of_insights)), promoting)
         raw = [source.log_id for insight in insights for source in insight.sources]
         direct = [
             one.promotion.text.origin_id
@@ -230,6 +231,14 @@ def _calibration_of(row: DictRow) -> CalibrationRow:
         conflict=row["conflict"],
         mean_stated=row["mean_stated"],
     )
+
+
+def _select_sides(insights: Sequence[Insight], promoting: Sequence[Decision]) -> list[Insight]:
+    """The insights with the sources that count. Where only sides were promoted, the other side is no source."""
+    if any(one.side_sources is None for one in promoting):
+        return list(insights)
+    counted = {log_id for one in promoting for log_id in one.side_sources or ()}
+    return [replace(one, sources=tuple(each for each in one.sources if each.log_id in counted)) for one in insights]
 
 
 def _list_dependents(

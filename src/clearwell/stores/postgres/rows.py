@@ -92,6 +92,7 @@ def memory_of(row: DictRow) -> Memory:
         author=row["author"],
         occurred_at=row["occurred_at"],
         metadata=row["metadata"],
+        flags=tuple(row["flags"]),
         created_at=row["promoted_at"],
         promoted_at=row["promoted_at"],
         valid_to=row["valid_to"],

@@ -181,6 +181,7 @@ CREATE TABLE public.decisions (
     decided_at timestamp with time zone NOT NULL,
     origin_id uuid,
     before jsonb,
+    side_sources uuid[],
     CONSTRAINT decisions_action_check CHECK ((action = ANY (ARRAY['promote'::text, 'reject'::text, 'merge'::text, 'snooze'::text, 'retract'::text, 'undo'::text]))),
     CONSTRAINT decisions_check CHECK (((action = 'undo'::text) = (undoes IS NOT NULL))),
     CONSTRAINT decisions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
@@ -208,6 +209,7 @@ CREATE TABLE public.memories (
     asks boolean GENERATED ALWAYS AS (("right"(rtrim(content, ' 	
 "'')]*_”’」』）'::text), 1) = ANY (ARRAY['?'::text, '？'::text]))) STORED NOT NULL,
     disputed boolean DEFAULT false NOT NULL,
+    flags text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT memories_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT memories_scope_check CHECK ((scope = ANY (ARRAY['group'::text, 'agent'::text])))
 )
@@ -240,6 +242,7 @@ CREATE TABLE public.promotions (
     decided_by text NOT NULL,
     decided_at timestamp with time zone NOT NULL,
     fingerprint bytea,
+    flags text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
     CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),

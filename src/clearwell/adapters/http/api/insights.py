@@ -9,7 +9,16 @@ from pydantic import Field, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from clearwell.adapters.http import openapi
-from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters, RequestBody
+from clearwell.adapters.http.fields import (
+    Acknowledge,
+    GroupedBody,
+    GroupParameters,
+    Id,
+    KeepInvisible,
+    Moment,
+    PageParameters,
+    RequestBody,
+)
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.errors import InvalidInput
 from clearwell.records import Action, DecisionRequest, InsightState, NewMemory, Scope
@@ -57,6 +66,8 @@ class PromoteOutputInput(GroupedBody):
     )
     agent_id: str | None = Field(None, description="makes it a memory of this agent only")
     supersedes: Id | None = Field(None, description="the memory that this supersedes")
+    acknowledge: Acknowledge = Field(default_factory=list)
+    keep_invisible: KeepInvisible = False
 
     def owner(self) -> str | None:
         """The agent whose memory it becomes; None is the group."""
@@ -67,7 +78,13 @@ class PromoteOutputInput(GroupedBody):
         return self.agent_id
 
     def to_record(self) -> NewMemory:
-        return NewMemory(content=self.text or "", agent_id=self.owner(), supersedes=self.supersedes)
+        return NewMemory(
+            content=self.text or "",
+            agent_id=self.owner(),
+            supersedes=self.supersedes,
+            acknowledge=tuple(self.acknowledge),
+            keep_invisible=self.keep_invisible,
+        )
 
 
 Side = Annotated[
@@ -98,6 +115,8 @@ class PromoteInput(PromoteOutputInput, ChoiceInput):
             supersedes=self.supersedes,
             side=self.side,
             despite=tuple(self.despite),
+            acknowledge=tuple(self.acknowledge),
+            keep_invisible=self.keep_invisible,
         )
 
 
@@ -169,6 +188,8 @@ class DecisionInput(RequestBody):
     supersedes: Id | None = None
     side: Side = None
     despite: Despite = Field(default_factory=list)
+    acknowledge: Acknowledge = Field(default_factory=list)
+    keep_invisible: KeepInvisible = False
     reason: str | None = None
     others: list[Id] = Field(default_factory=list, alias="with")
     until: Moment | None = None
@@ -185,6 +206,8 @@ class DecisionInput(RequestBody):
             supersedes=self.supersedes,
             side=self.side,
             despite=tuple(self.despite),
+            acknowledge=tuple(self.acknowledge),
+            keep_invisible=self.keep_invisible,
             reason=self.reason,
             others=tuple(self.others),
             until=self.until,

@@ -11,9 +11,11 @@ from clearwell.adapters.http.fields import (
     MANY,
     MAX_RESULTS,
     ONE,
+    Acknowledge,
     GroupedBody,
     GroupParameters,
     Id,
+    KeepInvisible,
     Moment,
     RequestBody,
     Share,
@@ -41,6 +43,8 @@ class MemoryInput(RequestBody):
     agent_id: str | None = Field(None, description="makes it a memory of this agent only")
     metadata: dict[str, Any] = Field(default_factory=dict)
     supersedes: Id | None = Field(None, description="the memory that this supersedes; its history is kept")
+    acknowledge: Acknowledge = Field(default_factory=list)
+    keep_invisible: KeepInvisible = False
 
     def to_record(self) -> NewMemory:
         return NewMemory(
@@ -51,6 +55,8 @@ class MemoryInput(RequestBody):
             agent_id=self.agent_id,
             metadata=self.metadata,
             supersedes=self.supersedes,
+            acknowledge=tuple(self.acknowledge),
+            keep_invisible=self.keep_invisible,
         )
 
 

@@ -8,7 +8,15 @@ from pydantic import Field
 
 from clearwell.adapters.http import openapi
 from clearwell.adapters.http.api.insights import MAX_DECISIONS, UNDO_EXAMPLES, PromoteOutputInput, UndoInput
-from clearwell.adapters.http.fields import GroupedBody, GroupParameters, Id, Moment, PageParameters
+from clearwell.adapters.http.fields import (
+    Acknowledge,
+    GroupedBody,
+    GroupParameters,
+    Id,
+    KeepInvisible,
+    Moment,
+    PageParameters,
+)
 from clearwell.adapters.http.request import ApiRequest, ApiRoute, mark_replay
 from clearwell.flow.review.service import MAX_DAYS
 from clearwell.ports import MemoryFilter
@@ -55,6 +63,8 @@ class PromoteManyInput(GroupedBody):
     origin: Annotated[Origin, Field(strict=False)] = Field(
         Origin.QUARANTINE, description="quarantine, or working for entries that have not expired"
     )
+    acknowledge: Acknowledge = Field(default_factory=list)
+    keep_invisible: KeepInvisible = False
 
 
 class MemoryListParameters(PageParameters):
@@ -153,6 +163,8 @@ async def promote_outputs(
     results = await request.review.promote_outputs(
         wanted.ids,
         origin=wanted.origin,
+        acknowledge=wanted.acknowledge,
+        keep_invisible=wanted.keep_invisible,
         group=request.group(wanted),
         idempotency_key=request.idempotency_key,
     )

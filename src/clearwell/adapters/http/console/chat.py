@@ -107,7 +107,7 @@ async def choose(request: ConsoleRequest, group: str, log_id: UUID, start: int =
 
 @router.post("/g/{group:path}/chat/{log_id}/promote")
 async def promote(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
-    text = NewMemory(content=request.sent.get("text", "").strip())
+    text = NewMemory(content=request.sent.get("text", "").strip(), acknowledge=request.acknowledged)
     await request.review.promote_row(log_id, text, group=group)
     session = urlencode({"session": request.sent.get("session", "")})
     return request.redirect(f"{page_url(group, 'chat')}?{session}#message-{log_id}")

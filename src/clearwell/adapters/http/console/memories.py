@@ -87,7 +87,9 @@ async def withdraw(request: ConsoleRequest, group: str, memory_id: UUID) -> Resp
 
 @router.post("/g/{group:path}/memories/{memory_id}/replace")
 async def replace(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
-    made = await request.memory.promote(request.sent.get("text", ""), group=group, supersedes=memory_id)
+    made = await request.memory.promote(
+        request.sent.get("text", ""), group=group, supersedes=memory_id, acknowledge=request.acknowledged
+    )
     return request.redirect(f"{page_url(group, 'memories')}/{made.id}")
 
 

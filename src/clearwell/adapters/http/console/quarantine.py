@@ -93,7 +93,7 @@ async def requeue(request: ConsoleRequest, group: str, log_id: UUID) -> Response
 
 @router.post("/g/{group:path}/quarantine/{log_id}/promote")
 async def promote(request: ConsoleRequest, group: str, log_id: UUID) -> Response:
-    text = NewMemory(content=request.sent.get("text", "").strip())
+    text = NewMemory(content=request.sent.get("text", "").strip(), acknowledge=request.acknowledged)
     made = await request.review.promote_row(log_id, text, group=group)
     return request.redirect(f"{page_url(group, 'memories')}/{made.id}")
 

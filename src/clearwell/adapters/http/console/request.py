@@ -19,10 +19,10 @@ from clearwell.adapters.http.console.templates import PageContext, Theme, render
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import WrongContentType, invalid_request, log_problem, make_printable
 from clearwell.adapters.http.request import ApiRequest, Handler, PlainRoute
-from clearwell.errors import ClearwellError, NotAllowed, Unauthenticated
+from clearwell.errors import ClearwellError, Conflict, NotAllowed, Unauthenticated
 from clearwell.messages import Language
 from clearwell.records import Principal, Right
-from clearwell.views.problems import ProblemView
+from clearwell.views.problems import ProblemView, status_of
 
 FORM = "application/x-www-form-urlencoded"
 TOKEN_FIELD, TOKEN_HEADER = "form_token", "x-form-token"
@@ -41,6 +41,7 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Accept-Language, HX-Request",
 }
+UNACKNOWLEDGED = "promotion_unacknowledged"
 NOBODY_YET = Principal(name="", rights=frozenset())
 
 
@@ -76,6 +77,11 @@ class ConsoleRequest(ApiRequest):
     def is_fragment(self) -> bool:
         """Whether htmx asks for a part of a page."""
         return "hx-request" in self.headers and "hx-boosted" not in self.headers
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """What the person has said to have seen in the text to promote."""
+        return tuple(value for name, value in self.sent_all if name == "acknowledge")
 
     @property
     def is_local(self) -> bool:
@@ -123,6 +129,8 @@ class ConsoleRequest(ApiRequest):
         """An error as a page, or as a message on the page that asked."""
         if isinstance(error, Unauthenticated):
             return self._lead_to_sign_in(error)
+        if isinstance(error, Conflict) and error.code == UNACKNOWLEDGED:
+            return self._ask_to_acknowledge(error)
         problem = ProblemView.from_error(error, self.language, status=getattr(error, "status", None))
         log_problem(self, error, problem)
         template = "problem_toast.html" if self.is_fragment else "problem.html"
@@ -132,6 +140,22 @@ class ConsoleRequest(ApiRequest):
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         self.cookies_of_console.write(response)
+        return response
+
+    def _ask_to_acknowledge(self, refusal: Conflict) -> Response:
+        """The form that was sent, once more, with what the person must have seen in the text: a dialog or a page."""
+        target = self.headers.get("hx-target", "") if self.is_fragment else ""
+        response = self.page(
+            "acknowledge_dialog.html" if self.is_fragment else "acknowledge.html",
+            status=200 if self.is_fragment else status_of(refusal),
+            fields=[(name, value) for name, value in self.sent_all if name not in (TOKEN_FIELD, "acknowledge")],
+            flags=refusal.current["acknowledge"],
+            shown=refusal.current["shown"],
+            target=target or ("main" if self.is_fragment else ""),
+            back=self.headers.get("referer", "/"),
+        )
+        if self.is_fragment:
+            response.headers.update({"HX-Retarget": "#dialog", "HX-Reswap": "innerHTML"})
         return response
 
     def _lead_to_sign_in(self, error: Unauthenticated) -> Response:

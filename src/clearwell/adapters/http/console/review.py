@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from clearwell.adapters.http.console.inbox import Place, read_id, read_inbox
 from clearwell.adapters.http.console.navigation import page_url
-from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.adapters.http.console.request import UNACKNOWLEDGED, ConsoleRequest, ConsoleRoute
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
 from clearwell.records import Action, DecisionRequest, DecisionResult
 from clearwell.views.captures import QuarantineRowView
@@ -116,6 +116,8 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
     try:
         result = await request.review.decide(decision, group=group)
     except Conflict as conflict:
+        if conflict.code == UNACKNOWLEDGED:
+            raise
         return await _answer(request, group, place.move(insight_id), await _explain(request, conflict))
     following = insight_id if decision.action is Action.MERGE else read_id(request.sent.get("following", ""))
     toast = Toast(
@@ -188,6 +190,7 @@ def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version
         version=version,
         text=sent.get("text", "").strip() or None,
         side=int(side) if side.isdecimal() else None,
+        acknowledge=request.acknowledged if action is Action.PROMOTE else (),
         supersedes=read_id(sent.get("supersedes", "")),
         reason=sent.get("reason") if action is Action.REJECT else None,
         days=float(days) if action is Action.SNOOZE and days.isdecimal() else None,

@@ -25,7 +25,8 @@ async def working(request: ConsoleRequest, group: str) -> Response:
 
 @router.post("/g/{group:path}/working/{entry_id}/promote")
 async def promote(request: ConsoleRequest, group: str, entry_id: UUID) -> Response:
-    made = await request.review.promote_entry(entry_id, NewMemory(content=""), group=group)
+    text = NewMemory(content="", acknowledge=request.acknowledged)
+    made = await request.review.promote_entry(entry_id, text, group=group)
     return request.redirect(f"{page_url(group, 'memories')}/{made.id}")
 
 

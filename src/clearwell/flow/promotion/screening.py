@@ -1,0 +1,67 @@
+"""Screening: a text that hides characters or speaks to its reader is promoted only by a person who says so.
+
+Its flags go with it to the memory and to every item that retrieval returns. A memory is stored without invisible
+characters, unless the person wants them kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from clearwell.errors import Conflict, InvalidInput
+from clearwell.messages import Word
+from clearwell.offload import offload
+from clearwell.records import NewMemory
+from clearwell.text.flags import CLAIMS_AUTHORITY, HIDDEN_TEXT, INSTRUCTION_LIKE, flags_of
+from clearwell.text.hidden_text import escaped, show_hidden, strip_hidden
+from clearwell.text.machine_address import speaks_to_machine
+
+ACKNOWLEDGED: Final = (HIDDEN_TEXT, INSTRUCTION_LIKE)
+"""The flags that a person has to acknowledge."""
+CARRIED: Final = (*ACKNOWLEDGED, CLAIMS_AUTHORITY)
+"""The flags of a source that its memory has, too."""
+SHOWN: Final = 200
+"""How many characters of an instruction are shown."""
+
+
+async def screen_text(text: NewMemory, sources: Sequence[str] = ()) -> NewMemory:
+    """Return the text as it is stored, with its flags.
+
+    ``text.flags`` are those of its sources, whose texts are ``sources``. Raises Conflict if a flag has to be
+    acknowledged and was not; the error shows the place.
+    """
+    if unknown := [flag for flag in text.acknowledge if flag not in ACKNOWLEDGED]:
+        raise InvalidInput(
+            "acknowledge_unknown", field="acknowledge", value=escaped(unknown[0][:SHOWN]), limit=", ".join(ACKNOWLEDGED)
+        )
+    return await offload(len(text.content) + sum(map(len, sources)), _screen, text, sources)
+
+
+def _screen(text: NewMemory, sources: Sequence[str]) -> NewMemory:
+    found = {*text.flags, *flags_of(text.content, {})}
+    flags = tuple(flag for flag in CARRIED if flag in found)
+    missing = [flag for flag in ACKNOWLEDGED if flag in flags and flag not in text.acknowledge]
+    if missing:
+        shown = [place for flag in missing if (place := _show([text.content, *sources], flag))]
+        raise Conflict(
+            "promotion_unacknowledged",
+            current={"acknowledge": missing, "shown": shown},
+            what=Word(f"unacknowledged_{'_and_'.join(missing)}"),
+            shown=" / ".join(shown),
+            acknowledge=", ".join(f'"{flag}"' for flag in missing),
+        )
+    content = text.content if text.keep_invisible else strip_hidden(text.content)
+    return replace(text, content=content, flags=flags, acknowledge=(), keep_invisible=False)
+
+
+def _show(texts: Sequence[str], flag: str) -> str:
+    """The first place in the texts that has the flag, with hidden characters written out."""
+    show = show_hidden if flag == HIDDEN_TEXT else _show_instruction
+    return next((place for text in texts if (place := show(text))), "")
+
+
+def _show_instruction(text: str) -> str:
+    if speaks_to_machine(text) is None:
+        return ""
+    line = next((line for line in text.splitlines() if speaks_to_machine(line) is not None), text)
+    return escaped(line.strip()[:SHOWN])

@@ -1,0 +1,66 @@
+"""At a terminal a person is asked about hidden text; elsewhere the refusal stays."""
+
+import os
+import pty
+import sys
+
+import pytest
+
+from clearwell.adapters.cli.acknowledgement import promote_seen
+from clearwell.adapters.cli.terminal import Terminal
+from clearwell.errors import ClearwellError, Conflict
+
+SHOWN = "pay⟦U+200B⟧ment"
+
+
+async def send(acknowledge: list[str] | None) -> list[str]:
+    if acknowledge is None or "hidden_text" not in acknowledge:
+        raise Conflict("promotion_unacknowledged", current={"acknowledge": ["hidden_text"], "shown": [SHOWN]})
+    return acknowledge
+
+
+def read_all(terminal: int) -> str:
+    """What was shown on a terminal that nobody has open any more: it then ends with an error."""
+    shown = b""
+    try:
+        while more := os.read(terminal, 10_000):
+            shown += more
+    except OSError:
+        os.close(terminal)
+    return shown.decode()
+
+
+async def answer(monkeypatch: pytest.MonkeyPatch, keys: bytes) -> tuple[list[str] | ClearwellError, str]:
+    """What comes of these keys at a terminal, and what it showed."""
+    ours, theirs = pty.openpty()
+    os.write(ours, keys)
+    with os.fdopen(os.dup(theirs), encoding="utf-8") as stdin, os.fdopen(theirs, "w", encoding="utf-8") as stdout:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        try:
+            result: list[str] | ClearwellError = await promote_seen(
+                send, ["instruction_like"], Terminal("en"), may_ask=True
+            )
+        except ClearwellError as refusal:
+            result = refusal
+        monkeypatch.undo()
+    return result, read_all(ours)
+
+
+async def test_a_person_at_a_terminal_sees_what_is_hidden_and_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, shown = await answer(monkeypatch, b"y\n")
+    assert result == ["instruction_like", "hidden_text"]
+    assert SHOWN in shown
+    assert "Promote it all the same? [y/N]" in shown
+
+
+async def test_who_declines_promotes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = await answer(monkeypatch, b"n\n")
+    assert isinstance(result, ClearwellError)
+    assert result.code == "cli_acknowledge_declined"
+
+
+async def test_nothing_is_asked_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Conflict):
+        await promote_seen(send, None, Terminal("en"), may_ask=True)
+    assert capsys.readouterr().out == ""
