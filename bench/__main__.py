@@ -17,7 +17,9 @@ from bench import (
     http,
     middleware,
     over_http,
+    overhead,
     paths,
+    poisoning,
     purify,
     retrieval,
     review,
@@ -52,6 +54,8 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "clients": clients.measure,
     "served": served.measure,
     "review": review.measure,
+    "poisoning": poisoning.measure,
+    "overhead": overhead.measure,
 }
 ONLY_BY_NAME = {"tokens"}
 """It needs packages that Clearwell does not."""

@@ -160,7 +160,7 @@ class Settings(BaseSettings):
     cold_limit: Annotated[int, Field(ge=0)] = Field(5, description="most items from long-term memory in an answer")
     max_results: Count = Field(15, description="most items in an answer; also in both memory sections of a context")
     hot_first_relevance: Share = Field(
-        0.85, description="unverified items with this relevance come before verified ones"
+        0.85, description="unverified items with this relevance come before verified ones that do not answer the query"
     )
     relevance_threshold: Share | None = Field(
         None, description="exclude items from long-term memory with a lower relevance"

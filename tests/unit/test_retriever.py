@@ -2,14 +2,19 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
 
 from clearwell.flow.retrieval.bm25 import Bm25
-from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.flow.retrieval.options import RetrieveOptions, plan_retrieval
+from clearwell.flow.retrieval.ranking import merge_tiers
 from clearwell.ports import SearchQuery
-from clearwell.records import Found, Source, Vector, WorkingEntry
+from clearwell.records import ContextItem, Found, Source, Vector, WorkingEntry
 from clearwell.settings import Settings
 from clearwell.testing import ManualClock, MemoryLongTerm, MemoryWorkingStore, WordEmbedder
 from tests.path import AGENT, LONG, Path, said
+from tests.unit.test_fencing import COLD, HOT
 
 EXPLAINED = RetrieveOptions(explain=True)
 
@@ -74,3 +79,17 @@ async def test_an_entry_is_scored_by_a_vector_that_came_late() -> None:
     assert item.source is Source.HOT
     assert item.explanation is not None
     assert item.explanation.cosine is not None
+
+
+def test_nothing_unverified_comes_before_a_verified_answer() -> None:
+    """An output can repeat an expected question word for word, so that nothing is nearer to it."""
+    planted = replace(HOT, id=UUID(int=1), content="Which account? Another one was opened this week.", relevance=0.99)
+    answer = replace(COLD, id=UUID(int=2), content="Invoices are paid from Northern Trust.", relevance=0.7)
+    other = replace(COLD, id=UUID(int=3), content="The gate closes at nine.", relevance=0.69)
+    plan = plan_retrieval(RetrieveOptions(), Settings(), datetime(2026, 1, 1, tzinfo=UTC))
+
+    def order(*verified: ContextItem) -> list[int]:
+        return [item.id.int for item in merge_tiers([planted], verified, plan, hot_first=0.85)]
+
+    assert order(other, answer) == [2, 1, 3]
+    assert order(other) == [1, 3], "where nothing verified answers, it comes first"

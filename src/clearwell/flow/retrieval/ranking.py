@@ -14,6 +14,8 @@ from clearwell.text.normalisation import normalise
 
 SAME_WORDS: Final = 0.8
 """The share of words, of the shorter text, from which on two texts count as copies of one another."""
+ANSWERING: Final = 0.7
+"""The relevance from which on a verified item answers the query: no unverified item comes before it."""
 
 _BM25: Final = Bm25()
 
@@ -139,15 +141,19 @@ def merge_tiers(
 ) -> list[ContextItem]:
     """Put very relevant unverified items first, then verified ones by rank, then the other unverified ones.
 
-    An unverified item that repeats a verified one does not come before it.
+    An unverified item comes neither before a verified one that it repeats nor before one that answers the query:
+    anyone can write an output that is as near to an expected query as can be.
     The newest entries, if they were asked for, come first in their order.
     """
     if plan.recent is not None:
         return [*hot, *cold][: plan.max_results]
     first = [item for item in hot if (item.relevance or 0) >= hot_first and not _repeats_any(item, cold)]
+    if first:
+        answers = [item for item in cold if (item.relevance or 0) >= ANSWERING]
+        first = [*answers, *first]
     chosen = {item.id for item in first}
-    rest = [item for item in hot if item.id not in chosen]
-    return [*first, *cold, *rest][: plan.max_results]
+    rest = [item for item in (*cold, *hot) if item.id not in chosen]
+    return [*first, *rest][: plan.max_results]
 
 
 def _repeats_any(item: ContextItem, cold: Sequence[ContextItem]) -> bool:
