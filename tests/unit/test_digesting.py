@@ -557,6 +557,17 @@ async def test_a_fact_check_that_repeats_a_claim_is_a_source_and_no_voice() -> N
     assert insight.sides == ()
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_fact_check_without_a_rating_is_neither_voice_nor_source(language: Language) -> None:
+    path = Path()
+    report = (await path.memory.fact_check(GATEWAY, group="g", language=language)).text
+    unknown = await keep(path, says(report, "checker", node_type="fact_check"), says(f"{report}\n\n{BACKUPS}", "a4"))
+    agents = await keep(path, *agreed(GATEWAY))
+    insights = (await made(path)).insights
+    assert [({source.log_id for source in one.sources}, one.summary) for one in insights] == [({*agents}, GATEWAY)]
+    assert path.ledger.marks[("g", unknown[1])].considered == 1
+
+
 async def test_fact_checks_do_not_make_the_claim_of_one_agent_supported() -> None:
     path = Path()
     await keep(path, says(GATEWAY, "a1"), *agreed(LIFT))

@@ -15,7 +15,7 @@ from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.ingress.policies import POLICIES, is_evidence, policy_of
 from clearwell.flow.ingress.segmentation import MOST_VECTORS
 from clearwell.ports import CandidateFilter, DigestMaterial, Embedder
-from clearwell.records import DigestCandidate, DigestRow, Statement, Vector
+from clearwell.records import ClaimRating, DigestCandidate, DigestRow, Statement, Vector
 from clearwell.settings import Settings
 from clearwell.text.normalisation import remove_disguise
 from clearwell.text.segments import bare_text, self_contained
@@ -187,17 +187,20 @@ def _quote_claims(
 ) -> list[DigestCandidate]:
     """The candidates of a fact check, or of an agent that repeats one: what is said of a claim is about the claim.
 
-    They have the text of the claim, and get its vector: the words around it are the same in every fact check. All else
-    that a fact check says is of its form.
+    They have the text of the claim, and get its vector: the words around it are the same in every fact check. What is
+    said of a claim that could not be rated tells a reviewer nothing. All else that a fact check says is of its form.
     """
-    quoting: dict[int, DigestCandidate] = {}
+    quoting: dict[int, tuple[DigestCandidate, QuotedClaim]] = {}
     for claim in claims:
         one = next((one for one in found if one.span[0] < claim.end and claim.start < one.span[1]), None)
         if one is not None:
-            text = claim.text[:KEPT_CHARS]
-            quoting.setdefault(one.number, replace(one, text=text, evidence=True, repeats=True, embedding=None))
-    others = [] if evidence else [one for one in found if one.number not in quoting]
-    return [*quoting.values(), *others]
+            quoting.setdefault(one.number, (one, claim))
+    rated = [
+        replace(one, text=claim.text[:KEPT_CHARS], evidence=True, repeats=True, embedding=None)
+        for one, claim in quoting.values()
+        if claim.rating is not ClaimRating.UNKNOWN
+    ]
+    return [*rated, *([] if evidence else [one for one in found if one.number not in quoting])]
 
 
 def _make_candidate(row: DigestRow, statement: Statement, evidence: bool) -> DigestCandidate:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
-from typing import Final
+from typing import Final, get_args
 from uuid import UUID
 
 from clearwell.flow.context.fencing import escape_markup, fence, format_label
 from clearwell.messages import Language, say
-from clearwell.records import Citation, ClaimCheck, ContextItem, FactCheckMethod
+from clearwell.records import Citation, ClaimCheck, ClaimRating, ContextItem, FactCheckMethod
 from clearwell.text.sentences import cut_at_sentence
 
 NODE_TYPE: Final = "fact_check"
@@ -61,16 +61,38 @@ def fence_claim(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuotedClaim:
-    """A claim in the text of a fact check, and its place there with its tags."""
+    """A claim in the text of a fact check, its place there with its tags, and its rating where one follows."""
 
     start: int
     end: int
     text: str
+    rating: ClaimRating | None
 
 
 def find_quoted_claims(text: str) -> list[QuotedClaim]:
     """The claims that the text of a fact check quotes between tags."""
-    return [QuotedClaim(*found.span(), unescape(found.group(1)).strip()) for found in _CLAIM.finditer(text)]
+    return [
+        QuotedClaim(*found.span(), unescape(found.group(1)).strip(), _read_rating(text, found.end()))
+        for found in _CLAIM.finditer(text)
+    ]
+
+
+def _read_rating(text: str, end: int) -> ClaimRating | None:
+    return next((rating for words, rating in _RATINGS.items() if text.startswith(words, end)), None)
+
+
+def _list_ratings() -> dict[str, ClaimRating]:
+    """The words that follow a claim in a report, up to its rating, in each language."""
+    ratings = {}
+    for language in get_args(Language):
+        for rating in ClaimRating:
+            word = say(f"rating_{rating}", language)
+            line = say("fact_check_line", language, claim="\n", rating=word, method="\n", reason="")
+            ratings[line.split("\n")[1]] = rating
+    return ratings
+
+
+_RATINGS: Final = _list_ratings()
 
 
 def list_quoted_claims(text: str) -> list[str]:
