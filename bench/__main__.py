@@ -29,6 +29,7 @@ from bench import (
     served,
     start,
     statements,
+    support,
     tokens,
     word_lists,
 )
@@ -50,6 +51,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "scale": scale.measure,
     "tokens": tokens.measure,
     "digest": digest.measure,
+    "support": support.measure,
     "growth": growth.measure,
     "clients": clients.measure,
     "served": served.measure,

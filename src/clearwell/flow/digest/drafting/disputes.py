@@ -298,10 +298,12 @@ def _are_same_but_for(kind: str, places: Sequence[int], read: Sequence[Features]
     for at in places:
         own = {one.key for one in stated[at][kind]}
         words = _words_of(kind, at, stated)
-        rest = [
-            token.key for token in read[at].tokens if token.key not in own and token.surface.casefold() not in words
-        ]
-        rests.add(tuple(rest))
+        rest = {
+            (token.key, token.negated)
+            for token in read[at].tokens
+            if token.content and token.key not in own and token.surface.casefold() not in words
+        }
+        rests.add(frozenset(rest))
     return len(rests) == 1
 
 

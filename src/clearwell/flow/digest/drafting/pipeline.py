@@ -19,6 +19,7 @@ from clearwell.flow.digest.drafting.drafts import (
     RejectedText,
 )
 from clearwell.flow.digest.drafting.headlines import choose_best
+from clearwell.flow.digest.drafting.links import Links
 from clearwell.flow.digest.drafting.scores import Background, ClusterScorer, ScoredCluster
 from clearwell.flow.digest.drafting.selection import WORTHY, Selection, choose
 from clearwell.flow.digest.drafting.space import Space, build_space
@@ -67,9 +68,11 @@ def draft(
     if not texts:
         return Drafts(drafts=(), report=_report(candidates, texts, [], [], Selection(), ()))
     space = build_space(texts, similarity)
+    links = Links(texts, space, comparison)
     scorer = ClusterScorer(
         texts,
         space,
+        links,
         Background(
             known=known,
             pending=pending,
@@ -80,13 +83,13 @@ def draft(
             limits=limits,
         ),
     )
-    found = find_clusters(texts, space, near=thresholds.near)
+    found = links.split(find_clusters(texts, space, near=thresholds.near), speakers=TWO)
     scored = _examine(found, texts, scorer)
     supported = [one for one in scored if is_supported(one)]
     choice = choose(supported, limits.max_insights, similarity, limits, worthy=thresholds.worthy)
     alone = not choice.taken
     if alone:
-        choice = choose(_find_single(texts, space, scorer), limits.min_insights, similarity, limits, worthy=0.0)
+        choice = choose(_find_single(texts, space, links, scorer), limits.min_insights, similarity, limits, worthy=0.0)
     made = tuple(_make_draft(one) for one in choice.taken)
     report = _report(candidates, texts, found, scored, choice, made)
     return Drafts(drafts=made, report={**report, "fallback": alone and bool(made)})
@@ -117,10 +120,11 @@ def _examine(found: Sequence[Cluster], texts: Sequence[Text], scorer: ClusterSco
     return scored
 
 
-def _find_single(texts: Sequence[Text], space: Space, scorer: ClusterScorer) -> list[ScoredCluster]:
+def _find_single(texts: Sequence[Text], space: Space, links: Links, scorer: ClusterScorer) -> list[ScoredCluster]:
     """What one author alone said, for a group in which nobody confirms anything yet; floods and series left out."""
     several = len({speaker(one) for text in texts for one in text.said}) > 1
-    scored = _examine(find_clusters(texts, space, speakers=1), texts, scorer)
+    found = links.split(find_clusters(texts, space, speakers=1), speakers=1)
+    scored = _examine(found, texts, scorer)
     return [one for one in scored if one.by_itself and not one.series and not (several and _floods(one))]
 
 

@@ -19,6 +19,7 @@ from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
 from clearwell.flow.digest.drafting.clusters import Cluster
 from clearwell.flow.digest.drafting.disputes import Dispute, find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
+from clearwell.flow.digest.drafting.links import Links
 from clearwell.flow.digest.drafting.space import ACROSS, Space
 from clearwell.flow.digest.drafting.support import ClusterSupport, measure_confidence, measure_support
 from clearwell.flow.digest.drafting.texts import Text, unit
@@ -105,16 +106,20 @@ class Background:
 class ClusterScorer:
     """Weighs one cluster after the other."""
 
-    def __init__(self, texts: Sequence[Text], space: Space, background: Background) -> None:
+    def __init__(self, texts: Sequence[Text], space: Space, links: Links, background: Background) -> None:
         self._texts = texts
         self._space = space
+        self._links = links
         self._back = background
         self._known = _matrix([one.embedding for one in background.known])
         self._pending = _matrix([one.embedding for one in background.pending])
         self._rejected = _matrix([one.embedding for one in background.rejected])
 
     def add_opponents(self, cluster: Cluster, taken: Collection[int]) -> Cluster:
-        """The cluster with texts near it that state another value or name, or deny it: another side of the question."""
+        """The cluster with texts near it that state another value or name, or deny it: another side of the question.
+
+        What one voice says against one must be linked to it: each may speak of its own thing.
+        """
         members = list(cluster.members[:PAIRED])
         nearness = self._space.measure(self._space.joint[members].mean(axis=0), self._space.joint)
         nearness[list({*cluster.members, *taken})] = -1.0
@@ -126,6 +131,8 @@ class ClusterScorer:
         dispute = self._find_dispute(places, None)
         own = max(dispute.sides, key=lambda side: sum(at < len(members) for at in side), default=())
         opposed = {at for side in dispute.sides if side is not own for at in side if at >= len(members)}
+        if len(self._unite_voices(members)) == 1:
+            opposed = {at for at in opposed if self._links.connect(places[at], members)}
         return Cluster(members=(*cluster.members, *(places[at] for at in sorted(opposed))))
 
     def score_cluster(self, cluster: Cluster) -> ScoredCluster:
@@ -144,7 +151,7 @@ class ClusterScorer:
         middle = unit([self._space.meaning[members].mean(axis=0)])[0]
         nearest, conflicts, repeats = self._held_against_known(places)
         statements = [statement for _, statement in sources]
-        voices = frozenset[str]().union(*(text.voices for text in texts))
+        voices = self._unite_voices(members)
         score = (
             math.log2(1 + len(voices))
             * self._measure_mass(places)
@@ -178,6 +185,9 @@ class ClusterScorer:
             for statement in self._texts[place].said:
                 chosen.setdefault(statement.log_id, (place, statement))
         return list(chosen.values())
+
+    def _unite_voices(self, places: Sequence[int]) -> frozenset[str]:
+        return frozenset[str]().union(*(self._texts[place].voices for place in places))
 
     def _features(self, place: int) -> Features:
         return features_of[self._texts[place].content]

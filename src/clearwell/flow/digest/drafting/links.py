@@ -1,0 +1,98 @@
+"""Which texts of a cluster are about one fact, and not only about one subject.
+
+Texts of one subject share its name, and a name of several words ("the river gauge at Lindau") is several rare terms: so
+a cluster can hold facts that have nothing else in common. Here a term that follows the same term in both texts hardly
+counts, and what is shared beside names tells whether two texts are linked. Two texts that state values, none of which
+is in both, are rarely about one fact. A cluster falls apart into the parts that are linked.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from clearwell.comparison import Features, features_of
+from clearwell.comparison.values import agree
+from clearwell.flow.digest.drafting.clusters import Cluster
+from clearwell.flow.digest.drafting.space import ACROSS, SHARED, Space
+from clearwell.flow.digest.drafting.texts import Text
+from clearwell.ports import StatementComparison
+from clearwell.records import Relation
+
+LINKED: Final = 0.9
+"""Least sum of the cosine of two texts and what their shared terms stand for.
+
+Chosen on the councils and the pairs of ``bench/data/support.toml``; those marked as later were measured once."""
+COMPARED: Final = 0.7
+"""The same for two texts that comparison finds to say the same, or to contradict each other."""
+CONTINUED: Final = 0.25
+"""What a shared term counts that follows the same term in both texts."""
+OTHER_VALUES: Final = 0.5
+"""Shared terms that weigh as much as values that differ."""
+CENTRAL: Final = 40
+"""Texts of a cluster that the others are linked to, the most central."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Tells which texts of a span are linked."""
+
+    texts: Sequence[Text]
+    space: Space
+    comparison: StatementComparison
+
+    def split(self, clusters: Iterable[Cluster], *, speakers: int) -> list[Cluster]:
+        """The linked parts of clusters, each in the order of its cluster, as far as they have so many speakers."""
+        return [part for cluster in clusters for part in self._find_parts(cluster) if self._has(part, speakers)]
+
+    def connect(self, place: int, others: Iterable[int]) -> bool:
+        """Whether a text is linked to one of the others."""
+        return any(self._are_linked(place, other) for other in others)
+
+    def _find_parts(self, cluster: Cluster) -> list[Cluster]:
+        members = cluster.members
+        parts = list(range(len(members)))
+        for one, place in enumerate(members[:CENTRAL]):
+            for other in range(one + 1, len(members)):
+                first, second = sorted((parts[one], parts[other]))
+                if first != second and self._are_linked(place, members[other]):
+                    parts = [first if part == second else part for part in parts]
+        found: dict[int, list[int]] = {}
+        for place, part in zip(members, parts, strict=True):
+            found.setdefault(part, []).append(place)
+        return [Cluster(members=tuple(places)) for places in found.values()]
+
+    def _are_linked(self, one: int, other: int) -> bool:
+        cosine = float(self.space.meaning[one] @ self.space.meaning[other])
+        read, others = (features_of[self.texts[place].content] for place in (one, other))
+        link = measure_link(read, others, cosine)
+        if not COMPARED <= link < LINKED:
+            return link >= LINKED
+        found = self.comparison.compare(read.raw, others.raw, self.space.similarity(cosine))
+        return found.relation in {Relation.SAME, Relation.CONFLICT}
+
+    def _has(self, cluster: Cluster, speakers: int) -> bool:
+        return len(frozenset[str]().union(*(self.texts[place].agents for place in cluster.members))) >= speakers
+
+
+def measure_link(one: Features, other: Features, cosine: float) -> float:
+    """How much two texts have in common beside names."""
+    shared = _measure_shared(one, other) if one.language is other.language else ACROSS
+    return cosine + SHARED * (shared - (OTHER_VALUES if _state_other_values(one, other) else 0.0))
+
+
+def _measure_shared(one: Features, other: Features) -> float:
+    left, right = ([token.key for token in text.tokens if token.content] for text in (one, other))
+    known, following = set(right), set(pairwise(right))
+    shared, seen, before = 0.0, set[str](), ""
+    for key in left:
+        if key in known and key not in seen:
+            shared += CONTINUED if (before, key) in following else 1.0
+            seen.add(key)
+        before = key
+    return shared
+
+
+def _state_other_values(one: Features, other: Features) -> bool:
+    own, others = ([token.value for token in text.tokens if token.value and token.content] for text in (one, other))
+    return bool(own) and bool(others) and not any(agree(value, known) for value in own for known in others)
