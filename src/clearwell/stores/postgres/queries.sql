@@ -784,6 +784,27 @@ SELECT pg_advisory_lock(%(lock)s)
 -- name: unlock_schema
 SELECT pg_advisory_unlock(%(lock)s)
 
+-- name: limit_lock_wait
+SELECT set_config('lock_timeout', %(milliseconds)s, true)
+
+-- name: lock_tables
+-- Every table that the roles of the program may use, so that a migration never waits while it holds some of them.
+DO $$
+DECLARE
+    used_table regclass;
+BEGIN
+    FOR used_table IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND EXISTS (
+            SELECT FROM aclexplode(c.relacl) AS granted JOIN pg_roles r ON r.oid = granted.grantee
+            WHERE starts_with(r.rolname, 'clearwell_'))
+        ORDER BY c.oid
+    LOOP
+        EXECUTE 'LOCK TABLE ' || used_table || ' IN ACCESS EXCLUSIVE MODE';
+    END LOOP;
+END
+$$
+
 -- name: create_schema_migrations
 CREATE TABLE IF NOT EXISTS schema_migrations (
     version integer PRIMARY KEY,

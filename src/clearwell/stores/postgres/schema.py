@@ -1,16 +1,26 @@
-"""Numbered SQL migrations, applied once each, in order, under a lock, with checksums."""
+"""Numbered SQL migrations, applied once each, in order, under a lock, with checksums.
+
+Programs may read and write meanwhile. A migration first locks all tables. If one of them stays in use, it releases
+those that it has and tries again: so no statement waits for long behind a migration that waits itself, and the two
+never wait for each other.
+"""
 
 import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
 
 import psycopg
+import structlog
 
 from clearwell.errors import SchemaError
 from clearwell.stores.postgres.database import first_line, refused_rights, translated_errors
 from clearwell.stores.postgres.queries import query
 
+log = structlog.get_logger(__name__)
 LOCK = 0x_C1EA_7E11
+LOCK_MILLISECONDS = 500
+"""Shorter than PostgreSQL's ``deadlock_timeout``: the migration gives way before a statement of a program is ended."""
+REPORTED_ATTEMPTS = 20
 OLDEST_SERVER = 160000
 OLDEST_PGVECTOR = (0, 8, 2)
 
@@ -89,15 +99,31 @@ async def _read_applied(connection: psycopg.AsyncConnection) -> dict[int, tuple[
 
 async def _apply(connection: psycopg.AsyncConnection, migration: Migration) -> None:
     try:
+        attempts = 1
+        while not await _apply_alone(connection, migration):
+            if attempts % REPORTED_ATTEMPTS == 0:
+                log.warning("migration waits for tables in use", migration=migration.name, attempts=attempts)
+            attempts += 1
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFile) as error:
+        name = f"{migration.version:04}_{migration.name}"
+        raise SchemaError("schema_not_allowed", migration=name, problem=first_line(error)) from error
+
+
+async def _apply_alone(connection: psycopg.AsyncConnection, migration: Migration) -> bool:
+    """Lock all tables and apply the migration in one transaction. Returns False if a table stayed in use."""
+    try:
         async with connection.transaction():
+            await connection.execute(query("limit_lock_wait"), {"milliseconds": str(LOCK_MILLISECONDS)})
+            await connection.execute(query("lock_tables"))
+            await connection.execute(query("limit_lock_wait"), {"milliseconds": "0"})
             await connection.execute(migration.sql.encode())
             await connection.execute(
                 query("record_migration"),
                 {"version": migration.version, "name": migration.name, "checksum": migration.checksum},
             )
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFile) as error:
-        name = f"{migration.version:04}_{migration.name}"
-        raise SchemaError("schema_not_allowed", migration=name, problem=first_line(error)) from error
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True
 
 
 def _require_server(connection: psycopg.AsyncConnection) -> None:
