@@ -25,7 +25,7 @@
     └── ConfigurationError      the operator must change something first
         ├── SchemaError         the database has another schema than this program needs
         ├── ModelMismatch       the database has vectors of another embedding model
-        └── EmbeddedStoreError  a bundled PostgreSQL or Valkey could not be started
+        └── EmbeddedStoreError  a bundled PostgreSQL or Valkey could not be started, backed up or restored
 
 Every error has a stable ``code`` of ``clearwell.messages`` and a text in English and Chinese.
 """
@@ -188,4 +188,4 @@ class ModelMismatch(ConfigurationError):
 
 
 class EmbeddedStoreError(ConfigurationError):
-    """A bundled PostgreSQL or Valkey could not be started."""
+    """A bundled PostgreSQL or Valkey could not be started, backed up or restored."""

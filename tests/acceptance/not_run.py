@@ -10,6 +10,8 @@ NOT_RUN = {
     r"clearwell serve\b": "the server of the tests is already running",
     r"(curl -N|clearwell events) ": "runs until it is stopped",
     r"clearwell worker$": "runs until it is stopped",
+    r"(\S*=\S+ )?clearwell (backup|restore) ": "needs a bundled PostgreSQL, see test_backup.py",
+    r"CLEARWELL_DATA_DIR=\S+ clearwell doctor$": "follows such a restore",
     r"clearwell reembed --model text-embedding": "needs a key of a paid API",
 }
 

@@ -13,6 +13,7 @@ from clearwell.app.program import (
     open_memory,
     open_rebuild,
     open_reembedding,
+    record_operation,
     require_model,
 )
 from clearwell.app.stores import make_stores, open_postgres, open_stores
@@ -40,5 +41,6 @@ __all__ = [
     "open_rebuild",
     "open_reembedding",
     "open_stores",
+    "record_operation",
     "require_model",
 ]

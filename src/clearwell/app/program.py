@@ -14,6 +14,7 @@ from clearwell.clock import SystemClock, TimeOrderedIds
 from clearwell.errors import ModelMismatch, Unavailable
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
+from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.planning import Chunker
 from clearwell.flow.promotion.rebuild import MemoryRebuilder
@@ -23,7 +24,7 @@ from clearwell.flow.retrieval.bm25 import Bm25
 from clearwell.flow.working.recalls import RecallLog
 from clearwell.logs import ensure_logs_configured
 from clearwell.ports import Clock, Embedder, ReembeddingStore
-from clearwell.records import ModelChoice, Principal
+from clearwell.records import INSTALLATION, ModelChoice, Principal
 from clearwell.servers import Servers, running_servers
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
@@ -111,6 +112,13 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
         clock, ids = SystemClock(), TimeOrderedIds()
         gate = AccessGate(PostgresAudit(database), clock, ids)
         yield make_keys(settings, PostgresKeys(database), clock, ids, gate)
+
+
+async def record_operation(settings: Settings, database_url: str, action: str, *, by: str, subject: str) -> None:
+    """Record what an operator does to the whole installation in the audit."""
+    async with open_postgres(settings, database_url) as database:
+        event = AuditEvents(SystemClock(), TimeOrderedIds()).make(action, subject, INSTALLATION, by=by)
+        await PostgresAudit(database).add(event)
 
 
 @asynccontextmanager

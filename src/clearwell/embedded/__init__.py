@@ -3,6 +3,7 @@
 The rest of Clearwell only sees two URLs, as with any other server.
 """
 
+from clearwell.embedded.backup import Backup, make_backup, read_backup, restore_backup
 from clearwell.embedded.postgres import MAX_CONNECTIONS, EmbeddedPostgres, program_url
 from clearwell.embedded.server import EmbeddedServer, RunningServer
 from clearwell.embedded.size import DataSize, data_size
@@ -11,6 +12,7 @@ from clearwell.embedded.valkey import EmbeddedValkey
 
 __all__ = [
     "MAX_CONNECTIONS",
+    "Backup",
     "DataSize",
     "EmbeddedPostgres",
     "EmbeddedServer",
@@ -18,5 +20,8 @@ __all__ = [
     "RootMode",
     "RunningServer",
     "data_size",
+    "make_backup",
     "program_url",
+    "read_backup",
+    "restore_backup",
 ]

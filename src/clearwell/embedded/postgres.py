@@ -1,5 +1,6 @@
 """The bundled PostgreSQL."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -159,8 +160,27 @@ class EmbeddedPostgres(EmbeddedServer):
             (self.folder / "postmaster.pid").unlink(missing_ok=True)
             (self._sockets / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
 
+    def adopt(self, source: Path) -> None:
+        """Take a copy of a base backup as the data of this server, which must have none and must not run."""
+        self._find_program()
+        self.data.create()
+        with self._alone():
+            self._settle()
+            unfinished = self._make_folder()
+            with writing(unfinished):
+                shutil.copytree(source, unfinished, dirs_exist_ok=True)
+                for path in (unfinished, *unfinished.rglob("*")):
+                    os.chown(path, self._placement.owner, -1)
+                unfinished.chmod(0o700)
+            self._put_in_place(unfinished)
+
     def _create_data(self) -> None:
         """Run initdb in a temporary folder and rename it, so that the final folder is never incomplete."""
+        unfinished = self._make_folder()
+        self._run_initdb(unfinished)
+        self._put_in_place(unfinished)
+
+    def _make_folder(self) -> Path:
         if self.folder.exists() and any(self.folder.iterdir()):
             raise EmbeddedStoreError("embedded_foreign_files", folder=self.folder)
         with writing(self._placement.home):
@@ -168,7 +188,9 @@ class EmbeddedPostgres(EmbeddedServer):
                 shutil.rmtree(left_behind)
             unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._placement.home))
             shutil.chown(unfinished, self._placement.owner)
-        self._run_initdb(unfinished)
+        return unfinished
+
+    def _put_in_place(self, unfinished: Path) -> None:
         with writing(self.folder):
             unfinished.rename(self.folder)
             sync_folder(self._placement.home)

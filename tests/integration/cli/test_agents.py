@@ -42,6 +42,8 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("reembed",): ("--model", "offline"),
     ("rebuild",): (),
     ("index",): (),
+    ("backup",): ("b",),
+    ("restore",): ("b",),
     ("ingest",): (OTHER, "-g", "g"),
     ("retract",): ("--agent", "a1", "--token", "x", "-g", "g"),
     ("admit",): (ID, "-g", "g"),

@@ -65,6 +65,8 @@ for command in (
     operations.reembed,
     operations.rebuild,
     operations.index,
+    operations.backup,
+    operations.restore,
     memory.capture,
     memory.query,
     memory.context,

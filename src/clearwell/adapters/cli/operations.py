@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -84,6 +85,35 @@ def rebuild(as_json: AsJson = False) -> None:
 
     settings, terminal = start()
     vectors.rebuild(settings, terminal, as_json=as_json)
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the backup.")],
+    as_json: AsJson = False,
+) -> None:
+    """Back up the data folder while it is in use.
+
+    The backup has everything that was stored before the command began: the database, the key of the audit and the
+    settings file. Working memory is made again from quarantine.
+    """
+    from clearwell.adapters.cli.backup import back_up
+
+    settings, terminal = start()
+    back_up(settings, terminal, folder, as_json=as_json)
+
+
+def restore(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a backup.")],
+    as_json: AsJson = False,
+) -> None:
+    """Verify a backup and restore it to an empty data folder.
+
+    Restore only a backup that you or somebody you trust has made: it contains programs of the database.
+    """
+    from clearwell.adapters.cli.backup import restore as restore_folder
+
+    settings, terminal = start()
+    restore_folder(settings, terminal, folder, as_json=as_json)
 
 
 def index(as_json: AsJson = False) -> None:

@@ -1,18 +1,17 @@
 """Chunks of long-term memory: ``reembed`` changes their model, ``rebuild`` makes lost ones, ``index`` indexes them."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clearwell.adapters.cli.command import UsageProblem, run
 from clearwell.adapters.cli.connection import operator
+from clearwell.adapters.cli.progress import show_progress
 from clearwell.adapters.cli.terminal import Terminal
 from clearwell.app import configured_model, make_model, open_indexes, open_rebuild, open_reembedding
 from clearwell.flow.promotion.rebuild import RebuildResult
-from clearwell.flow.reembedding.reembedder import Progress as Report
 from clearwell.flow.reembedding.reembedder import ReembeddingResult
 from clearwell.ports import Embedder
 from clearwell.records import OFFLINE_MODEL, IndexChanges, ModelChoice, Principal
@@ -20,8 +19,6 @@ from clearwell.servers import running_postgres, running_servers
 from clearwell.settings import Settings
 
 OFFLINE = ("offline", OFFLINE_MODEL)
-STEPS = 10
-"""So many lines tell of progress where there is no terminal to draw a bar on."""
 
 
 def reembed(
@@ -109,7 +106,7 @@ async def _maintain_indexes(settings: Settings) -> IndexChanges:
 
 async def _rebuild(settings: Settings, terminal: Terminal, by: Principal) -> RebuildResult:
     async with running_servers(settings) as servers, open_rebuild(settings, servers) as rebuilder:
-        with _progress(terminal, "cli_rebuild_progress", "cli_rebuild_step") as report:
+        with show_progress(terminal, "cli_rebuild_progress", "cli_rebuild_step") as report:
             return await rebuilder.run(report, by=by)
 
 
@@ -130,7 +127,7 @@ async def _reembed(
             if planned is not None:
                 begun = {"from_model": planned.from_model, "to_model": planned.to_model}
                 terminal.err.print(terminal.words("cli_reembed_begin", **begun), soft_wrap=True)
-            with _progress(terminal, "cli_reembed_progress", "cli_reembed_step") as report:
+            with show_progress(terminal, "cli_reembed_progress", "cli_reembed_step") as report:
                 return wanted, await reembedding.run(planned, embedder, report)
 
 
@@ -146,28 +143,3 @@ def _choose_model(model: str, base_url: str | None, dimensions: int | None) -> M
     if model in OFFLINE:
         return ModelChoice(embedder="offline", model=OFFLINE_MODEL)
     return ModelChoice(embedder="openai", model=model, base_url=base_url, dimensions=dimensions)
-
-
-@contextmanager
-def _progress(terminal: Terminal, name: str, step: str) -> Iterator[Report]:
-    """Report progress on stderr: a bar with this name on a terminal, otherwise a line from time to time."""
-    if not terminal.err.is_terminal:
-        yield _Lines(terminal, step)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=terminal.err) as bar:
-        task = bar.add_task(terminal.words(name), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-class _Lines:
-    def __init__(self, terminal: Terminal, code: str) -> None:
-        self._terminal = terminal
-        self._code = code
-        self._told = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        step = done * STEPS // max(total, 1)
-        if step != self._told:
-            self._told = step
-            self._terminal.err.print(self._terminal.words(self._code, done=done, total=total), soft_wrap=True)
