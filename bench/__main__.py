@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench import (
     clients,
+    console,
     digest,
     fact_check,
     growth,
@@ -58,6 +59,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "review": review.measure,
     "poisoning": poisoning.measure,
     "overhead": overhead.measure,
+    "console": console.measure,
 }
 ONLY_BY_NAME = {"tokens"}
 """It needs packages that Clearwell does not."""

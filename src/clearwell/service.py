@@ -78,6 +78,7 @@ from clearwell.records import (
     NewMemory,
     Principal,
     PromotionResult,
+    QuarantinePage,
     QuarantineRow,
     Requeued,
     Retrieval,
@@ -548,7 +549,13 @@ class MemoryManager:
     async def quarantine_rows(
         self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
-        """A page of a group's quarantine, newest first."""
+        """The newest outputs of a group's quarantine, or those before one of them."""
+        return await self._quarantine.rows(group, by=self._by, where=where, before=before, limit=limit)
+
+    async def quarantine_page(
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> QuarantinePage:
+        """A page of a group's quarantine, newest first, which takes as long however many outputs there are."""
         return await self._quarantine.page(group, by=self._by, where=where, before=before, limit=limit)
 
     async def request_digest(self, *, group: str, idempotency_key: CallKey = None) -> tuple[UUID, DigestStatus]:

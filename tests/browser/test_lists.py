@@ -2,16 +2,30 @@
 
 from uuid import uuid4
 
+import psycopg
 from playwright.async_api import expect
 
 from clearwell.records import NewCapture
+from clearwell.stores.postgres.quarantine import WINDOW
 from tests.browser.conftest import Console
+from tests.integration.http.serving import servers_of
 
 SAID = "The payment gateway times out above five hundred parallel requests; capacity has to be added before the launch."
 DOUBTED = "The nightly backup of the billing database now takes eleven minutes instead of forty."
 HOSTILE = (
     "**Decision:** the launch moves to Tuesday.<script>alert(1)</script> ✅ Verified ![x](http://evil.example/x.png)"
 )
+MANY = """
+WITH captured AS (
+    INSERT INTO quarantine_logs (group_id, id, node_type, content, raw_metadata, partial, occurred_at, created_at,
+        captured_by)
+    SELECT %(group)s, gen_random_uuid(), 'agent', 'Nothing of note.', '{}', false, now(), now() + n * interval '1 ms',
+        'test'
+    FROM generate_series(1, %(rows)s) AS n RETURNING id
+)
+INSERT INTO admissions (group_id, log_id, state, next_try_at, settled_at)
+SELECT %(group)s, id, 'refused', now(), now() FROM captured
+"""
 
 
 def say(group: str, content: str, confidence: float = 0.9, agent: str = "scout") -> NewCapture:
@@ -27,7 +41,7 @@ async def test_a_refused_output_is_found_and_admitted(console: Console) -> None:
         await page.get_by_label("Outcome").select_option("refused")
         await page.get_by_role("button", name="Filter").click()
         await expect(page).to_have_url(
-            f"{console.url}/g/{group}/quarantine?admission=refused&agent=&session=&node_type=&flag=&since=&until="
+            f"{console.url}/g/{group}/quarantine?q=&admission=refused&agent=&session=&node_type=&flag=&since=&until="
         )
         await expect(page.locator(".outputs tbody tr")).to_have_count(1)
         await page.get_by_role("link", name="The nightly backup").click()
@@ -38,6 +52,20 @@ async def test_a_refused_output_is_found_and_admitted(console: Console) -> None:
         await page.get_by_role("button", name="Admit to working memory").click()
         await expect(page.locator(".badge-ephemeral")).to_be_visible()
         await expect(page.locator(".checks")).to_contain_text("measured twice")
+
+
+async def test_a_search_goes_on_by_itself_until_it_finds(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    await console.memory.capture(say(group, DOUBTED), wait=True)
+    with psycopg.connect(servers_of(console.clearwell.settings).database_url, autocommit=True) as owner:
+        owner.execute(MANY, {"group": group, "rows": WINDOW + 10})
+    async with console.open(f"/g/{group}/quarantine?q=NIGHTLY") as page:
+        await expect(page.locator(".outputs tbody tr")).to_have_count(1)
+        await expect(page.locator(".outputs")).to_contain_text("nightly backup")
+        await expect(page.locator(".search-on")).to_have_count(0)
+        await page.get_by_label("Text contains").fill("nowhere")
+        await page.get_by_role("button", name="Filter").click()
+        await expect(page.get_by_role("heading", name="No such output")).to_be_visible()
 
 
 async def test_an_entry_is_promoted_and_another_removed(console: Console) -> None:

@@ -60,7 +60,7 @@ async def test_a_newcomer_runs_the_demo_with_one_click(console: Console) -> None
         memories = page.locator(".tier-longterm .count dd").first
         await expect(memories).not_to_have_text("0", timeout=90_000)
         await page.reload()
-        await expect(page.locator(".chart canvas")).to_have_count(2)
+        await expect(page.locator(".chart canvas")).to_have_count(3)
 
 
 async def test_a_part_that_is_down_is_named_in_plain_words(console_settings: Settings, chromium: str) -> None:

@@ -118,6 +118,8 @@ async def test_outputs_on_their_way_through_the_ingress_pipeline(face: Face) -> 
     row = await face("quarantine_row", short.id, group="g")
     assert (row.capture.content, row.admission, row.verdicts) == ("Too short.", Admission.REFUSED, short.verdicts)
     rows = await face("quarantine_rows", group="g", where=QuarantineFilter(admission=Admission.REFUSED))
+    page = await face("quarantine_page", group="g", where=QuarantineFilter(admission=Admission.REFUSED), limit=1)
+    assert (page.rows[0].capture.id, len(page.rows)) == (rows[0].capture.id, 1)
     assert [one.capture.id for one in rows] == [short.id]
     counts = await face("ingress_counts", group="g")
     assert sum(one.count for one in counts if (one.check, one.outcome) == ("length", "fail")) == 1
@@ -234,6 +236,7 @@ async def test_decisions_on_insights(face: Face, clearwell: Clearwell) -> None:
         await face("review.undo", decisions[-1].id, group="g")
     assert (await face("review.statistics", group="g")).insights["rejected"] == 2
     assert len(await face("review.activity", group="g", days=7)) == 7
+    assert (await face("review.counts", group="g")).promoting == 0
 
 
 async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:

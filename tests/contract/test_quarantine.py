@@ -28,7 +28,7 @@ async def test_a_capture_is_kept_as_it_came_and_is_pending(stores: Stores) -> No
 async def test_a_row_is_not_found_in_another_group(stores: Stores) -> None:
     await stores.captures.add([capture(1)])
     assert await stores.quarantine.get("other", UUID(int=1)) is None
-    assert await stores.quarantine.page("other", where=QuarantineFilter()) == []
+    assert (await stores.quarantine.page("other", where=QuarantineFilter())).rows == ()
     assert await stores.admissions.claim("other", [UUID(int=1)], LEASE) == []
     assert await stores.admissions.read_receipts("other", [UUID(int=1)]) == {}
 
@@ -52,21 +52,21 @@ async def test_a_repeated_request_finds_its_first_rows(stores: Stores) -> None:
     again = await stores.captures.add([capture(3), capture(4)], keys=keys)
     assert [one.id for one in again] == [one.id for one in first]
     assert [one.replayed for one in first + again] == [False, False, True, True]
-    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 2
+    assert len((await stores.quarantine.page("g", where=QuarantineFilter())).rows) == 2
 
 
 async def test_among_other_captures_a_known_key_is_stored_once(stores: Stores) -> None:
     await stores.captures.add([capture(1)], keys=[request("k1")])
     stored = await stores.captures.add([capture(2), capture(3), capture(4)], keys=[None, request("k1"), request("k2")])
     assert [(one.id.int, one.replayed) for one in stored] == [(2, False), (1, True), (4, False)]
-    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 3
+    assert len((await stores.quarantine.page("g", where=QuarantineFilter())).rows) == 3
 
 
 async def test_another_request_with_the_same_key_is_refused_and_stores_nothing(stores: Stores) -> None:
     await stores.captures.add([capture(1)], keys=[request()])
     with pytest.raises(IdempotencyMismatch):
         await stores.captures.add([capture(2), capture(3)], keys=[request("k2"), request(body=b"other")])
-    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 1
+    assert len((await stores.quarantine.page("g", where=QuarantineFilter())).rows) == 1
 
 
 async def test_keys_of_different_callers_do_not_meet(stores: Stores) -> None:
@@ -86,29 +86,45 @@ async def test_rows_can_be_refused_as_they_come(stores: Stores) -> None:
 
 async def test_pages_are_newest_first_and_filtered(stores: Stores) -> None:
     await stores.captures.add([capture(number, agent_id=f"a{number % 2}") for number in range(1, 8)])
-    page = await stores.quarantine.page("g", where=QuarantineFilter(), limit=3)
+    page = (await stores.quarantine.page("g", where=QuarantineFilter(), limit=3)).rows
     assert [row.capture.id.int for row in page] == [7, 6, 5]
-    rest = await stores.quarantine.page("g", where=QuarantineFilter(), before=page[-1].capture.id)
+    rest = (await stores.quarantine.page("g", where=QuarantineFilter(), before=page[-1].capture.id)).rows
     assert [row.capture.id.int for row in rest] == [4, 3, 2, 1]
-    of_agent = await stores.quarantine.page("g", where=QuarantineFilter(agent_id="a1"))
+    of_agent = (await stores.quarantine.page("g", where=QuarantineFilter(agent_id="a1"))).rows
     assert [row.capture.id.int for row in of_agent] == [7, 5, 3, 1]
     since = QuarantineFilter(since=START + timedelta(seconds=3), until=START + timedelta(seconds=5))
-    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=since)] == [4, 3]
-    assert await stores.quarantine.page("g", where=QuarantineFilter(admission=Admission.ADMITTED)) == []
-    assert await stores.quarantine.page("g", where=QuarantineFilter(session_id="s2")) == []
+    assert [row.capture.id.int for row in (await stores.quarantine.page("g", where=since)).rows] == [4, 3]
+    assert (await stores.quarantine.page("g", where=QuarantineFilter(admission=Admission.ADMITTED))).rows == ()
+    assert (await stores.quarantine.page("g", where=QuarantineFilter(session_id="s2"))).rows == ()
+
+
+async def test_a_page_says_where_the_next_one_begins(stores: Stores) -> None:
+    await stores.captures.add([capture(number) for number in range(1, 4)])
+    page = await stores.quarantine.page("g", where=QuarantineFilter(), limit=2)
+    assert ([row.capture.id.int for row in page.rows], page.next) == ([3, 2], UUID(int=2))
+    last = await stores.quarantine.page("g", where=QuarantineFilter(), before=page.next, limit=2)
+    assert ([row.capture.id.int for row in last.rows], last.next) == ([1], None)
+
+
+async def test_words_are_found_in_any_case(stores: Stores) -> None:
+    said = [replace(capture(1), content="The Vault moved."), replace(capture(2), content="100% of them stayed.")]
+    await stores.captures.add(said)
+    for words, found in (("vault", [1]), ("0% OF", [2]), ("v_ult", []), ("moved", [1])):
+        page = await stores.quarantine.page("g", where=QuarantineFilter(words=words))
+        assert [row.capture.id.int for row in page.rows] == found
 
 
 async def test_outputs_proposed_for_review_are_found_until_promoted(stores: Stores) -> None:
     marks: list[Metadata] = [{"proposed": True}, {"proposed": "true"}, {}, {"proposed": True, "confidence": 0.9}]
     await stores.captures.add([replace(capture(number), metadata=mark) for number, mark in enumerate(marks, start=1)])
     proposed = QuarantineFilter(proposed=True)
-    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=proposed)] == [4, 1]
+    assert [row.capture.id.int for row in (await stores.quarantine.page("g", where=proposed)).rows] == [4, 1]
     made, chunks = promotion(1)
     text = replace(made.text, origin=Origin.QUARANTINE, origin_id=UUID(int=4))
     async with stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([(replace(made, text=text), chunks)])
-    assert [row.capture.id.int for row in await stores.quarantine.page("g", where=proposed)] == [1]
-    assert len(await stores.quarantine.page("g", where=QuarantineFilter())) == 4
+    assert [row.capture.id.int for row in (await stores.quarantine.page("g", where=proposed)).rows] == [1]
+    assert len((await stores.quarantine.page("g", where=QuarantineFilter())).rows) == 4
 
 
 async def test_pending_rows_of_all_groups_are_found_when_due(stores: Stores, clock: ManualClock) -> None:

@@ -71,6 +71,7 @@ ROUTES = {
     ("post", "/api/v1/decisions/{id}/undo"),
     ("get", "/api/v1/review/calibration"),
     ("get", "/api/v1/review/activity"),
+    ("get", "/api/v1/review/counts"),
     ("get", "/api/v1/review/numbers"),
     ("get", "/api/v1/events"),
     ("get", "/metrics"),

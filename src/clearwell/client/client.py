@@ -11,7 +11,7 @@ from uuid import UUID
 
 from clearwell.client.api import ApiConnection
 from clearwell.client.discovery import locate_server
-from clearwell.client.fields import read_fields, read_results, split_limit
+from clearwell.client.fields import LONGEST_PAGE, read_fields, read_results, split_limit
 from clearwell.client.retries import RetryPolicy
 from clearwell.client.routes import ApiClient
 from clearwell.records import NOTHING
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         NewCapture,
         NewMemory,
         PromotionResult,
+        QuarantinePage,
         QuarantineRow,
         Requeued,
         Retrieval,
@@ -419,16 +420,22 @@ class AsyncClient:
     async def quarantine_rows(
         self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
-        """A page of a group's quarantine, newest first."""
-        filters: dict[str, Any] = {} if where is None else read_fields(where)
+        """The newest outputs of a group's quarantine, or those before one of them."""
         rows: list[QuarantineRow] = []
-        for size in split_limit(limit):
-            page = await self._routes.quarantine_rows(group, before=before, limit=size, **filters)
-            rows += [row.to_record() for row in page.rows]
+        while True:
+            size = min(limit - len(rows), LONGEST_PAGE)
+            page = await self.quarantine_page(group=group, where=where, before=before, limit=size)
+            rows += page.rows
             before = page.next
-            if before is None:
-                break
-        return rows
+            if before is None or len(rows) >= limit:
+                return rows
+
+    async def quarantine_page(
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> QuarantinePage:
+        """A page of a group's quarantine, newest first, which takes as long however many outputs there are."""
+        filters: dict[str, Any] = {} if where is None else read_fields(where)
+        return (await self._routes.quarantine_rows(group, before=before, limit=limit, **filters)).to_record()
 
     async def request_digest(self, *, group: str, idempotency_key: str | None = None) -> tuple[UUID, DigestStatus]:
         """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         PromotionResult,
         Provenance,
         RetractionPreview,
+        ReviewCounts,
         ReviewStatistics,
         SourceSelector,
     )
@@ -324,6 +325,10 @@ class AsyncReviewClient:
     async def activity(self, *, group: str, days: int = 30) -> Sequence[ActivityDay]:
         """What happened on each of the last days, today included: admissions, refusals, decisions and review lag."""
         return [day.to_record() for day in (await self._routes.activity(group, days=days)).days]
+
+    async def counts(self, *, group: str) -> ReviewCounts:
+        """What a group has now: insights that wait for a decision, valid memories, and unfinished promotions."""
+        return (await self._routes.counts(group)).to_record()
 
     async def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

@@ -17,6 +17,7 @@ from clearwell.views.provenance import (
     MemoryPageView,
     ProvenanceView,
     RetractionPreviewView,
+    ReviewCountsView,
     ReviewStatisticsView,
 )
 from clearwell.vocabulary import Action, InsightState, MemoryState, Origin
@@ -221,6 +222,9 @@ class ReviewApiClient:
 
     async def activity(self, group_id: str, *, days: int = 30) -> ActivityView:
         return await self._api.get(ActivityView, "/review/activity", group_id=group_id, days=days)
+
+    async def counts(self, group_id: str) -> ReviewCountsView:
+        return await self._api.get(ReviewCountsView, "/review/counts", group_id=group_id)
 
     async def statistics(self, group_id: str) -> ReviewStatisticsView:
         return await self._api.get(ReviewStatisticsView, "/review/numbers", group_id=group_id)

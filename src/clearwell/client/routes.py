@@ -63,6 +63,7 @@ class QuarantineFields(TypedDict, total=False):
     node_type: str | None
     admission: str | None
     flag: str | None
+    words: str | None
     since: datetime | None
     until: datetime | None
     proposed: bool | None

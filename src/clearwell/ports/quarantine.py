@@ -14,6 +14,7 @@ from clearwell.records import (
     Capture,
     IdempotencyKey,
     IngressCount,
+    QuarantinePage,
     QuarantineRow,
     Sighting,
     Tombstone,
@@ -79,13 +80,17 @@ class AdmissionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineFilter:
-    """Selects rows of quarantine. ``proposed`` selects those that agents proposed for review and nobody promoted."""
+    """Selects rows of quarantine. ``words`` stand in the text, in any case of their letters.
+
+    ``proposed`` selects those that agents proposed for review and nobody promoted.
+    """
 
     session_id: str | None = None
     agent_id: str | None = None
     node_type: str | None = None
     admission: Admission | None = None
     flag: str | None = None
+    words: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     proposed: bool | None = None
@@ -122,8 +127,8 @@ class QuarantineStore(Protocol):
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
-    ) -> Sequence[QuarantineRow]:
-        """Return a page, newest first. ``before`` is the last id of the previous page."""
+    ) -> QuarantinePage:
+        """Return a page, newest first. ``before`` is ``next`` of the previous page."""
         ...
 
 

@@ -24,6 +24,7 @@ from clearwell.records import (
     Promotion,
     PromotionState,
     Provenance,
+    ReviewCounts,
     ReviewStatistics,
     SourceSelector,
     Tombstone,
@@ -317,6 +318,10 @@ class StatisticsStore(Protocol):
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]: ...
 
     async def statistics(self, group_id: str) -> ReviewStatistics: ...
+
+    async def counts(self, group_id: str, *, now: datetime) -> ReviewCounts:
+        """What a group has at this moment."""
+        ...
 
     async def activity(self, group_id: str, *, first: date, last: date) -> Sequence[ActivityDay]:
         """Each day from the first to the last, in UTC, also those on which nothing happened."""

@@ -169,3 +169,15 @@ class QuarantineRow:
     segmented_by: str | None = None
     segmenter_problem: str | None = None
     next_try_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinePage:
+    """Rows of quarantine, newest first. ``next``, if not None, is where the next page begins.
+
+    A page can have fewer rows than asked for, or none, although there are more: one page compares a limited number of
+    outputs with its filters.
+    """
+
+    rows: tuple[QuarantineRow, ...]
+    next: UUID | None

@@ -1,6 +1,6 @@
 """Decisions of reviewers, what they see of an insight, and statistics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
@@ -372,8 +372,8 @@ class MemoryOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivityDay:
-    """What happened in a group on one day, in UTC. The lag is the median time in seconds from an insight to its first
-    decision, for the insights that were decided on that day."""
+    """What happened in a group on one day, in UTC. ``refused_by`` counts refusals by check. The lag is the median time
+    in seconds from an insight to its first decision, for the insights that were decided on that day."""
 
     day: date
     admitted: int
@@ -381,6 +381,16 @@ class ActivityDay:
     promoted: int
     rejected: int
     lag_median: float | None
+    refused_by: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewCounts:
+    """What a group has now: insights that wait for a decision, valid memories, and promotions without vectors yet."""
+
+    waiting: int
+    memories: int
+    promoting: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,10 +65,12 @@ if TYPE_CHECKING:
         Principal,
         PromotionResult,
         Provenance,
+        QuarantinePage,
         QuarantineRow,
         Requeued,
         RetractionPreview,
         Retrieval,
+        ReviewCounts,
         ReviewStatistics,
         SourceSelector,
         Tombstone,
@@ -397,8 +399,14 @@ class SyncMemoryManager:
     def quarantine_rows(
         self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
     ) -> Sequence[QuarantineRow]:
-        """A page of a group's quarantine, newest first."""
+        """The newest outputs of a group's quarantine, or those before one of them."""
         return self._loop.run(self._inner.quarantine_rows(group=group, where=where, before=before, limit=limit))
+
+    def quarantine_page(
+        self, *, group: str, where: QuarantineFilter | None = None, before: UUID | None = None, limit: int = 50
+    ) -> QuarantinePage:
+        """A page of a group's quarantine, newest first, which takes as long however many outputs there are."""
+        return self._loop.run(self._inner.quarantine_page(group=group, where=where, before=before, limit=limit))
 
     def request_digest(self, *, group: str, idempotency_key: CallKey = None) -> tuple[UUID, DigestStatus]:
         """Request a digest of the group's quarantine; returns the one that is already being made, if there is one."""
@@ -695,6 +703,10 @@ class SyncReviewService:
     def activity(self, *, group: str, days: int = 30) -> Sequence[ActivityDay]:
         """What happened on each of the last days, today included: admissions, refusals, decisions and review lag."""
         return self._loop.run(self._inner.activity(group=group, days=days))
+
+    def counts(self, *, group: str) -> ReviewCounts:
+        """What a group has now: insights that wait for a decision, valid memories, and unfinished promotions."""
+        return self._loop.run(self._inner.counts(group=group))
 
     def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

@@ -27,6 +27,7 @@ from clearwell.records import (
     IdempotencyKey,
     IngressCount,
     Outcome,
+    QuarantinePage,
     QuarantineRow,
     SeenAgain,
     Sighting,
@@ -160,13 +161,15 @@ class MemoryQuarantine:
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
-    ) -> Sequence[QuarantineRow]:
-        newest_first = sorted(self._rows[group_id].values(), key=lambda row: row.capture.id, reverse=True)
-        rows = [row for row in newest_first if _matches(row, where) and (before is None or row.capture.id < before)]
+    ) -> QuarantinePage:
+        newest_first = sorted(self._rows[group_id].values(), key=_place, reverse=True)
+        last = None if before is None else self._rows[group_id].get(before)
+        rows = [row for row in newest_first if _matches(row, where) and (last is None or _place(row) < _place(last))]
         if where.proposed:
             promoted = {one.text.origin_id for one in self._longterm.promotions} if self._longterm else set()
             rows = [row for row in rows if row.capture.id not in promoted]
-        return [quarantine_row_of(row) for row in rows[:limit]]
+        page = tuple(quarantine_row_of(row) for row in rows[:limit])
+        return QuarantinePage(rows=page, next=page[-1].capture.id if len(rows) > limit else None)
 
     async def find_pending(self, *, limit: int) -> list[PendingOutput]:
         now = self._clock.now()
@@ -394,6 +397,10 @@ def _working_entry(row: Row, ttl: timedelta) -> WorkingEntry:
     )
 
 
+def _place(row: Row) -> tuple[datetime, UUID]:
+    return row.capture.created_at, row.capture.id
+
+
 def _matches(row: Row, where: QuarantineFilter) -> bool:
     capture = row.capture
     return (
@@ -402,6 +409,7 @@ def _matches(row: Row, where: QuarantineFilter) -> bool:
         and where.node_type in (None, capture.node_type)
         and where.admission in (None, row.state)
         and (where.flag is None or where.flag in row.flags)
+        and (where.words is None or where.words.lower() in capture.content.lower())
         and (where.since is None or capture.created_at >= where.since)
         and (where.until is None or capture.created_at < where.until)
         and (not where.proposed or capture.metadata.get(PROPOSED) is True)

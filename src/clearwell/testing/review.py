@@ -17,6 +17,7 @@ from clearwell.records import (
     ListedMemory,
     PromotionState,
     Provenance,
+    ReviewCounts,
     ReviewStatistics,
     SourceSelector,
 )
@@ -108,6 +109,9 @@ class PostgresOnly:
         raise NotImplementedError
 
     async def calibration(self, group_id: str) -> Sequence[CalibrationRow]:
+        raise NotImplementedError
+
+    async def counts(self, group_id: str, *, now: datetime) -> ReviewCounts:
         raise NotImplementedError
 
     async def activity(self, group_id: str, *, first: date, last: date) -> Sequence[ActivityDay]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CaptureReceipt,
         DryRun,
         IngressCount,
+        QuarantinePage,
         QuarantineRow,
         Requeued,
         SeenAgain,
@@ -281,16 +282,22 @@ class QuarantineRowView(View):
 
 
 class QuarantinePageView(View):
-    """Outputs, newest first. next, if not null, is the value of before for the next page."""
+    """Outputs, newest first. next, if not null, is the value of before for the next page.
+
+    There can be fewer rows than asked for although next is not null: a page compares a limited number of outputs.
+    """
 
     rows: tuple[QuarantineRowView, ...]
     next: UUID | None
 
     @classmethod
-    def from_records(cls, rows: Sequence[QuarantineRow], limit: int, language: Language) -> Self:
-        """A page of ``limit`` rows, made from one more row if there is one."""
-        views = tuple(QuarantineRowView.from_record(row, language) for row in rows[:limit])
-        return cls(rows=views, next=views[-1].id if len(rows) > limit else None)
+    def from_record(cls, page: QuarantinePage, language: Language) -> Self:
+        return cls(rows=tuple(QuarantineRowView.from_record(row, language) for row in page.rows), next=page.next)
+
+    def to_record(self) -> QuarantinePage:
+        from clearwell.records import QuarantinePage
+
+        return QuarantinePage(rows=tuple(row.to_record() for row in self.rows), next=self.next)
 
 
 class RequeuedRowView(View):

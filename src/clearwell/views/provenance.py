@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PromotionState,
         Provenance,
         RetractionPreview,
+        ReviewCounts,
         ReviewStatistics,
     )
 
@@ -276,6 +277,7 @@ class ActivityDayView(View):
     lag_median: float | None = Field(
         description="seconds from an insight to its first decision, of the insights that were decided on that day"
     )
+    refused_by: dict[str, int] = Field(description="how many outputs each check refused")
 
     def to_record(self) -> ActivityDay:
         from clearwell.records import ActivityDay
@@ -291,6 +293,19 @@ class ActivityView(View):
     @classmethod
     def from_records(cls, days: Sequence[ActivityDay]) -> Self:
         return cls(days=tuple(ActivityDayView.read(day) for day in days))
+
+
+class ReviewCountsView(View):
+    """What a group has now."""
+
+    waiting: int = Field(description="insights that wait for a decision")
+    memories: int = Field(description="valid memories")
+    promoting: int = Field(description="promotions whose memories are still to be written")
+
+    def to_record(self) -> ReviewCounts:
+        from clearwell.records import ReviewCounts
+
+        return self.make(ReviewCounts)
 
 
 class ReviewLagView(View):

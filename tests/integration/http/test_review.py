@@ -60,6 +60,9 @@ async def test_what_happened_is_counted_by_day(module_api: Api, http: httpx.Asyn
     assert len(shown) == 3
     counted = {name: sum(day[name] for day in shown) for name in ("admitted", "refused", "promoted", "rejected")}
     assert counted == {"admitted": 1, "refused": 1, "promoted": 1, "rejected": 1}
+    assert [day["refused_by"] for day in shown] == [{}, {}, {"confidence": 1}]
+    now = (await http.get("/api/v1/review/counts", params={"group_id": group})).json()
+    assert now == {"waiting": 0, "memories": 1, "promoting": 0}
     assert max(day["lag_median"] or 0 for day in shown) > 0
     require_problem(
         await http.get("/api/v1/review/activity", params={"group_id": group, "days": 0}), 422, "http_field_low"

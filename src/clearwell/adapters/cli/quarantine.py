@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from clearwell.client.routes import ApiClient
+    from clearwell.client.routes import ApiClient, QuarantineFields
     from clearwell.records import Json
     from clearwell.settings import Settings
-    from clearwell.views.captures import QuarantineRowView, SightingView
+    from clearwell.views.captures import QuarantinePageView, QuarantineRowView, SightingView
     from clearwell.views.memories import WorkingEntryView
 
 SHOWN_CHARS = 4000
@@ -80,13 +80,13 @@ def quarantine(
 ) -> None:
     """List the captured outputs of a group, newest first."""
     settings, terminal = start()
-    found = ask(
-        settings,
-        terminal,
-        lambda client: client.quarantine_rows(
-            group, proposed=proposed or None, admission=admission, agent_id=agent, session_id=session, limit=limit
-        ),
-    )
+    wanted: QuarantineFields = {
+        "proposed": proposed or None,
+        "admission": admission,
+        "agent_id": agent,
+        "session_id": session,
+    }
+    found = ask(settings, terminal, lambda client: find_outputs(client, group, limit, wanted))
     if as_json:
         terminal.answer(found)
     elif not found.rows:
@@ -95,6 +95,17 @@ def quarantine(
         _list_rows(found.rows, terminal)
         if proposed:
             terminal.tell("cli_quarantine_promote", group=group, program=program())
+
+
+async def find_outputs(client: ApiClient, group_id: str, limit: int, filters: QuarantineFields) -> QuarantinePageView:
+    """The newest outputs that meet the filters, from as many pages as it takes."""
+    wanted: QuarantineFields = {**filters, "limit": limit}
+    page = await client.quarantine_rows(group_id, **wanted)
+    while page.next is not None and len(page.rows) < limit:
+        wanted = {**filters, "limit": limit - len(page.rows), "before": page.next}
+        more = await client.quarantine_rows(group_id, **wanted)
+        page = more.model_copy(update={"rows": page.rows + more.rows})
+    return page
 
 
 def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:

@@ -8,7 +8,7 @@ from clearwell.errors import NotFound
 from clearwell.flow import limits
 from clearwell.flow.access.permissions import require_reviewer
 from clearwell.ports import AdmissionStore, QuarantineFilter, QuarantineStore
-from clearwell.records import IngressCount, Principal, QuarantineRow
+from clearwell.records import IngressCount, Principal, QuarantinePage, QuarantineRow
 
 
 class QuarantineReader:
@@ -28,12 +28,23 @@ class QuarantineReader:
 
     async def page(
         self, group_id: str, *, by: Principal, where: QuarantineFilter | None, before: UUID | None, limit: int
-    ) -> Sequence[QuarantineRow]:
+    ) -> QuarantinePage:
         """Return a page of captured outputs, newest first. Raises InvalidInput if ``where`` is invalid."""
         require_reviewer(by, group_id)
-        return await self._quarantine.page(
-            group_id, where=_check_filter(where or QuarantineFilter()), before=before, limit=limit
-        )
+        wanted = _check_filter(where or QuarantineFilter())
+        return await self._quarantine.page(group_id, where=wanted, before=before, limit=limit)
+
+    async def rows(
+        self, group_id: str, *, by: Principal, where: QuarantineFilter | None, before: UUID | None, limit: int
+    ) -> Sequence[QuarantineRow]:
+        """Return so many captured outputs, newest first, from as many pages as it takes."""
+        found: list[QuarantineRow] = []
+        while True:
+            page = await self.page(group_id, by=by, where=where, before=before, limit=limit - len(found))
+            found += page.rows
+            if page.next is None or len(found) >= limit:
+                return found
+            before = page.next
 
     async def counts(self, group_id: str, *, by: Principal) -> Sequence[IngressCount]:
         """Return how often each check had each outcome, by agent."""
@@ -48,6 +59,7 @@ def _check_filter(where: QuarantineFilter) -> QuarantineFilter:
         agent_id=limits.require_id(where.agent_id, "agent_id"),
         node_type=limits.require_id(where.node_type, "node_type"),
         flag=limits.require_id(where.flag, "flag"),
+        words=None if where.words is None else where.words.strip() or None,
         since=limits.require_moment(where.since, "since"),
         until=limits.require_moment(where.until, "until"),
     )

@@ -39,6 +39,7 @@ from clearwell.records import (
     PromotionResult,
     Provenance,
     RetractionPreview,
+    ReviewCounts,
     ReviewStatistics,
     Right,
     SourceSelector,
@@ -365,6 +366,11 @@ class ReviewService:
             raise InvalidInput("activity_days", field="days", limit=MAX_DAYS)
         today = self._clock.now().date()
         return await self._statistics.activity(group, first=today - timedelta(days=days - 1), last=today)
+
+    async def counts(self, *, group: str) -> ReviewCounts:
+        """What a group has now: insights that wait for a decision, valid memories, and unfinished promotions."""
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        return await self._statistics.counts(group, now=self._clock.now())
 
     async def statistics(self, *, group: str) -> ReviewStatistics:
         """Return the review statistics of a group."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
@@ -232,7 +232,8 @@ class PostgresAdmissionBatch:
         segmented = [one.segmented for one in settled if one.segmented is not None]
         if segmented:
             statements += put_statements(self._group_id, segmented)
-        await self._transaction.run([*statements, *self._count_verdicts(settled), *self._note_group(settled)])
+        counts = [*self._count_verdicts(settled), *self._count_settled(settled)]
+        await self._transaction.run([*statements, *counts, *self._note_group(settled)])
 
     async def override(self, admitted: AdmissionResult, *, event: AuditEvent) -> bool:
         keys = {"group_id": self._group_id, "log_id": admitted.log_id}
@@ -243,7 +244,8 @@ class PostgresAdmissionBatch:
         if admitted.segmented is not None:
             statements += put_statements(self._group_id, [admitted.segmented])
         counted = replace(admitted, verdicts=admitted.verdicts[-1:])
-        await self._transaction.run([*statements, *self._count_verdicts([counted]), *self._note_group([admitted])])
+        counts = [*self._count_verdicts([counted]), *self._count_settled([admitted])]
+        await self._transaction.run([*statements, *counts, *self._note_group([admitted])])
         return True
 
     def _count_verdicts(self, settled: Sequence[AdmissionResult]) -> Iterator[SqlStatement]:
@@ -254,6 +256,13 @@ class PostgresAdmissionBatch:
         for (agent_id, check, outcome), count in sorted(ends.items()):
             params = {"agent_id": agent_id, "check": check, "outcome": outcome, "count": count}
             yield query("count_verdicts"), {"group_id": self._group_id, **params}
+
+    def _count_settled(self, settled: Sequence[AdmissionResult]) -> Iterator[SqlStatement]:
+        """How many outputs were admitted on a day, or refused by a check. In one order, as above."""
+        ends = Counter((one.at.astimezone(UTC).date(), _find_refusal(one)) for one in settled)
+        for (day, check), count in sorted(ends.items()):
+            params = {"day": day, "check": check, "count": count}
+            yield query("count_settled"), {"group_id": self._group_id, **params}
 
     def _note_group(self, settled: Sequence[AdmissionResult]) -> Iterator[SqlStatement]:
         admitted = [one.at for one in settled if one.state is Admission.ADMITTED]
@@ -275,6 +284,12 @@ class PostgresAdmissionBatch:
             yield query("add_sighting"), seen
         if one.segmented is None:
             yield query("note_unsegmented"), keys
+
+
+def _find_refusal(result: AdmissionResult) -> str:
+    """The check that refused an output; empty if it is admitted."""
+    failed = (verdict.check for verdict in reversed(result.verdicts) if verdict.outcome is Outcome.FAIL)
+    return next(failed, "") if result.state is Admission.REFUSED else ""
 
 
 def _is_forgotten(result: AdmissionResult) -> bool:

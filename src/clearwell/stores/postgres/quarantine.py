@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import IdempotencyMismatch
 from clearwell.ports import CaptureStore, QuarantineFilter, QuarantineStore, StoredCapture
-from clearwell.records import Admission, Capture, IdempotencyKey, QuarantineRow, SeenAgain, Verdict
+from clearwell.records import Admission, Capture, IdempotencyKey, QuarantinePage, QuarantineRow, SeenAgain, Verdict
 from clearwell.stores.postgres.connection import Params, SqlStatement
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -19,6 +20,10 @@ from clearwell.stores.postgres.statements import statements_of
 
 SWEEP_AFTER = timedelta(seconds=2)
 """Until then a new row is left to the process that captured it, and the sweep ignores it."""
+WINDOW = 10_000
+"""So that a page takes as long with a million outputs as with these."""
+LAST_MS = 253_402_300_799_000
+"""The end of the year 9999, the last moment that Python can name."""
 
 
 class PostgresCaptures(CaptureStore):
@@ -101,13 +106,17 @@ def capture_params(capture: Capture, *, key: IdempotencyKey | None, settled: boo
 
 
 class PostgresQuarantine(QuarantineStore):
-    """The side of reviewers: they read rows."""
+    """The side of reviewers: they read rows. One page compares up to ``window`` outputs with its filters."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, window: int = WINDOW) -> None:
         self._database = database
+        self._window = window
 
     async def get(self, group_id: str, log_id: UUID) -> QuarantineRow | None:
-        rows = await self._page(group_id, QuarantineFilter(), {"id": log_id, "before": None, "limit": 1})
+        found = await self._database.run(
+            Role.REVIEWER, group_id, query("quarantine_row"), {"group_id": group_id, "id": log_id}
+        )
+        rows = await self._with_verdicts(group_id, found)
         if not rows:
             return None
         params = {"group_id": group_id, "id": log_id, "ids": [log_id]}
@@ -132,26 +141,52 @@ class PostgresQuarantine(QuarantineStore):
 
     async def page(
         self, group_id: str, *, where: QuarantineFilter, before: UUID | None = None, limit: int = 50
-    ) -> Sequence[QuarantineRow]:
-        return await self._page(group_id, where, {"id": None, "before": before, "limit": limit})
-
-    async def _page(self, group_id: str, where: QuarantineFilter, place: dict[str, Any]) -> Sequence[QuarantineRow]:
+    ) -> QuarantinePage:
         params = {
             "group_id": group_id,
             "session_id": where.session_id,
             "agent_id": where.agent_id,
             "node_type": where.node_type,
+            "words": where.words,
             "admission": where.admission,
             "flag": where.flag,
             "since": where.since,
             "until": where.until,
             "proposed": where.proposed,
-            **place,
+            "before": before,
+            "before_at": None if before is None else await self._find_time(group_id, before),
+            "window": max(self._window, limit + 1),
+            "limit": limit + 1,
         }
-        rows = await self._database.run(Role.REVIEWER, group_id, query("quarantine_rows"), params)
+        found = await self._list(group_id, "quarantine_rows", params)
+        rows = await self._with_verdicts(group_id, found[:limit])
+        if len(found) > limit:
+            return QuarantinePage(rows=tuple(rows), next=found[limit - 1]["id"])
+        ends = await self._list(group_id, "end_of_window", params)
+        return QuarantinePage(rows=tuple(rows), next=ends[0]["id"] if ends else None)
+
+    async def _find_time(self, group_id: str, log_id: UUID) -> datetime:
+        """When an output was captured. If it is gone by now, the time in its id counts."""
+        params = {"group_id": group_id, "id": log_id}
+        rows = await self._database.run(Role.REVIEWER, group_id, query("captured_at"), params)
+        return rows[0]["created_at"] if rows else time_of(log_id)
+
+    async def _list(self, group_id: str, name: str, params: Params) -> list[DictRow]:
+        statements: list[SqlStatement] = [(query(name), params)]
+        (rows,) = await self._database.run_all(Role.REVIEWER, group_id, statements, entry="enter_to_list")
+        return rows
+
+    async def _with_verdicts(self, group_id: str, rows: Sequence[DictRow]) -> list[QuarantineRow]:
+        if not rows:
+            return []
         judged = {"group_id": group_id, "ids": [row["id"] for row in rows]}
         verdicts = verdicts_of(await self._database.run(Role.REVIEWER, group_id, query("receipts"), judged))
         return [quarantine_row_of(row, verdicts.get(row["id"], ())) for row in rows]
+
+
+def time_of(log_id: UUID) -> datetime:
+    """The time in an id of version 7."""
+    return datetime.fromtimestamp(min(log_id.int >> 80, LAST_MS) / 1000, UTC)
 
 
 async def find_rows(database: Database, group_id: str, log_ids: Sequence[UUID]) -> list[QuarantineRow]:

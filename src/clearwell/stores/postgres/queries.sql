@@ -238,6 +238,10 @@ INSERT INTO ingress_counts (group_id, agent_id, "check", outcome, count)
 VALUES (%(group_id)s, %(agent_id)s, %(check)s, %(outcome)s, %(count)s)
 ON CONFLICT (group_id, agent_id, "check", outcome) DO UPDATE SET count = ingress_counts.count + excluded.count
 
+-- name: count_settled
+INSERT INTO ingress_days (group_id, day, "check", count) VALUES (%(group_id)s, %(day)s, %(check)s, %(count)s)
+ON CONFLICT (group_id, day, "check") DO UPDATE SET count = ingress_days.count + excluded.count
+
 -- name: ingress_counts
 SELECT agent_id, "check", outcome, count FROM ingress_counts WHERE group_id = %(group_id)s
 ORDER BY agent_id, "check", outcome
@@ -262,30 +266,58 @@ ORDER BY a.settled_at DESC, q.id DESC LIMIT %(limit)s
 -- name: output_texts
 SELECT id, content FROM quarantine_logs WHERE group_id = %(group_id)s AND id = ANY(%(ids)s)
 
--- part: whole_rows
+-- part: whole_row_columns
 SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.content, q.raw_metadata, q.partial,
     q.occurred_at, q.created_at, q.captured_by, a.state, a.attempts, a.settled_at, a.flags, a.removed_at,
     a.next_try_at,
     (SELECT s.entry_id FROM sightings s WHERE s.group_id = q.group_id AND s.log_id = q.id LIMIT 1) AS sighting_of
-FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
 
--- name: quarantine_rows
--- A page of a group's quarantine, newest first, or one row.
--- include: whole_rows
+-- part: quarantine_window
+-- So many of the newest outputs, by the filters that have an index.
+SELECT q.* FROM quarantine_logs q
 WHERE q.group_id = %(group_id)s
-    AND (%(id)s::uuid IS NULL OR q.id = %(id)s)
-    AND (%(before)s::uuid IS NULL OR q.id < %(before)s)
+    AND (%(before)s::uuid IS NULL OR (q.created_at, q.id) < (%(before_at)s::timestamptz, %(before)s))
     AND (%(session_id)s::text IS NULL OR q.session_id = %(session_id)s)
     AND (%(agent_id)s::text IS NULL OR q.agent_id = %(agent_id)s)
-    AND (%(node_type)s::text IS NULL OR q.node_type = %(node_type)s)
-    AND (%(admission)s::text IS NULL OR a.state = %(admission)s)
-    AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))
     AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR q.created_at < %(until)s)
+ORDER BY q.created_at DESC, q.id DESC LIMIT %(window)s
+
+-- name: captured_at
+SELECT created_at FROM quarantine_logs WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: enter_to_list
+-- As enter, for lists with filters: each is planned with the filters that are set.
+SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group_id)s, true),
+    set_config('plan_cache_mode', 'force_custom_plan', true)
+
+-- name: quarantine_rows
+-- A page of a group's quarantine, newest first, from a window of it.
+-- include: whole_row_columns
+FROM (
+-- include: quarantine_window
+) AS q CROSS JOIN LATERAL (
+    SELECT * FROM admissions a WHERE a.group_id = %(group_id)s AND a.log_id = q.id OFFSET 0
+) AS a
+WHERE (%(node_type)s::text IS NULL OR q.node_type = %(node_type)s)
+    AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(q.content)) > 0)
+    AND (%(admission)s::text IS NULL OR a.state = %(admission)s)
+    AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))
     AND (%(proposed)s::boolean IS NOT TRUE OR (
         q.raw_metadata @> '{"proposed": true}'
         AND NOT EXISTS (SELECT FROM promotions p WHERE p.group_id = q.group_id AND p.origin_id = q.id)))
-ORDER BY q.id DESC LIMIT %(limit)s
+ORDER BY q.created_at DESC, q.id DESC LIMIT %(limit)s
+
+-- name: end_of_window
+-- The last output of a window that is full.
+SELECT w.id FROM (
+-- include: quarantine_window
+) AS w OFFSET %(window)s - 1
+
+-- name: quarantine_row
+-- include: whole_row_columns
+FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+WHERE q.group_id = %(group_id)s AND q.id = %(id)s
 
 -- name: sightings
 -- The later outputs that repeated an entry.
@@ -1319,7 +1351,8 @@ WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before
     AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(p.content)) > 0)
     AND (%(state)s::text IS NULL OR %(state)s = CASE WHEN w.promotion_id IS NOT NULL THEN 'promoting'
         WHEN m.chunks > 0 AND m.valid_to IS NULL THEN 'verified' ELSE 'withdrawn' END)
-    AND (NOT %(disputed)s OR c.others IS NOT NULL)
+    AND (NOT %(disputed)s OR c.others IS NOT NULL AND EXISTS (SELECT FROM memory_conflicts x
+        WHERE x.group_id = %(group_id)s AND x.memory_id = p.memory_id))
     AND (NOT %(unused)s OR u.memory_id IS NULL)
 ORDER BY p.id DESC LIMIT %(limit)s
 
@@ -1632,7 +1665,8 @@ WITH RECURSIVE merged AS (
 SELECT id FROM merged WHERE id <> ALL(%(ids)s)
 
 -- name: rows_by_id
--- include: whole_rows
+-- include: whole_row_columns
+FROM quarantine_logs q JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
 WHERE q.group_id = %(group_id)s AND q.id = ANY(%(ids)s) ORDER BY q.id
 
 -- name: sightings_by_row
@@ -1718,18 +1752,19 @@ FROM insights WHERE group_id = %(group_id)s GROUP BY state
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY lag) AS median, percentile_cont(0.9) WITHIN GROUP (ORDER BY lag) AS p90,
     coalesce(sum(lag), 0.0) AS total, count(*)::integer AS count
 FROM (SELECT extract(epoch FROM min(d.decided_at) - i.created_at)::double precision AS lag
-    FROM insights i JOIN decisions d ON d.group_id = i.group_id AND (d.insight_id = i.id OR d.others @> ARRAY[i.id])
-    WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
+    FROM decisions d CROSS JOIN LATERAL unnest(d.others || d.insight_id) AS decided (id)
+    JOIN insights i ON i.group_id = d.group_id AND i.id = decided.id
+    WHERE d.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge')
     GROUP BY i.id, i.created_at) AS lags
 
 -- name: activity_days
--- By day in UTC. Ids begin with the time of the capture, so that the newest outputs are read along the key.
+-- By day in UTC. Ids begin with the time, so that the newest decisions are read along the key.
 WITH named AS (
     SELECT generate_series(%(first)s::date, %(last)s::date, interval '1 day')::date AS day
 ), settled AS (
-    SELECT (settled_at AT TIME ZONE 'UTC')::date AS day, count(*) FILTER (WHERE state = 'admitted') AS admitted,
-        count(*) FILTER (WHERE state = 'refused') AS refused
-    FROM admissions WHERE group_id = %(group_id)s AND log_id >= %(first_id)s::uuid AND state <> 'pending' GROUP BY 1
+    SELECT day, sum(count) FILTER (WHERE "check" = '') AS admitted, sum(count) FILTER (WHERE "check" <> '') AS refused,
+        coalesce(jsonb_object_agg("check", count) FILTER (WHERE "check" <> ''), '{}') AS refused_by
+    FROM ingress_days WHERE group_id = %(group_id)s AND day BETWEEN %(first)s AND %(last)s GROUP BY day
 ), decided AS (
     SELECT (decided_at AT TIME ZONE 'UTC')::date AS day, count(*) FILTER (WHERE action = 'promote') AS promoted,
         count(*) FILTER (WHERE action = 'reject') AS rejected
@@ -1738,13 +1773,14 @@ WITH named AS (
     SELECT (f.decided_at AT TIME ZONE 'UTC')::date AS day,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM f.decided_at - f.created_at)) AS lag_median
     FROM (SELECT i.created_at, min(d.decided_at) AS decided_at
-        FROM insights i JOIN decisions d ON d.group_id = i.group_id AND (d.insight_id = i.id OR d.others @> ARRAY[i.id])
-        WHERE i.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge') AND d.id >= %(first_id)s::uuid
+        FROM decisions d CROSS JOIN LATERAL unnest(d.others || d.insight_id) AS decided (id)
+        JOIN insights i ON i.group_id = d.group_id AND i.id = decided.id
+        WHERE d.group_id = %(group_id)s AND d.action IN ('promote', 'reject', 'merge') AND d.id >= %(first_id)s::uuid
         GROUP BY i.id, i.created_at) AS f GROUP BY 1
 )
 SELECT n.day, coalesce(s.admitted, 0)::integer AS admitted, coalesce(s.refused, 0)::integer AS refused,
-    coalesce(d.promoted, 0)::integer AS promoted, coalesce(d.rejected, 0)::integer AS rejected,
-    l.lag_median::double precision AS lag_median
+    coalesce(s.refused_by, '{}') AS refused_by, coalesce(d.promoted, 0)::integer AS promoted,
+    coalesce(d.rejected, 0)::integer AS rejected, l.lag_median::double precision AS lag_median
 FROM named n LEFT JOIN settled s ON s.day = n.day LEFT JOIN decided d ON d.day = n.day LEFT JOIN lags l ON l.day = n.day
 ORDER BY n.day
 
@@ -1803,6 +1839,12 @@ SELECT count(DISTINCT m.id)::integer AS memories, count(DISTINCT u.memory_id)::i
     (SELECT count(*)::integer FROM promotion_work w WHERE w.group_id = %(group_id)s) AS promoting
 FROM memories m LEFT JOIN memory_uses u ON u.group_id = m.group_id AND u.memory_id = m.id
 WHERE m.group_id = %(group_id)s AND m.valid_to IS NULL
+
+-- name: review_counts
+SELECT (SELECT count(*)::integer FROM insights WHERE group_id = %(group_id)s
+        AND (state = 'pending' OR state = 'snoozed' AND snoozed_until <= %(now)s)) AS waiting,
+    (SELECT count(DISTINCT id)::integer FROM memories WHERE group_id = %(group_id)s AND valid_to IS NULL) AS memories,
+    (SELECT count(*)::integer FROM promotion_work WHERE group_id = %(group_id)s) AS promoting
 
 -- name: statistics_digests
 -- The yield of a digest: the share of its insights that were promoted, of those that are decided.

@@ -25,6 +25,7 @@ from clearwell.records import (
     PromotionState,
     Provenance,
     QuarantineRow,
+    ReviewCounts,
     ReviewStatistics,
     SourceSelector,
 )
@@ -89,7 +90,9 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
     async def list_memories(
         self, group_id: str, *, where: MemoryFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[ListedMemory]:
-        rows = await self._run(group_id, "list_memories", **asdict(where), before=before, limit=limit)
+        params = {"group_id": group_id, **asdict(where), "before": before, "limit": limit}
+        listed: list[SqlStatement] = [(query("list_memories"), params)]
+        (rows,) = await self._database.run_all(Role.REVIEWER, group_id, listed, entry="enter_to_list")
         return [
             ListedMemory(
                 promotion=promotion_state_of(row),
@@ -183,6 +186,10 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         first_id = UUID(int=start << 80)
         rows = await self._run(group_id, "activity_days", first=first, last=last, first_id=first_id)
         return [ActivityDay(**row) for row in rows]
+
+    async def counts(self, group_id: str, *, now: datetime) -> ReviewCounts:
+        (row,) = await self._run(group_id, "review_counts", now=now)
+        return ReviewCounts(**row)
 
     async def statistics(self, group_id: str) -> ReviewStatistics:
         names = ("insights", "lag", "accepted", "by_agent", "by_check", "memories", "digests")

@@ -440,6 +440,13 @@ CREATE TABLE public.ingress_counts (
     count bigint NOT NULL
 );
 ALTER TABLE ONLY public.ingress_counts FORCE ROW LEVEL SECURITY;
+CREATE TABLE public.ingress_days (
+    group_id text NOT NULL,
+    day date NOT NULL,
+    "check" text NOT NULL,
+    count bigint NOT NULL
+);
+ALTER TABLE ONLY public.ingress_days FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.insight_sources (
     group_id text NOT NULL,
     insight_id uuid NOT NULL,
@@ -644,6 +651,8 @@ ALTER TABLE ONLY public.indexed_groups
     ADD CONSTRAINT indexed_groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.ingress_counts
     ADD CONSTRAINT ingress_counts_pkey PRIMARY KEY (group_id, agent_id, "check", outcome);
+ALTER TABLE ONLY public.ingress_days
+    ADD CONSTRAINT ingress_days_pkey PRIMARY KEY (group_id, day, "check");
 ALTER TABLE ONLY public.ingress_verdicts
     ADD CONSTRAINT ingress_verdicts_pkey PRIMARY KEY (group_id, log_id, at, "position");
 ALTER TABLE ONLY public.insight_sources
@@ -709,7 +718,10 @@ CREATE INDEX promotion_work_due ON public.promotion_work USING btree (next_try_a
 CREATE INDEX promotions_fingerprint ON public.promotions USING btree (group_id, fingerprint) WHERE (fingerprint IS NOT NULL);
 CREATE INDEX promotions_memory ON public.promotions USING btree (memory_id);
 CREATE INDEX promotions_origin ON public.promotions USING btree (group_id, origin_id) WHERE (origin_id IS NOT NULL);
+CREATE INDEX quarantine_logs_agent ON public.quarantine_logs USING btree (group_id, agent_id, created_at, id) WHERE (agent_id IS NOT NULL);
 CREATE UNIQUE INDEX quarantine_logs_request ON public.quarantine_logs USING btree (group_id, captured_by, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX quarantine_logs_session ON public.quarantine_logs USING btree (group_id, session_id, created_at, id) WHERE (session_id IS NOT NULL);
+CREATE INDEX quarantine_logs_time ON public.quarantine_logs USING btree (group_id, created_at, id);
 CREATE UNIQUE INDEX reembeddings_open ON public.reembeddings USING btree ((true)) WHERE (finished_at IS NULL);
 CREATE INDEX segmentations_due ON public.segmentations USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX segmentations_made ON public.segmentations USING btree (version, model);
@@ -767,6 +779,7 @@ ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.indexed_groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.ingress_days ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_verdicts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insight_sources ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.insights ENABLE ROW LEVEL SECURITY;
@@ -799,6 +812,7 @@ CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.indexed_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.ingress_days USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_verdicts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insight_sources USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.insights USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -1042,6 +1056,9 @@ GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_eras
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingress_counts TO clearwell_worker;
 GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.ingress_counts TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.ingress_days TO clearwell_worker;
+GRANT SELECT ON TABLE public.ingress_days TO clearwell_reviewer;
+GRANT UPDATE(count) ON TABLE public.ingress_days TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.insight_sources TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.insight_sources TO clearwell_eraser;

@@ -30,6 +30,7 @@ class QuarantineParameters(PageParameters):
     node_type: str | None = None
     admission: Admission | None = None
     flag: str | None = Field(None, description="only outputs with this flag, such as conflict or hidden_text")
+    words: str | None = Field(None, description="only outputs with these words in their text, in any case")
     since: Moment | None = Field(None, description="captured at this time or later")
     until: Moment | None = Field(None, description="captured before this time")
     proposed: bool | None = Field(
@@ -43,6 +44,7 @@ class QuarantineParameters(PageParameters):
             node_type=self.node_type,
             admission=self.admission,
             flag=self.flag,
+            words=self.words,
             since=self.since,
             until=self.until,
             proposed=self.proposed,
@@ -69,19 +71,17 @@ REQUEUE_EXAMPLES = openapi.examples(one={"group_id": "grp-123", "refused_by": "j
     "/api/v1/quarantine",
     tags=[QUARANTINE],
     summary="List the quarantine of a group",
-    description="Newest first, in pages. The group unassigned has the captures without a group. Requires the "
-    "scope review or admin.",
+    description="Newest first, in pages. A page compares up to 10,000 outputs with node_type, admission, flag, words "
+    "and proposed, so it can be short or empty although next is not null. The group unassigned has the captures "
+    "without a group. Requires the scope review or admin.",
     response_description="One page.",
     responses=openapi.problems(*openapi.READS),
 )
 async def rows(request: ApiRequest, parameters: Annotated[QuarantineParameters, Query()]) -> QuarantinePageView:
-    found = await request.memory.quarantine_rows(
-        group=request.group(parameters),
-        where=parameters.to_filter(),
-        before=parameters.before,
-        limit=parameters.limit + 1,
+    page = await request.memory.quarantine_page(
+        group=request.group(parameters), where=parameters.to_filter(), before=parameters.before, limit=parameters.limit
     )
-    return QuarantinePageView.from_records(found, parameters.limit, request.language)
+    return QuarantinePageView.from_record(page, request.language)
 
 
 @router.get(

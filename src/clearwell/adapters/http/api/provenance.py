@@ -29,6 +29,7 @@ from clearwell.views.provenance import (
     MemoryPageView,
     ProvenanceView,
     RetractionPreviewView,
+    ReviewCountsView,
     ReviewStatisticsView,
 )
 
@@ -345,14 +346,26 @@ class ActivityParameters(GroupParameters):
 @router.get(
     "/api/v1/review/activity",
     summary="What happened in a group, day by day",
-    description="Outputs that were admitted and refused, decisions, and the median time to a decision, for each of the "
-    f"last days in UTC. {READER}",
+    description="Outputs that were admitted, and refused by each check, decisions, and the median time to a decision, "
+    f"for each of the last days in UTC. {READER}",
     response_description="The days, the oldest first.",
     responses=openapi.problems(*openapi.READS),
 )
 async def activity(request: ApiRequest, parameters: Annotated[ActivityParameters, Query()]) -> ActivityView:
     days = await request.review.activity(group=request.group(parameters), days=parameters.days)
     return ActivityView.from_records(days)
+
+
+@router.get(
+    "/api/v1/review/counts",
+    summary="What a group has now",
+    description="How many insights wait for a decision, how many memories are valid, and how many promotions are still "
+    f"to be written. {READER}",
+    response_description="The counts.",
+    responses=openapi.problems(*openapi.READS),
+)
+async def counts(request: ApiRequest, parameters: Annotated[GroupParameters, Query()]) -> ReviewCountsView:
+    return ReviewCountsView.read(await request.review.counts(group=request.group(parameters)))
 
 
 @router.get(

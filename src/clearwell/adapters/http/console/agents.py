@@ -54,7 +54,19 @@ class Setting:
 
 @router.get("/g/{group:path}/agents")
 async def agents(request: ConsoleRequest, group: str) -> Response:
+    await request.review.counts(group=group)  # refuses whoever may not read the group, and records it
     return await _show(request, group, await _read_keys(request))
+
+
+@router.get("/g/{group:path}/agents/reliability")
+async def reliability(request: ConsoleRequest, group: str) -> Response:
+    """How reliable agents are, which is read after the page: it counts every output of the group."""
+    return request.page(
+        "agents_reliability.html",
+        group=group,
+        statistics=ReviewStatisticsView.from_record(await request.review.statistics(group=group)),
+        calibration=CalibrationView.from_records(await request.review.calibration(group=group)),
+    )
 
 
 @router.post("/g/{group:path}/agents/prompt")
@@ -119,8 +131,6 @@ async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) ->
         "agents.html",
         group=group,
         profile=None if no_prompts else await _read_profile(request, group),
-        statistics=ReviewStatisticsView.from_record(await request.review.statistics(group=group)),
-        calibration=CalibrationView.from_records(await request.review.calibration(group=group)),
         settings=() if no_admin else read_settings(request.clearwell.settings),
         no_prompts=no_prompts,
         no_admin=no_admin,

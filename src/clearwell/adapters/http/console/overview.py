@@ -11,7 +11,7 @@ from starlette.responses import Response
 from clearwell.adapters.http.api import events
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import NotAllowed, Unavailable
-from clearwell.records import Outcome, ReviewStatistics, WorkingEntry
+from clearwell.records import Outcome, ReviewCounts, WorkingEntry
 from clearwell.views.provenance import ActivityView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
@@ -34,7 +34,7 @@ class GroupCounts(BaseModel):
     refusals: list[tuple[str, int]]
     working: int | None
     expiring: int
-    statistics: ReviewStatistics
+    review: ReviewCounts
     problems: list[str]
 
     @property
@@ -42,12 +42,8 @@ class GroupCounts(BaseModel):
         return self.checked - self.refused
 
     @property
-    def waiting(self) -> int:
-        return self.statistics.insights.get("pending", 0)
-
-    @property
     def is_empty(self) -> bool:
-        return not (self.checked or self.working or self.statistics.memories)
+        return not (self.checked or self.working or self.review.memories)
 
 
 @router.get("/g/{group:path}/overview")
@@ -59,9 +55,11 @@ async def overview(request: ConsoleRequest, group: str) -> Response:
 
 @router.get("/g/{group:path}/overview/activity")
 async def activity(request: ConsoleRequest, group: str) -> Response:
-    """The charts, which are read after the page: they count every output of a month."""
-    days = await request.review.activity(group=group, days=DAYS)
-    return request.page("overview_charts.html", group=group, activity=ActivityView.from_records(days), days=DAYS)
+    """The charts, which are read after the page."""
+    activity = ActivityView.from_records(await request.review.activity(group=group, days=DAYS))
+    refusals = sum((Counter(day.refused_by) for day in activity.days), Counter[str]())
+    checks = [check for check, _ in refusals.most_common()]
+    return request.page("overview_charts.html", group=group, activity=activity, checks=checks, days=DAYS)
 
 
 async def count(request: ConsoleRequest, group: str) -> GroupCounts:
@@ -84,6 +82,6 @@ async def count(request: ConsoleRequest, group: str) -> GroupCounts:
         refusals=refusals.most_common(),
         working=None if entries is None else len(entries),
         expiring=sum(entry.expires_at is not None and entry.expires_at <= soon for entry in entries or ()),
-        statistics=await request.review.statistics(group=group),
+        review=await request.review.counts(group=group),
         problems=sorted(health.problems),
     )

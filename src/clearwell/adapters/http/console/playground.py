@@ -1,5 +1,6 @@
 """The playground: ask memory as an agent would, and see the items in order and the context that is built from them."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -45,11 +46,13 @@ async def playground(request: ConsoleRequest, group: str, question: Annotated[Qu
     if question.q is None:
         return request.page("playground.html", group=group, question=question, found=None, built=None)
     options = question.to_options()
-    found = await request.memory.retrieve(question.q, group=group, options=options)
     wanted = ContextRequest(
         proposal=question.q, max_tokens=question.max_tokens, language=request.language, options=options
     )
-    context = await request.memory.build_context(wanted, group=group)
+    found, context = await asyncio.gather(
+        request.memory.retrieve(question.q, group=group, options=options),
+        request.memory.build_context(wanted, group=group),
+    )
     return request.page(
         "playground.html",
         group=group,

@@ -1,7 +1,7 @@
 """Quarantine: the outputs of a group by filters, and one output with everything that happened to it."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
@@ -34,6 +34,7 @@ class OutputFilters(Filters):
     session: Optional[str] = None
     node_type: Optional[str] = None
     flag: Optional[str] = None
+    q: Optional[str] = None
     since: Optional[date] = None
     until: Optional[date] = None
 
@@ -44,22 +45,29 @@ class OutputFilters(Filters):
             session_id=self.session,
             node_type=self.node_type,
             flag=self.flag,
+            words=self.q,
             since=start_of(self.since),
             until=end_of(self.until),
         )
 
 
 @router.get("/g/{group:path}/quarantine")
-async def quarantine(request: ConsoleRequest, group: str, filters: Annotated[OutputFilters, Query()]) -> Response:
-    found = await request.memory.quarantine_rows(
-        group=group, where=filters.to_filter(), before=filters.before, limit=PAGE + 1
+async def quarantine(
+    request: ConsoleRequest, group: str, filters: Annotated[OutputFilters, Query()], shown: int = 0
+) -> Response:
+    """A page, or the part of one that goes on where the search for ``shown`` outputs stopped."""
+    wanted = max(PAGE - shown, 1)
+    found = await request.memory.quarantine_page(
+        group=group, where=filters.to_filter(), before=filters.before, limit=wanted
     )
-    page = QuarantinePageView.from_records(found, PAGE, request.language)
+    page = QuarantinePageView.from_record(found, request.language)
     return request.page(
-        "quarantine.html",
+        "quarantine_rows.html" if request.is_fragment else "quarantine.html",
         group=group,
         rows=[(row, _name_refusal(row)) for row in page.rows],
+        shown=shown + len(page.rows),
         next=None if page.next is None else urlencode({**filters.kept, "before": str(page.next)}),
+        searched_to=None if page.next is None or len(page.rows) == wanted else time_of(page.next),
         filters=filters,
         admissions=tuple(Admission),
     )
@@ -127,6 +135,11 @@ async def _find_entry(request: ConsoleRequest, group: str, log_id: UUID) -> Work
     except (Unavailable, NotAllowed):
         return None
     return next((entry for entry in entries if entry.id == log_id), None)
+
+
+def time_of(log_id: UUID) -> datetime:
+    """The time at which an id was made."""
+    return datetime.fromtimestamp((log_id.int >> 80) / 1000, UTC)
 
 
 def _output_url(group: str, log_id: UUID) -> str:

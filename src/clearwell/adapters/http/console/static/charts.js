@@ -2,6 +2,8 @@
 /* Draws the charts of the overview with uPlot, in the colours of the page. The table below each has the same numbers. */
 (() => {
   const colours = ["--accent", "--bad", "--good", "--warn"];
+  const dashes = [[], [6, 4], [2, 3]]; // a fifth line has the first colour again, and is dashed
+  const read = (day, field) => field.split(".").reduce((value, name) => value[name] ?? (name === field ? null : 0), day);
   const charts = new Map();
 
   function draw(element) {
@@ -10,7 +12,10 @@
     const { days } = JSON.parse(element.dataset.days);
     const lines = JSON.parse(element.dataset.lines);
     const scale = Number(element.dataset.scale);
-    const values = lines.map(([field]) => days.map((day) => (day[field] === null ? null : day[field] / scale)));
+    const values = lines.map(([field]) => days.map((day) => {
+      const value = read(day, field);
+      return value === null ? null : value / scale;
+    }));
     const data = [days.map((day) => Date.parse(day.day) / 1000), ...values];
     const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
     const date = new Intl.DateTimeFormat(document.documentElement.lang, { month: "short", day: "numeric", timeZone: "UTC" });
@@ -21,7 +26,7 @@
       scales: { y: { range: (_, low, high) => [0, Math.max(high || 0, 1)] } },
       axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => date.format(tick * 1000)), space: 70 }, { ...axis, size: 44 }],
       series: [{ label: element.dataset.day, value: (_, seconds) => (seconds === null ? "–" : date.format(seconds * 1000)) }, ...lines.map(([, label], number) => ({
-        label, stroke: colour(colours[number]), width: 2, points: { show: true, size: 5 }, spanGaps: true,
+        label, stroke: colour(colours[number % colours.length]), dash: dashes[Math.floor(number / colours.length) % dashes.length], width: 2, points: { show: true, size: 5 }, spanGaps: true,
         value: (_, value) => (value === null ? "–" : String(Math.round(value * 10) / 10)),
       }))],
       cursor: { y: false },

@@ -1,0 +1,47 @@
+"""Pages of quarantine that compare only a part of it, and the plans by which they are read."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from clearwell.ports import QuarantineFilter
+from clearwell.stores.postgres.database import Database, open_database
+from clearwell.stores.postgres.quarantine import PostgresCaptures, PostgresQuarantine
+from tests.contract.ports import START, capture
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await open_database(
+        database_url, pool_min=1, pool_max=2, connect_seconds=5, statement_seconds=10, prepare=True
+    )
+    yield opened
+    await opened.close()
+
+
+async def test_a_rare_output_is_found_page_by_page(database: Database) -> None:
+    said = [replace(capture(number), node_type="audit" if number == 2 else "agent") for number in range(1, 12)]
+    await PostgresCaptures(database).add(said)
+    quarantine = PostgresQuarantine(database, window=4)
+    pages: list[list[int]] = []
+    before = None
+    while not pages or before is not None:
+        page = await quarantine.page("g", where=QuarantineFilter(node_type="audit"), before=before, limit=3)
+        pages.append([row.capture.id.int for row in page.rows])
+        before = page.next
+    assert pages == [[], [], [2]]
+
+
+async def test_a_page_goes_on_where_an_output_was_forgotten(database: Database, database_url: str) -> None:
+    times = [START + timedelta(milliseconds=number) for number in range(4)]
+    ids = [UUID(int=int(at.timestamp() * 1000) << 80) for at in times]
+    said = [replace(capture(1), id=one, created_at=at) for one, at in zip(ids, times, strict=True)]
+    await PostgresCaptures(database).add(said)
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("DELETE FROM quarantine_logs WHERE id = %s", (ids[2],))
+    page = await PostgresQuarantine(database).page("g", where=QuarantineFilter(), before=ids[2])
+    assert [row.capture.id for row in page.rows] == [ids[1], ids[0]]
