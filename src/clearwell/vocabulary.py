@@ -225,11 +225,19 @@ class InsightState(StrEnum):
 
 
 class MemoryState(StrEnum):
-    """The state of a promoted memory. ``promoting``: decided, and its chunks are not written yet."""
+    """The state of a promoted memory. ``promoting``: decided, and its chunks are not written yet.
+
+    Of a ``forgotten`` one only the decision is left, without the text. It cannot be restored.
+    """
 
     VERIFIED = "verified"
     PROMOTING = "promoting"
     WITHDRAWN = "withdrawn"
+    FORGOTTEN = "forgotten"
+
+
+ENDED: Final = frozenset({MemoryState.WITHDRAWN, MemoryState.FORGOTTEN})
+"""The states of memories that are no longer valid."""
 
 
 class Writer(StrEnum):

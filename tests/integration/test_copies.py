@@ -5,7 +5,17 @@ import pytest
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, InvalidInput, NotAllowed
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.records import Action, Admission, NewCapture, NewMemory, Principal, Right, SourceSelector
+from clearwell.records import (
+    Action,
+    Admission,
+    Event,
+    EventType,
+    NewCapture,
+    NewMemory,
+    Principal,
+    Right,
+    SourceSelector,
+)
 from tests.insights import put_insight
 
 PERSON = Principal.local()
@@ -104,3 +114,14 @@ async def test_a_rejected_insight_names_and_withdraws_what_says_the_same(clearwe
     assert again.withdrawal_id is not None
     assert decisions[again.withdrawal_id] is Action.RETRACT
     assert await find(clearwell) == set()
+
+
+async def test_a_paraphrase_of_a_retracted_value_is_flagged(clearwell: Clearwell) -> None:
+    memory, agent = clearwell.memory.acting_as(PERSON), clearwell.memory.acting_as(AGENT)
+    promoted = await memory.promote(VALUE, group="g")
+    selector = SourceSelector(memory_id=promoted.id)
+    preview = await memory.review.preview_retraction(selector, group="g")
+    await memory.review.retract(selector, token=preview.token, group="g", reason="wrong", tombstones=True)
+    again = await agent.capture(said("The payment gateway must be restarted each night at three."), wait=True)
+    row = await memory.quarantine_row(again.id, group="g")
+    assert "near_rejected" in row.flags

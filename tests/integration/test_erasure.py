@@ -13,12 +13,13 @@ from psycopg.errors import InsufficientPrivilege
 from clearwell import caches
 from clearwell.app import Clearwell
 from clearwell.errors import Conflict, InvalidInput, NotAllowed
-from clearwell.ports import SignatureState
+from clearwell.ports import MemoryFilter, SignatureState
 from clearwell.records import (
     Admission,
     AuditFilter,
     ForgetReceipt,
     ForgetSelector,
+    MemoryState,
     NewCapture,
     Principal,
     Right,
@@ -289,3 +290,46 @@ async def test_the_eraser_reaches_only_its_group(clearwell: Clearwell, settings:
                 enter(connection, role, "h")
                 with pytest.raises(InsufficientPrivilege), connection.transaction():
                     connection.execute("DELETE FROM quarantine_logs")
+
+
+async def test_what_was_forgotten_is_said_to_be_forgotten_and_not_undone(clearwell: Clearwell) -> None:
+    memory = memory_of(clearwell)
+    row = (await memory.capture(said(SECRET), wait=True)).id
+    insight = await put_insight(clearwell, "g", SECRET, [row])
+    promoted = await memory.review.promote(insight, group="g")
+    withdrawn = await memory.review.withdraw(promoted.id, group="g", reason="a wrong diagnosis")
+    assert promoted.decision_id is not None
+    assert withdrawn.decision_id is not None
+    await forget(clearwell, memory_id=promoted.id)
+
+    for decision, code in ((withdrawn.decision_id, "undo_forgotten"), (promoted.decision_id, "undo_forgotten_insight")):
+        with pytest.raises(Conflict) as refused:
+            await memory.review.undo(decision, group="g")
+        assert refused.value.code == code
+        assert "was forgotten" in refused.value.text()
+        assert "已被遗忘" in refused.value.text("zh")
+    with pytest.raises(Conflict) as refused:
+        await memory.review.withdraw(promoted.id, group="g", reason="again")
+    assert refused.value.code == "memory_forgotten"
+    with pytest.raises(Conflict) as refused:
+        await memory.promote(OTHER, group="g", supersedes=promoted.id)
+    assert refused.value.code == "memory_forgotten"
+    (listed,) = await memory.review.memories(group="g", where=MemoryFilter(state=MemoryState.FORGOTTEN))
+    assert (listed.promotion.state, listed.promotion.promotion.memory_id) == (MemoryState.FORGOTTEN, promoted.id)
+    assert not await memory.review.memories(group="g", where=MemoryFilter(state=MemoryState.WITHDRAWN))
+
+
+async def test_the_reason_of_a_withdrawal_is_forgotten_with_the_memory(
+    clearwell: Clearwell, settings: Settings
+) -> None:
+    memory = memory_of(clearwell)
+    promoted = await memory.promote(SECRET, group="g")
+    kept = await memory.promote(KEPT, group="g")
+    done = await memory.review.withdraw(promoted.id, group="g", reason="Z. does not take Valdoxan any more")
+    other = await memory.review.withdraw(kept.id, group="g", reason="outdated")
+    assert done.decision_id is not None
+    await memory.review.undo(done.decision_id, group="g", reason="Valdoxan again")
+    await forget(clearwell, memory_id=promoted.id)
+    assert not traces(settings)
+    reasons = {one.id: one.reason for one in await memory.review.decisions(group="g")}
+    assert (reasons[done.decision_id], reasons[other.decision_id]) == (None, "outdated")  # type: ignore[index]

@@ -48,7 +48,9 @@ async def test_text_of_any_kind_is_kept_byte_for_byte(clearwell: Clearwell) -> N
     assert row.capture.content == hostile
     (entry,) = await clearwell.memory.acting_as(AGENT).working_memory(group="g")
     assert entry.content == hostile
-    await clearwell.memory.acting_as(PERSON).promote(hostile, group="h")
+    await clearwell.memory.acting_as(PERSON).promote(
+        hostile, group="h", acknowledge=["hidden_text"], keep_invisible=True
+    )
     (item,) = (await clearwell.memory.acting_as(PERSON).retrieve(hostile, group="h")).items
     assert item.content == hostile
 

@@ -24,6 +24,7 @@ from clearwell.testing import ManualClock, MemoryEvents
 from clearwell.worker import run_due_digests
 from tests.events import WeakEvents, published
 from tests.path import LONG, OTHER, Path, said
+from tests.unit.test_review import offered
 
 THIRD = "Customers in Japan are billed in yen since the second quarter, and no longer in dollars."
 
@@ -172,6 +173,17 @@ async def test_tombstones_are_announced_when_they_are_added_and_lifted() -> None
     await path.memory.add_tombstone(LONG, group="g", reason="still wrong")
     await path.memory.lift_tombstone(tombstone_id, group="g")
     assert await types(path) == [EventType.TOMBSTONE_ADDED, EventType.TOMBSTONE_LIFTED]
+
+
+async def test_withdrawals_that_come_with_a_rejection_are_announced() -> None:
+    path = Path()
+    first, second = await path.memory.promote(LONG, group="g"), await path.memory.promote(OTHER, group="g")
+    one = await offered(path, LONG)
+    rejected = await path.review.reject(one, group="g", reason="wrong", withdraw=True)
+    await path.memory.add_tombstone(OTHER, reason="wrong", withdraw=True, group="g")
+    retracted = [event.data for event in await published(path) if event.type is EventType.RETRACTED]
+    assert [data["memory_ids"] for data in retracted] == [[str(first.id)], [str(second.id)]]
+    assert retracted[0]["decision_id"] == str(rejected.withdrawal_id)
 
 
 async def test_no_event_holds_a_text() -> None:

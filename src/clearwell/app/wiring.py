@@ -286,6 +286,7 @@ def build(
             idempotency=stores.idempotency,
             embedder=embedder,
             events=events,
+            announcer=announcer,
             clock=clock,
             ids=ids,
             settings=settings,
@@ -363,7 +364,7 @@ def _build_review(
     writer = PromotionWriter(clock, ids)
     recorder, embedder = DecisionRecorder(clock, ids), models.embedder
     withdrawal = Withdrawal(clock, ids)
-    retraction = Retraction(stores.provenance, copies, withdrawal, knowledge, clock, ids)
+    retraction = Retraction(stores.provenance, copies, withdrawal, knowledge, embedder, clock, ids)
     return ReviewService(
         by=NOBODY,
         gate=gate,

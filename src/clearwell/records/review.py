@@ -287,6 +287,8 @@ class PromotionState:
 
     @property
     def state(self) -> MemoryState:
+        if not self.promotion.text.content:
+            return MemoryState.FORGOTTEN
         if self.waiting:
             return MemoryState.PROMOTING
         return MemoryState.VERIFIED if self.chunks and self.valid_to is None else MemoryState.WITHDRAWN

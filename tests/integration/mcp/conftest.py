@@ -27,8 +27,9 @@ class Station:
     url: str
 
     def promote(self, group: str, text: str) -> str:
-        """Promote a text as a person does; returns the id of the memory."""
-        return str(self.program.good("ingest", "-g", group, text, "--json").json["id"])
+        """Promote a text as a person does who has seen what is in it; returns the id of the memory."""
+        seen = ("--acknowledge", "hidden_text", "--acknowledge", "instruction_like")
+        return str(self.program.good("ingest", "-g", group, text, *seen, "--json").json["id"])
 
 
 @pytest.fixture(scope="module")

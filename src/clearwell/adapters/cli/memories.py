@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 SHOWN_WIDTH = 100
 SOURCE_WIDTH = 160
-STYLES = {MemoryState.VERIFIED: "bold green", MemoryState.PROMOTING: "bold yellow", MemoryState.WITHDRAWN: "bold red"}
+STYLES = {
+    MemoryState.VERIFIED: "bold green",
+    MemoryState.PROMOTING: "bold yellow",
+    MemoryState.WITHDRAWN: "bold red",
+    MemoryState.FORGOTTEN: "bold red",
+}
 
 memories = typer.Typer(help="List, show and withdraw verified memories.", rich_markup_mode=None)
 
@@ -35,7 +40,7 @@ MemoryId = Annotated[str, typer.Argument(metavar="ID", help="The ID that `memori
 def show_all(
     group: Group,
     state: Annotated[
-        MemoryState | None, typer.Option("--state", help="verified, promoting or withdrawn.")
+        MemoryState | None, typer.Option("--state", help="verified, promoting, withdrawn or forgotten.")
     ] = MemoryState.VERIFIED,
     everything: Annotated[bool, typer.Option("--all", help="Memories in every state.")] = False,
     origin: Annotated[Origin | None, typer.Option("--from", help="What they were promoted from.")] = None,

@@ -82,11 +82,23 @@ class DecisionAnnouncer:
             others=_name_all(() if request is None else request.others),
             until=until,
             undone=None if result.undone is None else result.undone.value,
-            memory_ids=_name_all(result.memories),
+            memory_ids=None if action is Action.REJECT else _name_all(result.memories),
             withdrawn=_name(result.withdrawn),
             decision_id=_name(result.decision_id),
             insight_id=insight_id,
             already=result.already or None,
+            by=by.name,
+        )
+
+    def announce_withdrawal(
+        self, group_id: str, decision_id: UUID, memory_ids: Sequence[UUID], *, by: Principal
+    ) -> None:
+        """Announce the withdrawal of memories that say a rejected value."""
+        self._events.publish(
+            EventType.RETRACTED,
+            group_id,
+            memory_ids=_name_all(memory_ids),
+            decision_id=str(decision_id),
             by=by.name,
         )
 

@@ -12,6 +12,7 @@ from clearwell.flow import limits
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.permissions import require_reviewer
 from clearwell.flow.audit.events import AuditEvents
+from clearwell.flow.events.decisions import DecisionAnnouncer
 from clearwell.flow.events.publisher import EventPublisher
 from clearwell.flow.idempotency import StoredAnswer, claim_key
 from clearwell.flow.ingress.knowledge import Knowledge
@@ -91,6 +92,7 @@ class TombstoneRegistry:
         idempotency: IdempotencyStore,
         embedder: Embedder,
         events: EventPublisher,
+        announcer: DecisionAnnouncer,
         clock: Clock,
         ids: Ids,
         settings: Settings,
@@ -105,6 +107,7 @@ class TombstoneRegistry:
         self._idempotency = idempotency
         self._embedder = embedder
         self._events = events
+        self._announcer = announcer
         self._clock = clock
         self._ids = ids
         self._audit_events = AuditEvents(clock, ids)
@@ -153,6 +156,7 @@ class TombstoneRegistry:
         """Withdraw the memories that say the rejected value."""
         async with self._decisions.transaction(group_id) as transaction:
             decision = await self._withdrawal.apply(transaction, group_id, result.still_said, reason=reason, by=by)
+        self._announcer.announce_withdrawal(group_id, decision.id, result.still_said, by=by)
         return replace(result, memories=result.still_said, still_said=(), decision_id=decision.id)
 
     async def lift(

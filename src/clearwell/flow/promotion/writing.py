@@ -208,6 +208,8 @@ class KnownPromotions:
         later = self.superseding.get(memory_id)
         if later is not None and by is not None and later.memory_id == by:
             return
+        if state.state is MemoryState.FORGOTTEN:
+            raise Conflict("memory_forgotten", current={"state": state.state}, id=memory_id)
         if state.state is MemoryState.WITHDRAWN:
             raise Conflict("supersedes_withdrawn", current={"state": state.state}, id=memory_id)
         if later is None or later.memory_id is None:

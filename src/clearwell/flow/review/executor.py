@@ -74,6 +74,8 @@ class DecisionExecutor:
                 raise Conflict("insight_moving", id=decision.id)
         self._count(group_id, decision.action, result)
         self._announcer.announce_decision(group_id, decision.action, result, by=by, request=decision)
+        if result.withdrawal_id is not None:
+            self._announcer.announce_withdrawal(group_id, result.withdrawal_id, result.memories, by=by)
         return result
 
     async def _attempt(
@@ -186,10 +188,11 @@ class DecisionExecutor:
                 raise self._retraction.report_change(preview)
             if not preview.memories and not preview.entries:
                 raise Conflict("retract_nothing")
+            rejected = await self._retraction.embed_texts(preview) if tombstones else None
             removed = await self._retraction.remove_entries(group_id, preview, by=by)
             async with self._decisions.transaction(group_id) as transaction:
                 result = await self._retraction.apply(
-                    transaction, group_id, preview, reason=reason, by=by, tombstones=tombstones
+                    transaction, group_id, preview, reason=reason, by=by, tombstones=rejected
                 )
                 result = replace(result, removed=removed)
                 await _store(transaction, claim, result)

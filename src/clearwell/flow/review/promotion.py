@@ -128,6 +128,8 @@ async def _find_earlier_promotion(
         await require_open(transaction, insight)
         raise Conflict("insight_decided", id=insight.id, state=name_state(insight))
     state = (await transaction.find_promotions([last.memory_id])).get(last.memory_id)
+    if state is not None and state.state is MemoryState.FORGOTTEN:
+        raise Conflict("memory_forgotten", current={"memory_id": str(last.memory_id)}, id=last.memory_id)
     if state is None or state.state is MemoryState.WITHDRAWN:
         raise Conflict("promoted_withdrawn", current={"memory_id": str(last.memory_id)}, id=insight.id)
     if not await has_same_content(state, plan.text):

@@ -3,17 +3,19 @@
 Entries of working memory that say the same, or come from the same source, are removed with them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from uuid import UUID
 
-from clearwell.errors import Conflict, InvalidInput, NotFound
+import structlog
+
+from clearwell.errors import Conflict, EmbedderUnavailable, InvalidInput, NotFound
 from clearwell.flow import limits
 from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.copies import CopyFinder
 from clearwell.flow.promotion.withdrawal import Withdrawal
 from clearwell.offload import offload
-from clearwell.ports import Clock, DecisionTransaction, Ids, ProvenanceStore
+from clearwell.ports import Clock, DecisionTransaction, Embedder, Ids, ProvenanceStore
 from clearwell.records import (
     DecisionResult,
     MemoryState,
@@ -22,8 +24,12 @@ from clearwell.records import (
     SourceSelector,
     Tombstone,
     TombstoneKind,
+    Vector,
 )
 from clearwell.text.normalisation import normalise
+from clearwell.vocabulary import ENDED
+
+log = structlog.get_logger(__name__)
 
 
 class Retraction:
@@ -35,6 +41,7 @@ class Retraction:
         copies: CopyFinder,
         withdrawal: Withdrawal,
         knowledge: Knowledge,
+        embedder: Embedder,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -42,6 +49,7 @@ class Retraction:
         self._copies = copies
         self._withdrawal = withdrawal
         self._knowledge = knowledge
+        self._embedder = embedder
         self._clock = clock
         self._ids = ids
 
@@ -57,9 +65,13 @@ class Retraction:
         limits.require_id(selector.agent_id, "agent_id")
         memories = tuple(await self._provenance.find_dependents(group_id, selector))
         if selector.memory_id is not None and not memories:
-            if await self._provenance.origin(group_id, selector.memory_id) is None:
+            origin = await self._provenance.origin(group_id, selector.memory_id)
+            if origin is None:
                 raise NotFound("memory_not_found", id=selector.memory_id, group=group_id)
-            raise Conflict("memory_withdrawn", id=selector.memory_id, group=group_id)
+            is_forgotten = any(one.state is MemoryState.FORGOTTEN for one in origin.promotions)
+            raise Conflict(
+                "memory_forgotten" if is_forgotten else "memory_withdrawn", id=selector.memory_id, group=group_id
+            )
         texts = [one.state.promotion.text.content for one in memories]
         entries = await self._copies.find_entries(group_id, texts, selector)
         token = hash_memory_ids([one.memory_id for one in memories])
@@ -69,6 +81,16 @@ class Retraction:
         """Remove the previewed entries from working memory; returns those that were there."""
         return await self._copies.remove_entries(group_id, preview.entries, by=by)
 
+    async def embed_texts(self, preview: RetractionPreview) -> dict[str, Vector | None]:
+        """What the previewed memories say, with vectors, so that similar text is flagged; None without the model."""
+        texts = list(dict.fromkeys(one.state.promotion.text.content for one in preview.memories))
+        try:
+            vectors: Sequence[Vector | None] = await self._embedder.embed(texts)
+        except EmbedderUnavailable as error:
+            log.warning("values rejected without vectors", reason=error.code, values=len(texts))
+            vectors = [None for _ in texts]
+        return dict(zip(texts, vectors, strict=True))
+
     async def apply(
         self,
         transaction: DecisionTransaction,
@@ -77,7 +99,7 @@ class Retraction:
         *,
         reason: str | None,
         by: Principal,
-        tombstones: bool = False,
+        tombstones: Mapping[str, Vector | None] | None = None,
     ) -> DecisionResult:
         """Withdraw the previewed memories, with ``tombstones`` so that what they say does not come back.
 
@@ -85,11 +107,10 @@ class Retraction:
         """
         ids = tuple(sorted(one.memory_id for one in preview.memories))
         states = await transaction.find_promotions(ids)
-        if any(states[one].state is MemoryState.WITHDRAWN for one in ids):
+        if any(states[one].state in ENDED for one in ids):
             raise self.report_change(preview)
-        if tombstones:
-            for text in dict.fromkeys(states[one].promotion.text.content for one in ids):
-                await self._reject(transaction, group_id, text, reason=reason or "", by=by)
+        for text, vector in (tombstones or {}).items():
+            await self._reject(transaction, group_id, text, vector, reason=reason or "", by=by)
         decision = await self._withdrawal.apply(transaction, group_id, ids, reason=reason, by=by)
         return DecisionResult(status="retracted", id=decision.id, decision_id=decision.id, memories=ids)
 
@@ -98,7 +119,14 @@ class Retraction:
         return Conflict("retract_changed", current={"token": preview.token, "memories": len(preview.memories)})
 
     async def _reject(
-        self, transaction: DecisionTransaction, group_id: str, text: str, *, reason: str, by: Principal
+        self,
+        transaction: DecisionTransaction,
+        group_id: str,
+        text: str,
+        vector: Vector | None,
+        *,
+        reason: str,
+        by: Principal,
     ) -> None:
         plain = await offload(len(text), normalise, text)
         tombstone = Tombstone(
@@ -110,7 +138,8 @@ class Retraction:
             made_at=self._clock.now(),
         )
         value_hash = await self._knowledge.hash_value(group_id, plain)
-        await transaction.insert_tombstone(tombstone, value_hash, embedding=None, model=None)
+        model = None if vector is None else self._embedder.model
+        await transaction.insert_tombstone(tombstone, value_hash, embedding=vector, model=model)
 
 
 def hash_memory_ids(ids: Sequence[UUID]) -> str:

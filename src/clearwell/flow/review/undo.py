@@ -12,7 +12,16 @@ from clearwell.flow.review.insights import build_decided_version, count_support,
 from clearwell.flow.review.validity import MemoryValidity
 from clearwell.messages import Word
 from clearwell.ports import Clock, DecisionTransaction, Ids
-from clearwell.records import Action, Decision, DecisionResult, Insight, InsightState, InsightStatus, Principal
+from clearwell.records import (
+    Action,
+    Decision,
+    DecisionResult,
+    Insight,
+    InsightState,
+    InsightStatus,
+    MemoryState,
+    Principal,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +87,7 @@ class DecisionUndo:
     ) -> DecisionResult:
         now = self._clock.now()
         insight = await self._load_last_decided(transaction, decision)
+        await _require_not_forgotten(transaction, decision, insight)
         await self._require_not_superseded(transaction, decision)
         undo = self._build_undo(decision, by, now, reason)
         detail = {"decision": str(undo.id), "was": decision.action.value}
@@ -182,6 +192,18 @@ class DecisionUndo:
             await transaction.clear_judged(by=insight.id)
         await transaction.update_insight(reverted)
         return reverted
+
+
+async def _require_not_forgotten(transaction: DecisionTransaction, decision: Decision, insight: Insight | None) -> None:
+    """Raise if nothing is left of what was decided. Of several retracted memories, those that are left come back."""
+    if insight is not None and not insight.summary:
+        raise Conflict("undo_forgotten_insight", id=insight.id)
+    retracted = decision.others if decision.action is Action.RETRACT else ()
+    ids = [*retracted, *(() if decision.memory_id is None else (decision.memory_id,))]
+    states = (await transaction.find_promotions(ids)).values() if ids else ()
+    forgotten = [one.promotion.memory_id for one in states if one.state is MemoryState.FORGOTTEN]
+    if forgotten and len(forgotten) == len(ids):
+        raise Conflict("undo_forgotten", current={"memory_id": str(forgotten[0])}, id=forgotten[0])
 
 
 async def _is_rejected_otherwise(transaction: DecisionTransaction, tombstone_id: UUID) -> bool:

@@ -1349,7 +1349,7 @@ WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before
     AND (%(since)s::timestamptz IS NULL OR p.decided_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR p.decided_at < %(until)s)
     AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(p.content)) > 0)
-    AND (%(state)s::text IS NULL OR %(state)s = CASE WHEN w.promotion_id IS NOT NULL THEN 'promoting'
+    AND (%(state)s::text IS NULL OR %(state)s = CASE WHEN p.content = '' THEN 'forgotten' WHEN w.promotion_id IS NOT NULL THEN 'promoting'
         WHEN m.chunks > 0 AND m.valid_to IS NULL THEN 'verified' ELSE 'withdrawn' END)
     AND (NOT %(disputed)s OR c.others IS NOT NULL AND EXISTS (SELECT FROM memory_conflicts x
         WHERE x.group_id = %(group_id)s AND x.memory_id = p.memory_id))
@@ -1893,7 +1893,7 @@ FROM promotions p LEFT JOIN decisions d ON d.group_id = p.group_id AND d.promoti
 WHERE p.group_id = %(group_id)s
 
 -- name: erasable_decisions
-SELECT id, array_remove(ARRAY[insight_id, promotion_id, memory_id, origin_id], NULL) AS refers_to,
+SELECT id, array_remove(ARRAY[insight_id, promotion_id, memory_id, origin_id], NULL) || others AS refers_to,
     concat_ws(' ', text_before, text_after, reason, before::text) AS content
 FROM decisions WHERE group_id = %(group_id)s
 

@@ -20,7 +20,6 @@ from clearwell.records import (
     InsightState,
     Layer,
     ListedMemory,
-    MemoryState,
     Origin,
     PromotionState,
     Provenance,
@@ -35,6 +34,7 @@ from clearwell.stores.postgres.decision_rows import decision_of, promotion_state
 from clearwell.stores.postgres.insight_rows import insights_of
 from clearwell.stores.postgres.quarantine import find_rows
 from clearwell.stores.postgres.queries import query
+from clearwell.vocabulary import ENDED
 
 MOST_ROWS = 1000
 BUCKETS = 10
@@ -255,7 +255,7 @@ def _list_dependents(
     listed = [
         DependentMemory(state=one, matching=len(rows & matching), others=len(rows - matching))
         for one in found
-        if one.state is not MemoryState.WITHDRAWN
+        if one.state not in ENDED
         for rows in [under.get(one.promotion.memory_id, set())]
     ]
     return [one for one in listed if one.matching or one.memory_id in by_name]

@@ -71,7 +71,7 @@ class PromoteManyInput(GroupedBody):
 class MemoryListParameters(PageParameters):
     """Which promoted memories to list."""
 
-    state: MemoryState | None = Field(None, description="verified, promoting or withdrawn; all by default")
+    state: MemoryState | None = Field(None, description="verified, promoting, withdrawn or forgotten; all by default")
     origin: Origin | None = Field(None, description="what they were promoted from")
     agent_id: str | None = Field(None, description="memories of this agent, and what it said")
     session_id: str | None = None

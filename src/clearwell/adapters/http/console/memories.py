@@ -24,7 +24,7 @@ EVERY = "all"
 class MemoryFilters(Filters):
     """Which memories to show."""
 
-    state: Literal["verified", "promoting", "withdrawn", "all"] = "verified"
+    state: Literal["verified", "promoting", "withdrawn", "forgotten", "all"] = "verified"
     origin: Optional[Origin] = None
     agent: Optional[str] = None
     session: Optional[str] = None
