@@ -6,11 +6,12 @@ RUN := .venv/bin/python
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 EXTRAS := tests/distribution/test_extras.py
 
-.PHONY: help serve test test-extras test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
+.PHONY: help serve test test-edge test-extras test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
 	@echo "make test      every check and every test but those of test-extras, on real PostgreSQL and Valkey"
+	@echo "make test-edge many more requests and values at the edge than make test tries, for some minutes"
 	@echo "make test-extras the example of each extra, installed in a clean environment"
 	@echo "make test-fast the unit and contract tests alone, in under a minute"
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
@@ -31,6 +32,11 @@ serve: environment
 
 test: check browser
 	$(RUN) -m pytest $(PARALLEL) --durations=10 --ignore=$(EXTRAS)
+
+# With other requests than those of make test, because more are drawn from the same seed.
+test-edge: export EDGE_EXAMPLES ?= 25
+test-edge: environment-dev
+	$(RUN) -m pytest --quiet tests/integration/http/test_documented_answers.py tests/integration/http/test_values.py
 
 # Minutes, most of which pip needs.
 test-extras: environment-dev

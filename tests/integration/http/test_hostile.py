@@ -239,3 +239,11 @@ async def test_a_strange_language_is_answered_in_english(http: httpx.AsyncClient
 async def test_a_strange_path_is_no_failure(http: httpx.AsyncClient, path: str) -> None:
     response = await http.get(path)
     assert response.status_code in {200, 404, 422}
+
+
+@pytest.mark.parametrize("path", ["groups/{}", "groups/{}/agents", "groups/g/agents/{}", "working/{}"])
+async def test_a_line_break_in_an_address_is_a_wrong_id_and_no_wrong_address(
+    http: httpx.AsyncClient, path: str
+) -> None:
+    for value in ("a%0Ab", "%0A", "a%0A"):
+        require_problem(await http.get(f"/api/v1/{path.format(value)}"), 422, "id_control")

@@ -118,7 +118,7 @@ BODIES: dict[str, dict[str, object]] = {
 def test_every_route_that_decides_is_tried() -> None:
     """A new route of review must be listed here."""
     posted = {
-        str(getattr(route, "path", "")).replace(":path", "")
+        str(getattr(route, "path", "")).replace(":text", "")
         for module in (insights, provenance, memory)
         for route in module.router.routes
         if "POST" in (getattr(route, "methods", None) or ())

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from fastapi import Request
 from fastapi.routing import APIRoute
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 
@@ -47,6 +48,21 @@ BATCHES = ("captures", "items")
 STANDING_HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 REPLAYED = "Idempotency-Replayed"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class TextConvertor(Convertor[str]):
+    """A part of an address that may be any text. Starlette's ``path`` ends at a line break, as if there were no route."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("text", TextConvertor())
 
 
 def get_program(request: HTTPConnection) -> Clearwell:

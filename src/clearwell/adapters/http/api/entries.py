@@ -184,7 +184,7 @@ async def requeue_refused(
 
 
 @router.get(
-    "/api/v1/working/{group_id:path}",
+    "/api/v1/working/{group_id:text}",
     tags=[WORKING],
     summary="Read the working memory of a group",
     description="The entries that have not expired, newest first, all unverified. Requires the scope read.",
@@ -197,7 +197,7 @@ async def entries(request: ApiRequest, group_id: str) -> WorkingMemoryView:
 
 
 @router.delete(
-    "/api/v1/working/{group_id:path}/{id}",
+    "/api/v1/working/{group_id:text}/{id}",
     tags=[WORKING],
     summary="Remove an entry of working memory",
     description="Its output stays in quarantine, and a rebuild does not restore the entry. Requires the scope "

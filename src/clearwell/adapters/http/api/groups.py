@@ -82,7 +82,7 @@ async def groups(request: ApiRequest) -> GroupsView:
 
 
 @router.get(
-    "/api/v1/groups/{group_id:path}/agents",
+    "/api/v1/groups/{group_id:text}/agents",
     tags=[GROUPS],
     summary="List the agents of a group",
     description="With a key that is bound to an agent, only that agent. Requires the scope read or admin.",
@@ -94,7 +94,7 @@ async def agents(request: ApiRequest, group_id: str) -> AgentsView:
 
 
 @router.get(
-    "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
+    "/api/v1/groups/{group_id:text}/agents/{agent_id:text}",
     tags=[GROUPS],
     summary="Read the persona of an agent",
     description="Requires the scope read or admin.",
@@ -106,7 +106,7 @@ async def agent(request: ApiRequest, group_id: str, agent_id: str) -> AgentView:
 
 
 @router.put(
-    "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
+    "/api/v1/groups/{group_id:text}/agents/{agent_id:text}",
     tags=[GROUPS],
     summary="Set the persona of an agent",
     description="Requires the scope admin.",
@@ -126,7 +126,7 @@ async def put_agent(
 
 
 @router.delete(
-    "/api/v1/groups/{group_id:path}/agents/{agent_id:path}",
+    "/api/v1/groups/{group_id:text}/agents/{agent_id:text}",
     tags=[GROUPS],
     summary="Remove the persona of an agent",
     description="The outputs and memories of the agent stay. Requires the scope admin.",
@@ -139,7 +139,7 @@ async def remove_agent(request: ApiRequest, group_id: str, agent_id: str) -> Age
 
 
 @router.get(
-    "/api/v1/groups/{group_id:path}",
+    "/api/v1/groups/{group_id:text}",
     tags=[GROUPS],
     summary="Read the system prompt and digest schedule of a group",
     description="A group without a profile has an empty prompt. Requires the scope read or admin.",
@@ -151,7 +151,7 @@ async def group(request: ApiRequest, group_id: str) -> GroupView:
 
 
 @router.put(
-    "/api/v1/groups/{group_id:path}",
+    "/api/v1/groups/{group_id:text}",
     tags=[GROUPS],
     summary="Change the system prompt or digest schedule of a group",
     description="An omitted field stays as it is; null removes its value. Requires the scope admin.",

@@ -173,7 +173,7 @@ async def promote_outputs(
 
 
 @router.post(
-    "/api/v1/working/{group_id:path}/{id}/promote",
+    "/api/v1/working/{group_id:text}/{id}/promote",
     summary="Promote an entry of working memory",
     description=f"The memory keeps the session, agent and time of the entry. {PERSON}",
     response_description="Stored as verified memory.",
