@@ -51,7 +51,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class TextConvertor(Convertor[str]):
-    """A part of an address that may be any text. Starlette's ``path`` ends at a line break, as if there were no route."""
+    """A part of an address that may be any text. Starlette's ``path`` does not match a line break."""
 
     regex = "(?s:.*)"
 
