@@ -1,10 +1,12 @@
 """The chat panel in a browser."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from playwright.async_api import expect
 
+from clearwell.middleware.nodes import NodeRun
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
 
@@ -27,7 +29,11 @@ async def say(
     after: float = 0.0,
     session: str = "meeting/1",
     confidence: float = 0.9,
-) -> None:
+    began: float | None = None,
+    given: Sequence[UUID] = (),
+) -> UUID:
+    started_at = BEGIN + timedelta(seconds=began or 0)
+    run = {} if began is None else NodeRun(started_at=started_at, given=tuple(given)).to_metadata()
     said = NewCapture(
         content=content,
         group_id=group,
@@ -35,16 +41,16 @@ async def say(
         node_id=node,
         agent_id=f"{node}-agent",
         occurred_at=BEGIN + timedelta(seconds=after),
-        metadata={"confidence": confidence},
+        metadata={"confidence": confidence, **run},
     )
-    await console.memory.capture(said, wait=True)
+    return (await console.memory.capture(said, wait=True)).id
 
 
 async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Console) -> None:
     group = f"chat/{uuid4()}"
-    await say(console, group, GATEWAY, node="advocate")
-    await say(console, group, BACKUP, node="critic", after=0.005, confidence=0.3)
-    await say(console, group, MATH, node="chair", after=60)
+    await say(console, group, GATEWAY, node="advocate", began=0, after=20)
+    await say(console, group, BACKUP, node="critic", began=1, after=45, confidence=0.3)
+    await say(console, group, MATH, node="chair", began=46, after=60)
     async with console.open(f"/g/{group}/chat") as page:
         await expect(page.locator(".sessions a[aria-current]")).to_contain_text("meeting/1")
         bubbles = page.locator(".bubble")
@@ -61,6 +67,25 @@ async def test_a_meeting_is_shown_with_what_became_of_each_message(console: Cons
         assert left["y"] == right["y"]
         await bubbles.nth(1).get_by_role("link", name="Open the output").click()
         await expect(page.locator(".checks")).to_contain_text("below 0.8")
+
+
+async def test_a_bubble_shows_the_memories_that_it_was_given(console: Console) -> None:
+    group = f"chat-{uuid4()}"
+    memory = await console.memory.promote(f"{BACKUP} ⚡️", group=group)
+    entry = await say(console, group, f"{GATEWAY} ✅ Verified", node="advocate")
+    unknown = uuid4()
+    await say(console, group, MATH, node="chair", began=1, after=60, given=[memory.id, entry, unknown])
+    async with console.open(f"/g/{group}/chat") as page:
+        given = page.locator(".given")
+        await expect(given.locator("summary")).to_contain_text("Memories it was given (2):")
+        await expect(given.locator("summary")).to_contain_text("✅ Verified 1 ⚡️ Unverified 1")
+        await given.locator("summary").click()
+        shown = given.locator(".resting")
+        await expect(shown).to_have_count(2)
+        await expect(shown.nth(0).locator(".badge-verified + a")).to_contain_text("The nightly backup")
+        await expect(shown.nth(1).locator(".badge-ephemeral + a")).to_contain_text("The payment gateway")
+        await shown.nth(0).get_by_role("link").click()
+        await expect(page).to_have_url(f"{console.url}/g/{group}/memories/{memory.id}")
 
 
 async def test_a_sentence_is_promoted_from_its_bubble(console: Console) -> None:

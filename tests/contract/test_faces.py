@@ -8,7 +8,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 import uvicorn
@@ -120,6 +120,8 @@ async def test_outputs_on_their_way_through_the_ingress_pipeline(face: Face) -> 
     rows = await face("quarantine_rows", group="g", where=QuarantineFilter(admission=Admission.REFUSED))
     page = await face("quarantine_page", group="g", where=QuarantineFilter(admission=Admission.REFUSED), limit=1)
     assert (page.rows[0].capture.id, len(page.rows)) == (rows[0].capture.id, 1)
+    by_id = await face("quarantine_rows", group="g", where=QuarantineFilter(ids=[short.id, uuid4()]))
+    assert [one.capture.id for one in by_id] == [short.id]
     assert [one.capture.id for one in rows] == [short.id]
     counts = await face("ingress_counts", group="g")
     assert sum(one.count for one in counts if (one.check, one.outcome) == ("length", "fail")) == 1
@@ -257,6 +259,9 @@ async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:
     result = await face("review.retract", selector, group="g", token=preview.token, reason="wrong")
     assert result.memories == (promoted.id,)
     listed = await face("review.memories", group="g", where=MemoryFilter(state=MemoryState.VERIFIED))
+    named = [one.promotion.promotion.memory_id for one in listed][:1]
+    by_id = await face("review.memories", group="g", where=MemoryFilter(ids=[*named, uuid4()]))
+    assert [one.promotion.promotion.memory_id for one in by_id] == named
     assert done.id in [one.promotion.promotion.memory_id for one in listed]
     withdrawn = await face("review.withdraw", done.id, group="g", reason="outdated")
     assert (withdrawn.status, withdrawn.memories) == ("retracted", (done.id,))

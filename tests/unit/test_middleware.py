@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -410,7 +411,23 @@ async def test_a_failed_node_is_captured_as_partial() -> None:
                 raise ZeroDivisionError("with a secret")
     (row,) = stored(path)
     assert (row.content, row.partial) == ("The first half of the report is here.", True)
-    assert row.metadata == {"partial_reason": "failed: ZeroDivisionError"}
+    started = {"started_at": path.clock.now().isoformat()}
+    assert row.metadata == {"partial_reason": "failed: ZeroDivisionError", "run": started}
+
+
+async def test_what_a_node_was_given_is_captured_with_its_output() -> None:
+    path = Path()
+    memory = await path.memory.promote(LONG, group="g")
+    began = path.clock.now()
+    async with agent_middleware(path) as middleware:
+        async with middleware.run(SESSION, Node("auditor", agent_id="auditor", input=LONG)) as run:
+            path.clock.forward(timedelta(seconds=7))
+            run.finish({"content": OTHER, "metadata": {"confidence": 0.9}})
+        await middleware.after_node_execution(SESSION, Node("auditor", agent_id="auditor"), LONG)
+    first, second = stored(path)
+    assert first.metadata["run"] == {"started_at": began.isoformat(), "given": [str(memory.id)]}
+    assert (first.occurred_at, first.metadata["confidence"]) == (began + timedelta(seconds=7), 0.9)
+    assert "run" not in second.metadata
 
 
 async def test_a_cancelled_node_is_captured_as_partial_and_ends_at_once() -> None:

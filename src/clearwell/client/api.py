@@ -207,7 +207,10 @@ def _encode(value: object) -> object:
     raise InvalidInput("metadata_type", field="metadata", type=type(value).__name__)
 
 
-def _print(value: object) -> str:
+def _print(value: object) -> str | list[str]:
+    """A parameter as text, or as several of the same name."""
+    if isinstance(value, list | tuple):
+        return [str(each) for each in value]
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

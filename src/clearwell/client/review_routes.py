@@ -57,6 +57,7 @@ class MemoryListFields(TypedDict, total=False):
     words: str | None
     disputed: bool
     unused: bool
+    ids: Sequence[UUID] | None
     limit: int | None
     before: UUID | None
 

@@ -67,6 +67,7 @@ class QuarantineFields(TypedDict, total=False):
     since: datetime | None
     until: datetime | None
     proposed: bool | None
+    ids: Sequence[UUID] | None
     before: UUID | None
     limit: int | None
 

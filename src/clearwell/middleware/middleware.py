@@ -26,6 +26,7 @@ from clearwell.middleware.nodes import (
     Node,
     NodeContext,
     NodeProblem,
+    NodeRun,
     Session,
     make_capture,
     read_question,
@@ -50,6 +51,7 @@ C = TypeVar("C")
 NodeLike = Node | Mapping[str, object]
 
 MAX_PREFETCHED: Final = 100
+MAX_RUNS: Final = 1000
 SKIP_SECONDS: Final = 5.0
 """For how long ``before`` does not ask a memory that did not answer, so that an outage delays no more than one node."""
 
@@ -98,6 +100,7 @@ class MemoryMiddleware:
         self._skip_until = 0.0
         self._last_problem: NodeProblem | None = None
         self._prefetched: dict[tuple[object, ...], asyncio.Task[NodeContext]] = {}
+        self._runs: dict[tuple[str | None, str | None, str | None], NodeRun] = {}
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -148,10 +151,20 @@ class MemoryMiddleware:
         """Return what the node should read, by its type. After a time limit it is empty, with the reason."""
         session, node = Session.from_value(session), Node.from_value(node)
         injection = find_policy(node.type, self._policies).inject
+        started_at = self._clock.now()
         if injection is Injection.NOTHING:
+            self._note_run(session, node, NodeRun(started_at=started_at))
             return NodeContext()
         prefetched = self._prefetched.pop(_identify_read(session, node), None)
-        return await (self._read_or_fail(session, node, injection) if prefetched is None else prefetched)
+        context = await (self._read_or_fail(session, node, injection) if prefetched is None else prefetched)
+        self._note_run(session, node, NodeRun(started_at=started_at, given=context.ids))
+        return context
+
+    def _note_run(self, session: Session, node: Node, run: NodeRun) -> None:
+        """Keep what is captured with the output. Of nodes without an output only the last ones are kept."""
+        while len(self._runs) >= MAX_RUNS:
+            self._runs.pop(next(iter(self._runs)))
+        self._runs[session.id, node.id, node.agent_id] = run
 
     def prefetch(self, session: SessionLike, node: NodeLike) -> None:
         """Start to read for a node that runs soon: its ``before_node_execution`` then waits less, or not at all.
@@ -195,7 +208,8 @@ class MemoryMiddleware:
         if not find_policy(node.type, self._policies).capture:
             return False
         key, at = str(self._ids.new()), self._clock.now()
-        new = make_capture(session, node, output, key=key, at=at, default_group=self._group, reason=reason)
+        run = self._runs.pop((session.id, node.id, node.agent_id), None)
+        new = make_capture(session, node, output, key=key, at=at, default_group=self._group, reason=reason, run=run)
         if new is None:
             return False
         self._backlog.append(new)

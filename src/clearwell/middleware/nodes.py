@@ -18,6 +18,7 @@ from clearwell.records import ContextItem, Json, Metadata, NewCapture, PromptMes
 
 QUESTION_FIELDS: Final = ("claim", "topic", "content", "document")
 CONFIDENCE_FIELDS: Final = ("confidence", "confidence_score")
+RUN: Final = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,21 @@ class NodeContext:
     problem: NodeProblem | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRun:
+    """What the middleware knows of an execution: when it began, and the ids of the memories that the node was given.
+
+    It is captured in the metadata under ``run``, so that a meeting can be shown as it was.
+    """
+
+    started_at: datetime
+    given: tuple[UUID, ...] = ()
+
+    def to_metadata(self) -> Metadata:
+        given: list[Json] = [str(one) for one in self.given]
+        return {RUN: {"started_at": self.started_at.isoformat(), **({"given": given} if given else {})}}
+
+
 def read_question(session: Session, node: Node) -> Mapping[str, object]:
     """The fields in which to look for the text that a node asks about. The input of the node comes first."""
     if isinstance(node.input, str):
@@ -125,10 +141,12 @@ def make_capture(
     at: datetime,
     default_group: str | None = None,
     reason: str | None = None,
+    run: NodeRun | None = None,
 ) -> NewCapture | None:
     """The capture of an output, or None if the output has no content.
 
-    ``reason`` says why the output is incomplete: it is then partial, with the reason in its metadata.
+    ``reason`` says why the output is incomplete: it is then partial, with the reason in its metadata, where ``run`` is
+    too.
     """
     fields: Mapping[str, object] = {"content": output} if isinstance(output, str) else _as_mapping(output)
     content = fields.get("content")
@@ -144,7 +162,7 @@ def make_capture(
         node_type=node.type,
         agent_id=_text(fields, "agent_id") or _text(metadata, "agent_id") or node.agent_id,
         occurred_at=at,
-        metadata=_make_metadata(fields, metadata, reason),
+        metadata={**({} if run is None else run.to_metadata()), **_make_metadata(fields, metadata, reason)},
         partial=reason is not None or fields.get("partial") is True,
         idempotency_key=key,
     )

@@ -94,6 +94,7 @@ class QuarantineFilter:
     since: datetime | None = None
     until: datetime | None = None
     proposed: bool | None = None
+    ids: Sequence[UUID] | None = None
 
 
 class CaptureStore(Protocol):

@@ -77,6 +77,7 @@ class MemoryFilter:
     words: str | None = None
     disputed: bool = False
     unused: bool = False
+    ids: Sequence[UUID] | None = None
 
 
 class DecisionTransaction(Protocol):

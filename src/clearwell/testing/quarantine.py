@@ -404,7 +404,8 @@ def _place(row: Row) -> tuple[datetime, UUID]:
 def _matches(row: Row, where: QuarantineFilter) -> bool:
     capture = row.capture
     return (
-        where.session_id in (None, capture.session_id)
+        (where.ids is None or capture.id in where.ids)
+        and where.session_id in (None, capture.session_id)
         and where.agent_id in (None, capture.agent_id)
         and where.node_type in (None, capture.node_type)
         and where.admission in (None, row.state)

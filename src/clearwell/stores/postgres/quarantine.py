@@ -153,6 +153,7 @@ class PostgresQuarantine(QuarantineStore):
             "since": where.since,
             "until": where.until,
             "proposed": where.proposed,
+            "ids": None if where.ids is None else list(where.ids),
             "before": before,
             "before_at": None if before is None else await self._find_time(group_id, before),
             "window": max(self._window, limit + 1),

@@ -277,6 +277,7 @@ SELECT q.id, q.group_id, q.session_id, q.node_id, q.node_type, q.agent_id, q.con
 SELECT q.* FROM quarantine_logs q
 WHERE q.group_id = %(group_id)s
     AND (%(before)s::uuid IS NULL OR (q.created_at, q.id) < (%(before_at)s::timestamptz, %(before)s))
+    AND (%(ids)s::uuid[] IS NULL OR q.id = ANY(%(ids)s))
     AND (%(session_id)s::text IS NULL OR q.session_id = %(session_id)s)
     AND (%(agent_id)s::text IS NULL OR q.agent_id = %(agent_id)s)
     AND (%(since)s::timestamptz IS NULL OR q.created_at >= %(since)s)
@@ -1342,6 +1343,7 @@ LEFT JOIN LATERAL (SELECT array_agg(c.other_id ORDER BY c.other_id) AS others FR
     WHERE c.group_id = p.group_id AND c.memory_id = p.memory_id AND m.chunks > 0 AND m.valid_to IS NULL AND EXISTS (
         SELECT FROM memories o WHERE o.group_id = c.group_id AND o.id = c.other_id AND o.valid_to IS NULL)) AS c ON true
 WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before)s)
+    AND (%(ids)s::uuid[] IS NULL OR p.memory_id = ANY(%(ids)s))
     AND (%(origin)s::text IS NULL OR p.origin = %(origin)s)
     AND (%(agent_id)s::text IS NULL OR p.agent_id = %(agent_id)s OR p.author = %(agent_id)s)
     AND (%(session_id)s::text IS NULL OR p.session_id = %(session_id)s)

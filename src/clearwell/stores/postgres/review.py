@@ -90,7 +90,13 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
     async def list_memories(
         self, group_id: str, *, where: MemoryFilter, before: UUID | None = None, limit: int = 50
     ) -> Sequence[ListedMemory]:
-        params = {"group_id": group_id, **asdict(where), "before": before, "limit": limit}
+        params = {
+            "group_id": group_id,
+            **asdict(where),
+            "ids": None if where.ids is None else list(where.ids),
+            "before": before,
+            "limit": limit,
+        }
         listed: list[SqlStatement] = [(query("list_memories"), params)]
         (rows,) = await self._database.run_all(Role.REVIEWER, group_id, listed, entry="enter_to_list")
         return [

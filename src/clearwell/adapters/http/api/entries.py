@@ -19,6 +19,7 @@ from clearwell.views.memories import WorkingMemoryView
 router = APIRouter(route_class=ApiRoute)
 
 QUARANTINE, WORKING = "quarantine", "working memory"
+MAX_IDS = 200
 EntryId = Annotated[UUID, Path(alias="id")]
 
 
@@ -36,6 +37,7 @@ class QuarantineParameters(PageParameters):
     proposed: bool | None = Field(
         None, description="with true, only outputs that agents proposed for review and nobody promoted"
     )
+    ids: list[UUID] | None = Field(None, max_length=MAX_IDS, description="only these outputs")
 
     def to_filter(self) -> QuarantineFilter:
         return QuarantineFilter(
@@ -48,6 +50,7 @@ class QuarantineParameters(PageParameters):
             since=self.since,
             until=self.until,
             proposed=self.proposed,
+            ids=self.ids,
         )
 
 

@@ -81,6 +81,7 @@ class MemoryListParameters(PageParameters):
     words: str | None = Field(None, description="a part of the text, in upper or lower case")
     disputed: bool = Field(False, description="only memories that contradict another one")
     unused: bool = Field(False, description="only memories that no agent was ever given")
+    ids: list[UUID] | None = Field(None, max_length=200, description="only these memories")
 
     def to_filter(self) -> MemoryFilter:
         return MemoryFilter(
@@ -94,6 +95,7 @@ class MemoryListParameters(PageParameters):
             words=self.words,
             disputed=self.disputed,
             unused=self.unused,
+            ids=self.ids,
         )
 
 

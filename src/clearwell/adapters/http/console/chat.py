@@ -4,9 +4,9 @@ What is said of one message needs several questions to the stores (its statement
 a bubble asks for it when it comes into view.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,22 +15,26 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.fields import Filters, Optional
+from clearwell.adapters.http.console.inbox import read_id
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import NotAllowed, Unavailable
-from clearwell.ports import QuarantineFilter
-from clearwell.records import NewMemory, Outcome, QuarantineRow, WorkingEntry
+from clearwell.middleware.nodes import RUN
+from clearwell.ports import MemoryFilter, QuarantineFilter
+from clearwell.records import Capture, Json, NewMemory, Outcome, QuarantineRow, WorkingEntry
 from clearwell.views.captures import QuarantineRowView, VerdictView
 from clearwell.views.provenance import ProvenanceView
-from clearwell.vocabulary import SegmentKind
+from clearwell.vocabulary import Label, MemoryState, SegmentKind
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 NEWEST = 200
 """Sessions are found among so many of the newest outputs; an older one is opened by its name."""
 PAGE = 60
-AT_ONCE = timedelta(milliseconds=20)
-"""Outputs of different nodes within this time are shown side by side. That they ran in parallel is not recorded."""
+MOST_GIVEN = 200
+"""So many memories that the messages of a page were given are looked up."""
+STEP = "step"
+"""Outputs whose metadata name the same step are shown side by side."""
 STATEMENTS = (SegmentKind.CLAIM, SegmentKind.DECISION)
 
 
@@ -50,12 +54,24 @@ class SessionLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenMemory:
+    """A memory that a node was given: its text and label of now, which come from its tier. ``page`` is where it is."""
+
+    id: UUID
+    page: str
+    label: Label
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An output as a bubble: with the verdict that refused it, or its entry in working memory."""
+    """An output as a bubble, with the verdict that refused it, or its entry in working memory. ``given``: what the node
+    was given before it spoke."""
 
     row: QuarantineRowView
     refused_by: VerdictView | None
     entry: WorkingEntry | None
+    given: Sequence[GivenMemory] = ()
 
 
 @router.get("/g/{group:path}/chat")
@@ -67,7 +83,8 @@ async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, 
         where = QuarantineFilter(session_id=session)
         found = await request.memory.quarantine_rows(group=group, where=where, before=place.before, limit=PAGE + 1)
     entries = await _read_entries(request, group) if found else {}
-    messages = [_make_message(row, entries, request) for row in reversed(found[:PAGE])]
+    given = await find_given(request, group, found[:PAGE])
+    messages = [_make_message(row, entries, given, request) for row in reversed(found[:PAGE])]
     earlier = {"session": session, "before": str(messages[0].row.id)} if len(found) > PAGE else None
     return request.page(
         "chat_session.html" if request.is_fragment else "chat.html",
@@ -123,7 +140,7 @@ def list_sessions(newest: Iterable[QuarantineRow]) -> list[SessionLine]:
 
 
 def arrange(messages: Sequence[Message]) -> list[list[list[Message]]]:
-    """Steps of columns of messages: a column is one node, and the columns of a step were said at once."""
+    """Steps of columns of messages: a column is one node, and the nodes of a step ran at the same time."""
     steps: list[list[list[Message]]] = []
     for message in messages:
         step = steps[-1] if steps else None
@@ -141,16 +158,72 @@ def _is_same_node(last: Message, message: Message) -> bool:
 
 
 def _is_beside(step: list[list[Message]], message: Message) -> bool:
+    """Whether a node of another name began before any node of the step had ended, or says that it is of that step."""
     first = step[0][0].row
-    nodes = {column[0].row.node_id for column in step}
-    is_other = message.row.node_id is not None and None not in nodes and message.row.node_id not in nodes
-    return is_other and len(step[0]) == 1 and abs(message.row.occurred_at - first.occurred_at) < AT_ONCE
+    nodes = {(column[0].row.node_id, column[0].row.agent_id) for column in step}
+    if len(step[0]) > 1 or (message.row.node_id, message.row.agent_id) in nodes:
+        return False
+    number = message.row.metadata.get(STEP)
+    if number is not None and number == first.metadata.get(STEP):
+        return True
+    began, before = read_start(message.row), read_start(first)
+    return began is not None and before is not None and began < first.occurred_at and before < message.row.occurred_at
 
 
-def _make_message(row: QuarantineRow, entries: dict[UUID, WorkingEntry], request: ConsoleRequest) -> Message:
+def read_run(row: QuarantineRowView | Capture) -> Mapping[str, Json]:
+    """What the middleware captured of the execution."""
+    run = row.metadata.get(RUN)
+    return run if isinstance(run, Mapping) else {}
+
+
+def read_start(row: QuarantineRowView) -> datetime | None:
+    """When the node began. The metadata is that of the agent's program, so it may hold anything."""
+    try:
+        began = datetime.fromisoformat(str(read_run(row).get("started_at")))
+    except ValueError:
+        return None
+    return began if began.tzinfo is not None else None
+
+
+def read_given(row: QuarantineRowView | Capture) -> list[UUID]:
+    """The ids of the memories that the node was given."""
+    named = read_run(row).get("given")
+    found = (read_id(str(one)) for one in (named if isinstance(named, list) else ()))
+    return [one for one in found if one is not None]
+
+
+async def find_given(request: ConsoleRequest, group: str, rows: Sequence[QuarantineRow]) -> dict[UUID, GivenMemory]:
+    """The memories that the nodes of these outputs were given, by id. An id that is of no tier is left out."""
+    ids = list(dict.fromkeys(one for row in rows for one in read_given(row.capture)))[:MOST_GIVEN]
+    if not ids:
+        return {}
+    listed = await request.review.memories(group=group, where=MemoryFilter(ids=ids), limit=MOST_GIVEN)
+    found = {
+        memory.promotion.promotion.memory_id: GivenMemory(
+            id=memory.promotion.promotion.memory_id,
+            page="memories",
+            label=Label.VERIFIED if memory.promotion.state is MemoryState.VERIFIED else Label.WITHDRAWN,
+            content=memory.promotion.promotion.text.content,
+        )
+        for memory in listed
+    }
+    rest = [one for one in ids if one not in found]
+    if rest:
+        where = QuarantineFilter(ids=rest)
+        for row in await request.memory.quarantine_rows(group=group, where=where, limit=MOST_GIVEN):
+            found[row.capture.id] = GivenMemory(
+                id=row.capture.id, page="quarantine", label=Label.EPHEMERAL, content=row.capture.content
+            )
+    return found
+
+
+def _make_message(
+    row: QuarantineRow, entries: dict[UUID, WorkingEntry], given: dict[UUID, GivenMemory], request: ConsoleRequest
+) -> Message:
     view = QuarantineRowView.from_record(row, request.language)
     failed = [verdict for verdict in view.verdicts if verdict.outcome is Outcome.FAIL]
-    return Message(row=view, refused_by=next(iter(failed), None), entry=entries.get(view.id))
+    known = [given[one] for one in read_given(view) if one in given]
+    return Message(row=view, refused_by=next(iter(failed), None), entry=entries.get(view.id), given=known)
 
 
 async def _read_entries(request: ConsoleRequest, group: str) -> dict[UUID, WorkingEntry]:
