@@ -6,13 +6,14 @@ RUN := .venv/bin/python
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 EXTRAS := tests/distribution/test_extras.py
 
-.PHONY: help serve test test-edge test-extras test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
+.PHONY: help serve test test-edge test-extras test-faults test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
 help:
 	@echo "make serve     run Clearwell on http://127.0.0.1:8080 (CLEARWELL_PORT=… for another port)"
 	@echo "make test      every check and every test but those of test-extras, on real PostgreSQL and Valkey"
 	@echo "make test-edge many more requests and values at the edge than make test tries, for some minutes"
 	@echo "make test-extras the example of each extra, installed in a clean environment"
+	@echo "make test-faults kills, network faults, a full disk and a wrong clock under load; FAULTS=1000 of them"
 	@echo "make test-fast the unit and contract tests alone, in under a minute"
 	@echo "make coverage  every test, with a report of the lines that none of them runs"
 	@echo "make check     ruff, mypy and the import contracts"
@@ -41,6 +42,11 @@ test-edge: environment-dev
 # Minutes, most of which pip needs.
 test-extras: environment-dev
 	$(RUN) -m pytest --quiet $(EXTRAS)
+
+# About half an hour for a thousand faults on a machine that does nothing else. Root has the full disk as well.
+FAULTS ?= 1000
+test-faults: environment-dev
+	$(RUN) -m tests.faults $(FAULTS)
 
 # Also where the environment forbids it: pytest takes ten seconds to rewrite the assertions of every test again.
 test-fast: export PYTHONDONTWRITEBYTECODE :=

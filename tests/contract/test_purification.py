@@ -9,7 +9,19 @@ import pytest
 from clearwell.ports import Claim, Stores
 from clearwell.records import Admission, Outcome, Tombstone, TombstoneKind, Verdict
 from clearwell.testing import ManualClock
-from tests.contract.ports import LEASE, START, capture, entry, event, promote, promotion, request, settled, unit
+from tests.contract.ports import (
+    LEASE,
+    OTHER_LEASE,
+    START,
+    capture,
+    entry,
+    event,
+    promote,
+    promotion,
+    request,
+    settled,
+    unit,
+)
 
 
 def tombstone(number: int, kind: TombstoneKind = TombstoneKind.REJECTED, group_id: str = "g") -> Tombstone:
@@ -212,15 +224,29 @@ async def test_ends_of_checks_are_counted_by_agent(stores: Stores) -> None:
     assert list(await stores.admissions.read_counts("other")) == []
 
 
-async def test_working_memory_can_be_replaced_and_knows_when_it_is_new(stores: Stores, clock: ManualClock) -> None:
-    assert await stores.working.is_new()
-    assert not await stores.working.is_new()
+async def test_working_memory_can_be_replaced(stores: Stores, clock: ManualClock) -> None:
     await stores.working.push(entry(1))
     gone = entry(2, now=clock.now() - timedelta(hours=30))
     await stores.working.replace("g", [entry(4), entry(3), gone])
     assert [one.id.int for one in await stores.working.entries("g")] == [4, 3]
     await stores.working.replace("g", [])
     assert await stores.working.entries("g") == []
+
+
+async def test_a_loss_is_found_until_everything_is_rebuilt(stores: Stores) -> None:
+    run = await stores.working.find_loss()
+    assert run is not None
+    assert await stores.working.find_loss() == run, "nobody has rebuilt anything yet"
+    await stores.working.note_rebuilt("another run")
+    assert await stores.working.find_loss() == run, "the server was restarted during the rebuild"
+    await stores.working.note_rebuilt(run)
+    assert await stores.working.find_loss() is None
+
+
+async def test_a_group_whose_first_admission_is_under_way_is_rebuilt_too(stores: Stores) -> None:
+    assert list(await stores.admissions.find_working_groups(since=START)) == []
+    await stores.captures.add([capture(1)])
+    assert list(await stores.admissions.find_working_groups(since=START)) == ["g"]
 
 
 async def test_all_chunks_of_memories_can_be_read(stores: Stores) -> None:
@@ -240,3 +266,16 @@ async def test_an_act_that_ended_keeps_its_answer(stores: Stores) -> None:
     assert isinstance(claim, Claim)
     await stores.idempotency.complete(claim, {"id": 1})
     assert await stores.idempotency.claim(request()) == {"id": 1}
+
+
+async def test_work_from_before_the_clock_was_set_back_is_due(stores: Stores, clock: ManualClock) -> None:
+    """A process ended, and then the clock was set back: nobody else waits until the time of its lease comes again."""
+    clock.forward(timedelta(hours=3))
+    await stores.captures.add([replace(capture(number), created_at=clock.now()) for number in (1, 2)])
+    ids = [UUID(int=1), UUID(int=2)]
+    assert len(await stores.admissions.claim("g", ids[:1], LEASE)) == 1
+    await stores.idempotency.claim(request())
+    clock.forward(timedelta(hours=-3))
+    assert {one.log_id for one in await stores.admissions.find_pending(limit=9)} == {*ids}
+    assert [one.id for one in await stores.admissions.claim("g", ids, OTHER_LEASE)] == ids
+    assert isinstance(await stores.idempotency.claim(request()), Claim)

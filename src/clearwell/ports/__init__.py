@@ -43,7 +43,7 @@ from clearwell.ports.models import (
     TokenCounter,
     TokenMeter,
 )
-from clearwell.ports.program import Clock, Ids, SignatureState, Signer
+from clearwell.ports.program import FAR_AHEAD, Clock, Ids, SignatureState, Signer
 from clearwell.ports.quarantine import (
     AdmissionBatch,
     AdmissionResult,
@@ -77,6 +77,7 @@ from clearwell.ports.working import RecallReader, Recalls, RecallStore, WorkingS
 
 __all__ = [
     "BEGINNING",
+    "FAR_AHEAD",
     "TOMBSTONED",
     "AdmissionBatch",
     "AdmissionResult",

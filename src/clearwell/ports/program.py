@@ -1,9 +1,12 @@
 """The clock, the ids and the signing key."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
+
+FAR_AHEAD: Final = timedelta(minutes=20)
+"""Longer than any pause or lease. What is due later was written before the clock was set back, and is due now."""
 
 
 class Clock(Protocol):

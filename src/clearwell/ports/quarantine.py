@@ -231,7 +231,7 @@ class AdmissionStore(Protocol):
         ...
 
     async def find_working_groups(self, *, since: datetime) -> Sequence[str]:
-        """Return the groups with admissions since then."""
+        """Return the groups with admissions since then, and those in which an admission may be under way."""
         ...
 
     async def mark_removed(self, group_id: str, log_id: UUID, *, event: AuditEvent) -> bool:

@@ -29,8 +29,14 @@ class WorkingStore(Protocol):
         """Replace all entries of a group by these, newest first, atomically."""
         ...
 
-    async def is_new(self) -> bool:
-        """Whether the server has lost its data or is new. The call itself marks the server as known."""
+    async def find_loss(self) -> str | None:
+        """Return the run of the server if entries may be lost since the last rebuild: it is new, has lost its data, or
+        has ended, which can cost the last second of them. None otherwise, and when ``note_rebuilt`` was called with it.
+        """
+        ...
+
+    async def note_rebuilt(self, run: str) -> None:
+        """Note that all groups were rebuilt in this run of the server, unless data were lost meanwhile."""
         ...
 
     async def cleanup(self, group_id: str | None = None) -> int:

@@ -9,6 +9,7 @@ from uuid import UUID
 from clearwell.errors import IdempotencyMismatch, RequestInProgress
 from clearwell.ports import AuditBatch, AuditStore, Claim, Clock, Ids
 from clearwell.records import ApiKey, AuditEvent, AuditFilter, AuditSeal, IdempotencyKey, Json, KeyLookup
+from clearwell.testing.simple import has_come
 
 
 @dataclass
@@ -38,7 +39,7 @@ class MemoryIdempotency:
                 raise IdempotencyMismatch("idempotency_mismatch", field="Idempotency-Key", key=request.key)
             if held.done:
                 return held.answer
-            if held.lease_until > now:
+            if not has_come(held.lease_until, now):
                 raise RequestInProgress("idempotency_running", key=request.key)
         token = self._ids.new()
         self._held[_place(request)] = _Held(request.request_hash, token, now + timedelta(minutes=2), now + self._keep)

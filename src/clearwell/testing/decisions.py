@@ -32,6 +32,7 @@ from clearwell.records import (
 from clearwell.testing.access import MemoryIdempotency
 from clearwell.testing.ledger import Delay, MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.simple import has_come
 
 
 class MemoryDecisions:
@@ -77,7 +78,7 @@ class MemoryDecisions:
         due = sorted(
             (delay.until, delay.group_id, promotion_id)
             for promotion_id, delay in self._ledger.delays.items()
-            if delay.until <= now
+            if has_come(delay.until, now)
         )
         return [
             WaitingPromotion(group_id=group_id, promotion_id=promotion_id) for _, group_id, promotion_id in due[:limit]

@@ -31,6 +31,7 @@ from clearwell.testing.groups import MemoryGroups
 from clearwell.testing.ledger import MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine, Row
+from clearwell.testing.simple import has_come
 
 OPEN = (DigestStatus.QUEUED, DigestStatus.RUNNING)
 DECIDED = (InsightState.PROMOTED, InsightState.REJECTED)
@@ -107,7 +108,7 @@ class MemoryDigests:
 
     def _is_due(self, digest: Digest, at: datetime) -> bool:
         times = (self._next_tries.get(digest.id), self._leases.get(digest.id))
-        return digest.status in OPEN and all(time is None or time <= at for time in times)
+        return digest.status in OPEN and all(time is None or has_come(time, at) for time in times)
 
     async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
         found = await self.get(group_id, digest_id)

@@ -37,6 +37,7 @@ from clearwell.records import (
     WorkingEntry,
 )
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
+from clearwell.testing.simple import has_come
 from clearwell.vocabulary import PROPOSED
 
 
@@ -179,8 +180,8 @@ class MemoryQuarantine:
             for row in rows.values()
             if row.state is Admission.PENDING
             and row.next_try_at is not None
-            and row.next_try_at <= now
-            and (row.leased_until is None or row.leased_until <= now)
+            and has_come(row.next_try_at, now, farthest=self._judge_back_off.longest)
+            and (row.leased_until is None or has_come(row.leased_until, now))
         ]
         due.sort(key=lambda row: row.next_try_at or now)
         return [PendingOutput(group_id=row.capture.group_id, log_id=row.capture.id) for row in due[:limit]]
@@ -190,7 +191,7 @@ class MemoryQuarantine:
         free = [
             row
             for row in self._pending_among(group_id, log_ids)
-            if row.leased_until is None or row.leased_until <= now or row.leased_by == lease.holder
+            if row.leased_until is None or has_come(row.leased_until, now) or row.leased_by == lease.holder
         ]
         for row in free:
             row.leased_by, row.leased_until = lease.holder, now + lease.lasts
@@ -311,7 +312,11 @@ class MemoryQuarantine:
         return sorted(
             group_id
             for group_id, rows in self._rows.items()
-            if any(row.state is Admission.ADMITTED and (row.settled_at or since) > since for row in rows.values())
+            if any(
+                row.state is Admission.PENDING
+                or (row.state is Admission.ADMITTED and row.settled_at is not None and row.settled_at > since)
+                for row in rows.values()
+            )
         )
 
     async def read_counts(self, group_id: str) -> Sequence[IngressCount]:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
+from clearwell.ports import FAR_AHEAD
 from clearwell.records import Vector
 
 DIMENSIONS = 64
@@ -23,6 +24,11 @@ class ManualClock:
 
     def forward(self, by: timedelta) -> None:
         self._now += by
+
+
+def has_come(time: datetime, now: datetime, *, farthest: timedelta = FAR_AHEAD) -> bool:
+    """Whether a time has come, or is so far ahead that the clock must have been set back."""
+    return time <= now or time > now + max(FAR_AHEAD, farthest)
 
 
 class CountedIds:

@@ -16,7 +16,8 @@ class MemoryWorkingStore:
         self._clock = clock
         self._size = size
         self._lists: defaultdict[str, list[WorkingEntry]] = defaultdict(list)
-        self._seen = False
+        self._run = 0
+        self._mark = ""
 
     async def push(self, entry: WorkingEntry) -> None:
         if not self._live(entry):
@@ -38,14 +39,25 @@ class MemoryWorkingStore:
     async def replace(self, group_id: str, entries: Sequence[WorkingEntry]) -> None:
         self._lists[group_id] = [entry for entry in entries if self._live(entry)][: self._size]
 
-    async def is_new(self) -> bool:
-        new, self._seen = not self._seen, True
-        return new
+    async def find_loss(self) -> str | None:
+        run = str(self._run)
+        if self._mark == run:
+            return None
+        self._mark = "rebuilding"
+        return run
+
+    async def note_rebuilt(self, run: str) -> None:
+        if self._mark:
+            self._mark = run
 
     def lose_everything(self) -> None:
-        """As a server does that was restarted without its data."""
+        """As a server does that is emptied."""
         self._lists.clear()
-        self._seen = False
+        self._mark = ""
+
+    def restart(self) -> None:
+        """As a server does that is started again with its data, of which the last second may be lost."""
+        self._run += 1
 
     async def cleanup(self, group_id: str | None = None) -> int:
         groups = [group_id] if group_id is not None else list(self._lists)

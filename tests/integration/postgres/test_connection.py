@@ -4,13 +4,16 @@ import asyncio
 import contextlib
 import gc
 import logging
+import random
 from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from clearwell.errors import DatabaseUnavailable
 from clearwell.stores.postgres import Database, Role, open_database
+from tests.servers.proxy import Address, Trouble, faulty_proxy
 from tests.waiting import until
 
 
@@ -109,3 +112,33 @@ async def test_connections_that_the_pool_replaced_are_freed(
 def _connections() -> set[int]:
     gc.collect()
     return {id(one) for one in gc.get_objects() if isinstance(one, psycopg.AsyncConnection)}
+
+
+async def test_a_server_that_was_cut_off_is_not_waited_for(database_url: str) -> None:
+    """A connection on which nothing arrives any more, and nothing is refused, would keep its place in the pool."""
+    name = conninfo_to_dict(database_url)["dbname"]
+    async with faulty_proxy(Address.of_postgres(database_url), random.Random(1)) as proxy:
+        database = await open_database(
+            f"postgresql://clearwell@127.0.0.1:{proxy.port}/{name}",
+            pool_min=1,
+            pool_max=1,
+            connect_seconds=1,
+            statement_seconds=0.2,
+            prepare=True,
+        )
+        proxy.begin(Trouble.BLACK_HOLE)
+        with pytest.raises(DatabaseUnavailable, match="no answer within"):
+            async with asyncio.timeout(10):
+                await database.run(Role.AGENT, "g", "SELECT 1 AS up")
+        with pytest.raises(DatabaseUnavailable):
+            async with asyncio.timeout(10), database.transaction(Role.AGENT, "g") as transaction:
+                await transaction.run([("SELECT 1 AS up", {})])
+        proxy.end()
+
+        async def answers() -> bool:
+            with contextlib.suppress(DatabaseUnavailable):
+                return await database.run(None, None, "SELECT 1 AS up") == [{"up": 1}]
+            return False
+
+        await until(answers)
+        await database.close()

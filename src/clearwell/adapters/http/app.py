@@ -36,7 +36,7 @@ from clearwell.adapters.http.mcp_endpoint import McpEndpoint, make_mcp_server
 from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request
 from clearwell.app import open_clearwell
 from clearwell.errors import ClearwellError
-from clearwell.ports import Embedder
+from clearwell.ports import Clock, Embedder
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
 from clearwell.version import __version__
@@ -55,11 +55,13 @@ def create_app(
     embedder: Embedder | None = None,
     *,
     sweeps: bool = True,
+    clock: Clock | None = None,
 ) -> FastAPI:
     """The API and the console on these servers.
 
     Without arguments: by the environment, starting bundled servers where none is named.
     Without ``sweeps`` another process does the duties of the worker that processes share.
+    ``clock`` replaces that of the system.
     Refuses to start (``ConfigurationError``) where it would listen beyond this machine and no key was ever made.
     """
     app = FastAPI(
@@ -67,7 +69,7 @@ def create_app(
         summary="Three-tier memory for agents",
         description=DESCRIPTION,
         version=__version__,
-        lifespan=_lifespan(settings or Settings(), servers, embedder, sweeps=sweeps),
+        lifespan=_lifespan(settings or Settings(), servers, embedder, sweeps=sweeps, clock=clock),
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -100,7 +102,7 @@ def create_app(
 
 
 def _lifespan(
-    settings: Settings, servers: Servers | None, embedder: Embedder | None, *, sweeps: bool
+    settings: Settings, servers: Servers | None, embedder: Embedder | None, *, sweeps: bool, clock: Clock | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -108,7 +110,7 @@ def _lifespan(
             used = servers
             if used is None:
                 used = await stack.enter_async_context(running_servers(settings))
-            clearwell = await stack.enter_async_context(open_clearwell(settings, used, embedder=embedder))
+            clearwell = await stack.enter_async_context(open_clearwell(settings, used, embedder=embedder, clock=clock))
             await require_closed_or_local(clearwell)
             await stack.enter_async_context(worker(clearwell, sweeps=sweeps))
             app.state.clearwell = clearwell

@@ -83,8 +83,14 @@ class WorkingMemoryRebuilder:
         return {group_id: await self.rebuild_group(group_id) for group_id in groups}
 
     async def rebuild_after_loss(self) -> dict[str, int]:
-        """Rebuild every group if the server has lost its data; otherwise do nothing."""
-        return await self.rebuild_all() if await self._working.is_new() else {}
+        """Rebuild every group if the server may have lost entries; otherwise do nothing."""
+        run = await self._working.find_loss()
+        if run is None:
+            return {}
+        rebuilt = await self.rebuild_all()
+        # Only now: a rebuild that fails, or whose process ends, is repeated.
+        await self._working.note_rebuilt(run)
+        return rebuilt
 
     async def _complete(self, entry: WorkingEntry, statements: Sequence[Statement]) -> WorkingEntry:
         """Put a mark in the place of each memory that the entry cites, and add its statements, as admission does."""

@@ -11,6 +11,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from clearwell.ports import (
+    FAR_AHEAD,
     AdmissionBatch,
     AdmissionResult,
     AdmissionStore,
@@ -49,9 +50,11 @@ class PostgresAdmissions(AdmissionStore):
         self._clock = clock
         self._ttl = ttl
         self._judge_back_off = judge_back_off or BackOff()
+        self._farthest = max(FAR_AHEAD, self._judge_back_off.longest)
 
     async def find_pending(self, *, limit: int) -> list[PendingOutput]:
-        params = {"now": self._clock.now(), "limit": limit}
+        now = self._clock.now()
+        params = {"now": now, "ahead": now + self._farthest, "limit": limit}
         rows = await self._database.run(Role.WORKER, None, query("pending"), params)
         return [PendingOutput(group_id=row["group_id"], log_id=row["log_id"]) for row in rows]
 
@@ -73,6 +76,7 @@ class PostgresAdmissions(AdmissionStore):
             "holder": lease.holder,
             "now": now,
             "until": now + lease.lasts,
+            "ahead": now + self._farthest,
         }
         return await self._database.run(Role.WORKER, group_id, query(name), params)
 

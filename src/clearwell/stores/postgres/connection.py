@@ -14,9 +14,11 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import count
+from time import monotonic
 from typing import Any, Final, TypeAlias
 
-from psycopg import AsyncConnection, ProgrammingError, pq
+from psycopg import AsyncConnection, OperationalError, ProgrammingError, pq
+from psycopg.abc import RV, PQGen
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch_many, send
@@ -140,6 +142,28 @@ class PooledConnection(AsyncConnection[DictRow]):
 
     prepare = True
     """Whether statements stay prepared on the server. The pool sets this when it configures the connection."""
+    answer_seconds: float | None = None
+    """How long to wait for an answer of the server before the connection is closed. The pool sets this, too."""
+
+    async def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
+        """Wait for the server, but not for ever: one that was cut off without a word would keep its connections."""
+        bounded = gen if self.answer_seconds is None else self._bound(gen, self.answer_seconds)
+        return await super().wait(bounded, *args, **options)
+
+    def _bound(self, gen: PQGen[RV], seconds: float) -> PQGen[RV]:
+        """Run ``gen``, and close the connection and raise OperationalError if it does not end within this time."""
+        end = monotonic() + seconds
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and monotonic() > end:
+                    self.pgconn.finish()
+                    raise OperationalError(f"no answer within {seconds:g} seconds")
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            result: RV = done.value
+            return result
 
     @cached_property
     def runner(self) -> StatementRunner:

@@ -131,6 +131,8 @@ async def open_database(
         # Statements are prepared by the runner: psycopg would deallocate them all at a rollback.
         connection.prepare_threshold = None
         connection.prepare = prepare
+        # The server ends a statement that takes too long. What takes longer than that is not answered any more.
+        connection.answer_seconds = statement_seconds + connect_seconds
         await connection.execute(query("start"), {"milliseconds": str(int(statement_seconds * 1000))})
         await register_vector_async(connection)
         set_json_loads(from_json, connection)

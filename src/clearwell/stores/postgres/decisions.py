@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from clearwell.errors import RequestInProgress
 from clearwell.ports import (
+    FAR_AHEAD,
     TOMBSTONED,
     Claim,
     Clock,
@@ -78,7 +79,8 @@ class PostgresDecisions(DecisionStore):
             await transaction.flush()
 
     async def list_waiting(self, *, limit: int) -> Sequence[WaitingPromotion]:
-        params = {"now": self._clock.now(), "limit": limit}
+        now = self._clock.now()
+        params = {"now": now, "ahead": now + FAR_AHEAD, "limit": limit}
         rows = await self._database.run(Role.WORKER, None, query("waiting_promotions"), params)
         return [WaitingPromotion(**row) for row in rows]
 

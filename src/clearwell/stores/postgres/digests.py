@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.ports import DigestRuns, DigestStore, Due, OpenDigest, Run, Schedule
+from clearwell.ports import FAR_AHEAD, DigestRuns, DigestStore, Due, OpenDigest, Run, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, Insight, Metadata
 from clearwell.stores.postgres.connection import SqlStatement
 from clearwell.stores.postgres.database import Database, Role
@@ -98,11 +98,11 @@ class PostgresDigestRuns(DigestRuns):
             return Due.ADDED
 
     async def find_due(self, *, at: datetime) -> Sequence[OpenDigest]:
-        rows = await self._database.run(Role.WORKER, None, query("due_digests"), {"at": at})
+        rows = await self._database.run(Role.WORKER, None, query("due_digests"), {"at": at, "ahead": at + FAR_AHEAD})
         return [OpenDigest(group_id=row["group_id"], digest_id=row["id"]) for row in rows]
 
     async def claim(self, group_id: str, digest_id: UUID, *, at: datetime, until: datetime) -> Digest | None:
-        params = {"group_id": group_id, "id": digest_id, "at": at, "until": until}
+        params = {"group_id": group_id, "id": digest_id, "at": at, "until": until, "ahead": at + FAR_AHEAD}
         rows = await self._database.run(Role.WORKER, group_id, query("claim_digest"), params)
         return _make_digest(rows[0]) if rows else None
 

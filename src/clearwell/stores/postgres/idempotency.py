@@ -6,7 +6,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from clearwell.errors import IdempotencyMismatch, RequestInProgress
-from clearwell.ports import Claim, Clock, IdempotencyStore, Ids
+from clearwell.ports import FAR_AHEAD, Claim, Clock, IdempotencyStore, Ids
 from clearwell.records import IdempotencyKey, Json
 from clearwell.stores.postgres.database import Database, Role
 from clearwell.stores.postgres.queries import query
@@ -30,6 +30,7 @@ class PostgresIdempotency(IdempotencyStore):
             "token": token,
             "now": now,
             "lease_until": now + LEASE,
+            "ahead": now + FAR_AHEAD,
             "expires_at": now + self._keep,
         }
         if await self._database.run(Role.REVIEWER, None, query("claim"), params):

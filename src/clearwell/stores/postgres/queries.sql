@@ -44,9 +44,11 @@ SELECT group_id, id, %(at)s, %(position)s, %(check)s, %(outcome)s, %(value)s::js
 FROM quarantine_logs WHERE group_id = %(group_id)s AND id = %(log_id)s
 
 -- name: pending
--- Due work of all groups that nobody has leased, oldest first. Only ids are visible here.
+-- Due work of all groups that nobody has leased, oldest first. Only ids are visible here. A time that is too far ahead
+-- to be a pause or a lease was written before the clock was set back, here and in the statements below.
 SELECT group_id, log_id FROM admissions
-WHERE state = 'pending' AND next_try_at <= %(now)s AND (leased_until IS NULL OR leased_until <= %(now)s)
+WHERE state = 'pending' AND (next_try_at <= %(now)s OR next_try_at > %(ahead)s)
+    AND (leased_until IS NULL OR leased_until <= %(now)s OR leased_until > %(ahead)s)
 ORDER BY next_try_at LIMIT %(limit)s
 
 -- name: claim_rows
@@ -54,7 +56,7 @@ ORDER BY next_try_at LIMIT %(limit)s
 WITH free AS (
     SELECT log_id FROM admissions
     WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s) AND state = 'pending'
-        AND (leased_until IS NULL OR leased_until <= %(now)s OR leased_by = %(holder)s)
+        AND (leased_until IS NULL OR leased_until <= %(now)s OR leased_until > %(ahead)s OR leased_by = %(holder)s)
     ORDER BY log_id FOR UPDATE SKIP LOCKED
 ), claimed AS (
     UPDATE admissions a SET leased_by = %(holder)s, leased_until = %(until)s
@@ -227,7 +229,9 @@ ON CONFLICT (group_id) DO UPDATE SET first_settled_at = excluded.first_settled_a
 WHERE working_groups.first_settled_at IS NULL
 
 -- name: working_groups
-SELECT group_id FROM working_groups WHERE last_admitted_at > %(since)s ORDER BY group_id
+-- Also groups with pending rows: one of them may be pushed already, and its first admission not settled yet.
+SELECT group_id FROM working_groups WHERE last_admitted_at > %(since)s
+UNION SELECT group_id FROM admissions WHERE state = 'pending' ORDER BY group_id
 
 -- name: mark_removed
 UPDATE admissions SET removed_at = %(at)s, removed_by = %(by)s
@@ -792,7 +796,8 @@ ON CONFLICT (principal, route, key) DO UPDATE
 SET request_hash = excluded.request_hash, token = excluded.token, status = 'running', answer = NULL,
     lease_until = excluded.lease_until, expires_at = excluded.expires_at
 WHERE held.expires_at <= %(now)s
-    OR (held.status = 'running' AND held.lease_until <= %(now)s AND held.request_hash = excluded.request_hash)
+    OR (held.status = 'running' AND held.request_hash = excluded.request_hash
+        AND (held.lease_until <= %(now)s OR held.lease_until > %(ahead)s))
 RETURNING token
 
 -- name: claimed
@@ -1038,8 +1043,8 @@ WHERE w.first_settled_at IS NOT NULL ORDER BY w.group_id
 SELECT id FROM digests WHERE group_id = %(group_id)s AND due_at = %(due_at)s
 
 -- part: digest_is_due
-status IN ('queued', 'running') AND (next_try_at IS NULL OR next_try_at <= %(at)s)
-    AND (leased_until IS NULL OR leased_until <= %(at)s)
+status IN ('queued', 'running') AND (next_try_at IS NULL OR next_try_at <= %(at)s OR next_try_at > %(ahead)s)
+    AND (leased_until IS NULL OR leased_until <= %(at)s OR leased_until > %(ahead)s)
 
 -- name: due_digests
 -- Due runs of all groups that nobody has leased, oldest first. Only ids are read here.
@@ -1296,7 +1301,8 @@ DELETE FROM promotion_work WHERE group_id = %(group_id)s AND promotion_id = %(pr
 
 -- name: waiting_promotions
 -- Due work of all groups, oldest first. Only ids are visible here.
-SELECT group_id, promotion_id FROM promotion_work WHERE next_try_at <= %(now)s ORDER BY next_try_at LIMIT %(limit)s
+SELECT group_id, promotion_id FROM promotion_work WHERE next_try_at <= %(now)s OR next_try_at > %(ahead)s
+ORDER BY next_try_at LIMIT %(limit)s
 
 -- name: postpone_promotion
 UPDATE promotion_work SET attempts = attempts + 1, problem = %(problem)s,

@@ -15,6 +15,7 @@ from clearwell.stores.valkey.pauses import ValkeyPauses
 
 log = structlog.get_logger(__name__)
 KEYS, SEEN = "wm:", "clearwell:seen"
+REBUILDING = "rebuilding"
 LARGE_BYTES = 200_000
 """Above this, the heads of a list are read first, so that only entries that are new to this process are transferred."""
 
@@ -106,9 +107,19 @@ class ValkeyWorkingStore(WorkingStore):
             await self._replace(keys=[KEYS + group_id], args=[lives, *elements])
         self._damaged.discard(group_id)
 
-    async def is_new(self) -> bool:
+    async def find_loss(self) -> str | None:
         with translated_errors():
-            return bool(await self._client.set(SEEN, "1", nx=True))
+            run = str((await self._client.info("server"))["run_id"])
+            if await self._client.get(SEEN) == run.encode():
+                return None
+            # A rebuild that is interrupted leaves this, and is repeated.
+            await self._client.set(SEEN, REBUILDING)
+        return run
+
+    async def note_rebuilt(self, run: str) -> None:
+        with translated_errors():
+            # A server that was emptied meanwhile has lost the mark, too.
+            await self._client.set(SEEN, run, xx=True)
 
     async def cleanup(self, group_id: str | None = None) -> int:
         now = to_ms(self._clock.now())
