@@ -1,6 +1,7 @@
-"""The long run: ``python -m tests.faults [number of faults] [seed]``. It writes ``bench/results/faults.md``."""
+"""The long run: ``python -m tests.faults [faults] [seed] [minutes]``. It writes ``bench/results/faults.md``."""
 
 import asyncio
+import math
 import sys
 import time
 
@@ -11,17 +12,18 @@ from tests.faults.report import make_page, publish
 FAULTS, SEED = 1000, 14
 
 
-def main(count: int = FAULTS, seed: int = SEED) -> int:
+def main(faults: int = FAULTS, seed: int = SEED, minutes: float = math.inf) -> int:
+    """Inject so many faults, or as many as there is time for."""
     started = time.monotonic()
     with swept_folder() as folder:
         campaign = Campaign(folder, seed, tell=lambda line: print(line, flush=True))  # noqa: T201
-        outcome = asyncio.run(campaign.run(count))
-    minutes = (time.monotonic() - started) / 60
-    page = make_page(outcome, command=f"make test-faults FAULTS={count}", seed=seed, minutes=minutes)
+        outcome = asyncio.run(campaign.run(faults, seconds=60 * minutes))
+    took = (time.monotonic() - started) / 60
+    page = make_page(outcome, command=f"make test-faults FAULTS={faults}", seed=seed, minutes=took)
     print(page)  # noqa: T201
     if outcome.problems:
         return 1
-    if count >= FAULTS:
+    if faults >= FAULTS:
         publish(outcome, page)
     return 0
 

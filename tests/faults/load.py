@@ -17,7 +17,7 @@ from clearwell.vocabulary import Action, DigestStatus, InsightState
 from tests.faults.ledger import Kind, Ledger, Write
 
 CALLERS = 4
-PAUSE = 0.12
+PAUSE = 0.4
 POLICY = RetryPolicy(total_seconds=2.0, retries=6, first_pause=0.05, longest_pause=0.4)
 ATTEMPTS, ATTEMPT_SECONDS = 3, 1.0
 OUTAGES = frozenset({502, 503, 504})

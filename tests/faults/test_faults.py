@@ -24,7 +24,6 @@ SEED = 14
 QUICK = (
     "network between client and API: truncate",
     "network between program and PostgreSQL: black hole",
-    "network between program and Valkey: reset",
     "kill -9: PostgreSQL in the middle of promotions",
     "kill -9: serve and worker at once",
     "Valkey: failover to an empty one",
