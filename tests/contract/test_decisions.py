@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from clearwell.errors import Unauthenticated
 from clearwell.ports import (
     TOMBSTONED,
     Claim,
@@ -31,6 +32,7 @@ from clearwell.records import (
 )
 from clearwell.testing import ManualClock
 from tests.contract.ports import START, event, promotion, request, unit
+from tests.contract.test_access import EVENT, KEY, REVOKED
 from tests.contract.test_longterm import query
 from tests.contract.test_search_where import query as where
 
@@ -328,3 +330,16 @@ async def test_a_batch_is_stored_and_found_by_its_keys(stores: Stores) -> None:
     assert {one.memory.id for one in await stores.longterm.search(query(unit(1)))} == {
         one.memory_id for one, _ in made[1:4]
     }
+
+
+async def test_a_decision_by_a_revoked_key_is_not_stored(stores: Stores) -> None:
+    await stores.keys.add(KEY, b"hash", event=EVENT)
+    async with stores.decisions.transaction("g") as transaction:
+        await transaction.record_decisions([(decision(1, by=KEY.holder), event(1))])
+    assert await stores.keys.revoke(KEY.id, at=START, event=REVOKED)
+    with pytest.raises(Unauthenticated):
+        async with stores.decisions.transaction("g") as transaction:
+            await transaction.record_decisions([(decision(2, by=KEY.holder), event(2))])
+    async with stores.decisions.transaction("g") as transaction:
+        assert await transaction.find_decision(UUID(int=9001)) is not None
+        assert await transaction.find_decision(UUID(int=9002)) is None

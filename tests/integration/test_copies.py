@@ -8,8 +8,6 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import (
     Action,
     Admission,
-    Event,
-    EventType,
     NewCapture,
     NewMemory,
     Principal,

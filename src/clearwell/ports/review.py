@@ -143,7 +143,7 @@ class DecisionTransaction(Protocol):
         ...
 
     async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
-        """Store decisions with their audit events."""
+        """Store decisions with their audit events. Raises Unauthenticated if the key of one of them was revoked."""
         ...
 
     async def record_event(self, event: AuditEvent) -> None:

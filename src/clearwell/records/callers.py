@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from clearwell.vocabulary import Right
@@ -39,6 +40,9 @@ NOBODY = Principal(name="nobody", rights=frozenset())
 """A caller without any right, for parts that are bound to their caller later."""
 
 
+HOLDER: Final = "key:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """A key without its secret."""
@@ -50,6 +54,19 @@ class ApiKey:
     agent_id: str | None
     created_at: datetime
     revoked_at: datetime | None = None
+
+    @property
+    def holder(self) -> str:
+        """The name under which the holder of the key is recorded. Two keys may have the same name, so it has the id."""
+        return f"{HOLDER}{self.id}"
+
+
+def find_key_id(holder: str) -> UUID | None:
+    """The id of the key that a recorded holder used; None for somebody without a key."""
+    try:
+        return UUID(holder.removeprefix(HOLDER)) if holder.startswith(HOLDER) else None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

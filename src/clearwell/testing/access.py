@@ -86,6 +86,9 @@ class MemoryKeys:
     async def all(self) -> Sequence[ApiKey]:
         return [key for key, _ in self._keys.values()]
 
+    def list_revoked(self) -> Sequence[ApiKey]:
+        return [key for key, _ in self._keys.values() if key.revoked_at is not None]
+
     async def revoke(self, key_id: UUID, *, at: datetime, event: AuditEvent) -> bool:
         if key_id not in self._keys or self._keys[key_id][0].revoked_at is not None:
             return False

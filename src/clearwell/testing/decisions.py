@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from clearwell.errors import Unauthenticated
 from clearwell.ports import (
     TOMBSTONED,
     Claim,
@@ -29,7 +30,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
 )
-from clearwell.testing.access import MemoryIdempotency
+from clearwell.testing.access import MemoryIdempotency, MemoryKeys
 from clearwell.testing.ledger import Delay, MemoryLedger
 from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.simple import has_come
@@ -44,12 +45,14 @@ class MemoryDecisions:
         longterm: MemoryLongTerm,
         tombstones: MemoryTombstones,
         idempotency: MemoryIdempotency,
+        keys: MemoryKeys,
         clock: Clock,
     ) -> None:
         self._ledger = ledger
         self._longterm = longterm
         self._tombstones = tombstones
         self._idempotency = idempotency
+        self._keys = keys
         self._clock = clock
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.events: list[AuditEvent] = []
@@ -62,7 +65,7 @@ class MemoryDecisions:
         async with self._locks[group_id]:
             ledger, longterm, tombstones = self._ledger.state(), self._longterm.state(), self._tombstones.state()
             transaction = MemoryDecisionTransaction(
-                group_id, self._ledger, self._longterm, self._tombstones, self._idempotency
+                group_id, self._ledger, self._longterm, self._tombstones, self._idempotency, self._keys
             )
             try:
                 yield transaction
@@ -130,12 +133,14 @@ class MemoryDecisionTransaction:
         longterm: MemoryLongTerm,
         tombstones: MemoryTombstones,
         idempotency: MemoryIdempotency,
+        keys: MemoryKeys,
     ) -> None:
         self._group_id = group_id
         self._ledger = ledger
         self._longterm = longterm
         self._tombstones = tombstones
         self._idempotency = idempotency
+        self._keys = keys
         self.events: list[AuditEvent] = []
 
     # insights
@@ -201,6 +206,9 @@ class MemoryDecisionTransaction:
         ]
 
     async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
+        revoked = {key.holder for key in self._keys.list_revoked()}
+        if any(decision.by in revoked for decision, _ in decisions):
+            raise Unauthenticated("key_revoked")
         for decision, event in decisions:
             self.events.append(event)
             self._ledger.record(decision)

@@ -41,7 +41,9 @@ class MemoryStores:
         self.ledger, self.audit, self.keys = MemoryLedger(), MemoryAudit(), MemoryKeys()
         self.groups = MemoryGroups(lambda: self.quarantine.groups() | self.longterm.groups(), keys=self.keys)
         self.digests = MemoryDigests(self.quarantine, self.longterm, self.tombstones, self.ledger, self.groups)
-        self.decisions = MemoryDecisions(self.ledger, self.longterm, self.tombstones, self.idempotency, clock)
+        self.decisions = MemoryDecisions(
+            self.ledger, self.longterm, self.tombstones, self.idempotency, self.keys, clock
+        )
         self.review = MemoryReview(self.ledger, self.quarantine, self.longterm)
 
     @property

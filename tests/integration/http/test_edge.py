@@ -70,6 +70,12 @@ async def test_a_body_that_does_not_arrive_is_refused(port: int) -> None:
     assert b"http_body_slow" in answer
 
 
+async def test_a_form_that_does_not_arrive_is_refused(port: int) -> None:
+    head = f"POST /sign-in HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: 100\r\n"
+    answer = await send_half(port, f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\nkey=".encode())
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
 async def test_two_keys_in_one_request_are_refused(api: Api) -> None:
     _, first = await api.key(Right.READ)
     _, second = await api.key(Right.READ)

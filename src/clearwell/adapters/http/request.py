@@ -109,17 +109,24 @@ class ApiRequest(Request):
     async def read(self, *, may_be_blank: bool) -> None:
         """Read the body as a JSON object, a blank one as ``{}`` where it may be blank."""
         _require_json(self)
-        settings = self.clearwell.settings
-        try:
-            async with asyncio.timeout(settings.body_seconds):
-                self._received = await self._receive_all(settings.max_body_bytes)
-        except TimeoutError as error:
-            raise Refused("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
+        self._received = await self.receive_all()
         self._content = b"{}" if may_be_blank and not self._received.strip() else self._received
         self._value = parse_object(self._content)
 
-    async def _receive_all(self, max_bytes: int) -> bytes:
-        """The whole body, whether its length was announced or not."""
+    async def receive_all(self) -> bytes:
+        """The whole body. A caller whose body came in several parts is identified again: a key may be revoked since."""
+        settings = self.clearwell.settings
+        try:
+            async with asyncio.timeout(settings.body_seconds):
+                parts = await self._receive_parts(settings.max_body_bytes)
+        except TimeoutError as error:
+            raise Refused("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
+        if len(parts) > 1 and self.caller.rights:
+            await self.authenticate()
+        return b"".join(parts)
+
+    async def _receive_parts(self, max_bytes: int) -> list[bytes]:
+        """The parts of the body, whether its length was announced or not."""
         announced = self.headers.get("content-length", "")
         if announced.isascii() and announced.isdigit() and int(announced[:20]) > max_bytes:
             raise TooLarge("http_body_large", field="body", limit=max_bytes)
@@ -130,10 +137,11 @@ class ApiRequest(Request):
                 size += len(part)
                 if size > max_bytes:
                     raise TooLarge("http_body_large", field="body", limit=max_bytes)
-                parts.append(part)
+                if part:
+                    parts.append(part)
         except ClientDisconnect as error:
             raise Malformed("http_body_broken_off") from error
-        return b"".join(parts)
+        return parts
 
     @property
     def idempotency_key(self) -> IdempotencyKey | None:

@@ -104,7 +104,7 @@ class KeyRing:
 
         Two keys may have the same name, so decisions and events record the key's id.
         """
-        return {_holder_name(key): key.name for key in await self._keys.all()}
+        return {key.holder: key.name for key in await self._keys.all()}
 
     async def revoke(self, key_id: UUID, *, by: Principal) -> None:
         """Revoke a key. Raises NotFound if there is none, or it was revoked before; NotAllowed."""
@@ -207,11 +207,7 @@ class KeyRing:
 
 
 def _holder_of(key: ApiKey) -> Principal:
-    return Principal(name=_holder_name(key), rights=key.rights, groups=key.groups, agent_id=key.agent_id)
-
-
-def _holder_name(key: ApiKey) -> str:
-    return f"key:{key.id}"
+    return Principal(name=key.holder, rights=key.rights, groups=key.groups, agent_id=key.agent_id)
 
 
 def hash_secret(secret: str) -> bytes:

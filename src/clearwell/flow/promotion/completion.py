@@ -1,5 +1,7 @@
 """Completes the promotions that were decided while the embedding model was down."""
 
+from typing import Final
+
 import structlog
 
 from clearwell.errors import Unavailable
@@ -11,6 +13,8 @@ from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
 
 log = structlog.get_logger(__name__)
+UNDECIDED: Final = "promotion_undecided"
+"""Why a queued promotion is not completed that no decision in force asks for."""
 
 
 class PromotionCompleter:
@@ -49,6 +53,8 @@ class PromotionCompleter:
     async def _complete(self, waiting: WaitingPromotion) -> bool:
         promotion = await self._decisions.read_waiting(waiting)
         if promotion is None:
+            # No decision for it is in force, or it is complete: whoever queued it, nothing is written.
+            await self._decisions.postpone_waiting(waiting, problem=UNDECIDED)
             return False
         content = promotion.text.content
         value_hashes = await self._knowledge.hash_promotable_values(waiting.group_id, content)

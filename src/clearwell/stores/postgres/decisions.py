@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from clearwell.errors import RequestInProgress
+from clearwell.errors import RequestInProgress, Unauthenticated
 from clearwell.ports import (
     FAR_AHEAD,
     TOMBSTONED,
@@ -35,6 +35,7 @@ from clearwell.records import (
     PromotionState,
     Tombstone,
     Vector,
+    find_key_id,
 )
 from clearwell.stores.postgres.connection import SqlStatement, StatementRunner
 from clearwell.stores.postgres.database import Database, Role
@@ -237,6 +238,11 @@ class PostgresDecisionTransaction(DecisionTransaction):
         return [RecordedDecision(decision_of(row), row["undone"]) for row in rows]
 
     async def record_decisions(self, decisions: Sequence[tuple[Decision, AuditEvent]]) -> None:
+        held = {key_id for decision, _ in decisions if (key_id := find_key_id(decision.by))}
+        if held:
+            ((row,),) = await self._read((query("has_revoked_key"), {"ids": list(held)}))
+            if row["revoked"]:
+                raise Unauthenticated("key_revoked")
         self._writes.append((query("add_events"), events_params([event for _, event in decisions], self._signer)))
         self._write("add_decisions", **decisions_params([decision for decision, _ in decisions]))
 

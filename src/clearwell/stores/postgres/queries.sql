@@ -1365,10 +1365,16 @@ WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before
 ORDER BY p.id DESC LIMIT %(limit)s
 
 -- name: waiting_promotion
+-- A promotion whose chunks are to be written: a decision for it is in force. Very old ones have none on record.
 -- include: promotion_columns
 FROM promotions p
 -- include: promotion_fate
-WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL
+WHERE p.group_id = %(group_id)s AND p.id = %(promotion_id)s AND w.promotion_id IS NOT NULL AND m.chunks = 0
+    AND (NOT EXISTS (SELECT FROM decisions d WHERE d.group_id = p.group_id AND d.memory_id = p.memory_id
+            AND d.action = 'promote' AND NOT d.already)
+        OR EXISTS (SELECT FROM decisions d WHERE d.group_id = p.group_id AND d.memory_id = p.memory_id
+            AND d.action = 'promote'
+            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)))
 
 -- part: lost_promotions
 -- Promotions whose chunks were written and are gone, with the time since which they were knowledge and, by the
@@ -1583,6 +1589,9 @@ SELECT %(group_id)s, d.* FROM jsonb_to_recordset(%(decisions)s) AS d (
     id uuid, action text, insight_id uuid, promotion_id uuid, memory_id uuid, tombstone_id uuid, supersedes uuid,
     origin_id uuid, side_sources uuid[], others uuid[], undoes uuid, already boolean, until timestamptz, reason text,
     text_before text, text_after text, writer_before text, before jsonb, decided_by text, decided_at timestamptz)
+
+-- name: has_revoked_key
+SELECT clearwell_has_revoked(%(ids)s) AS revoked
 
 -- part: decision_columns
 SELECT d.group_id, d.id, d.action, d.insight_id, d.promotion_id, d.memory_id, d.tombstone_id, d.supersedes,

@@ -129,6 +129,15 @@ BEGIN
             WITH CHECK (group_id = nullif(current_setting(''clearwell.group'', true), ''''))', path_table);
 END
 $$;
+CREATE FUNCTION public.clearwell_has_revoked(held uuid[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM FROM api_keys WHERE id = ANY(held) FOR SHARE;
+    RETURN EXISTS (SELECT FROM api_keys WHERE id = ANY(held) AND revoked_at IS NOT NULL);
+END
+$$;
 CREATE FUNCTION public.clearwell_index_name(kind text, group_id text, model text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ((('memories_'::text || kind) || '_'::text) || "left"(encode(sha256(convert_to((((length(group_id) || ':'::text) || group_id) || model), 'UTF8'::name)), 'hex'::text), 32));
@@ -915,6 +924,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE public.console_sessions TO clearwell_operato
 REVOKE ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.clearwell_find_session(hash bytea, at timestamp with time zone) TO clearwell_app;
 REVOKE ALL ON PROCEDURE public.clearwell_guard(IN path_table regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.clearwell_has_revoked(held uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.clearwell_has_revoked(held uuid[]) TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
 GRANT SELECT ON TABLE public.decisions TO clearwell_eraser;

@@ -106,7 +106,7 @@ class ConsoleRequest(ApiRequest):
         kind = self.headers.get("content-type", FORM)
         if kind.partition(";")[0].strip().lower() != FORM:
             raise WrongContentType("console_form_type", found=make_printable(kind))
-        body = await self._receive_all(self.clearwell.settings.max_body_bytes)
+        body = await self.receive_all()
         self.sent_all = tuple(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
         self.sent = dict(self.sent_all)
         token = self.headers.get(TOKEN_HEADER) or self.sent.get(TOKEN_FIELD, "")
