@@ -7,7 +7,7 @@ import time
 
 from tests.faults.campaign import Campaign
 from tests.faults.janitor import swept_folder
-from tests.faults.report import make_page, publish
+from tests.faults.report import Figures
 
 FAULTS, SEED = 1000, 14
 
@@ -19,12 +19,13 @@ def main(faults: int = FAULTS, seed: int = SEED, minutes: float = math.inf) -> i
         campaign = Campaign(folder, seed, tell=lambda line: print(line, flush=True))  # noqa: T201
         outcome = asyncio.run(campaign.run(faults, seconds=60 * minutes))
     took = (time.monotonic() - started) / 60
-    page = make_page(outcome, command=f"make test-faults FAULTS={faults}", seed=seed, minutes=took)
-    print(page)  # noqa: T201
+    measured_by = f"`make test-faults FAULTS={faults}`, seed {seed}, in {took:.0f} minutes"
+    figures = Figures.of(outcome, measured_by=measured_by)
+    print(figures.make_page())  # noqa: T201
     if outcome.problems:
         return 1
     if faults >= FAULTS:
-        publish(outcome, page)
+        figures.publish()
     return 0
 
 

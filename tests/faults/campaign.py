@@ -123,7 +123,7 @@ class Campaign:
         )
         for fault, seconds in zip(faults, recovered, strict=True):
             self.outcome.rounds.append(Round(fault.name, seconds))
-            self._tell(f"{len(self.outcome.rounds):5d} {fault.name:60s} recovered after {seconds:5.2f} s")
+            self._tell(tell_recovery(len(self.outcome.rounds), self.outcome.rounds[-1]))
         self._tell(f"      round of {time.monotonic() - started:5.2f} s")
         for problem in self.outcome.problems[self._told :]:
             self._tell(f"      {problem}")
@@ -200,6 +200,11 @@ class Campaign:
 
     def _checker(self, world: World) -> StoreChecker:
         return StoreChecker(world.postgres_url, world.valkey_url, working_size=self._settings.working_size)
+
+
+def tell_recovery(number: int, one: Round) -> str:
+    """The line of a fault, from which the figures of several runs are put together."""
+    return f"{number:5d} {one.fault:60s} recovered after {one.recovered_after:5.2f} s"
 
 
 def choose(faults: Sequence[Fault], number: int, random: Random) -> list[Fault]:

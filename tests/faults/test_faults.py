@@ -14,9 +14,11 @@ from random import Random
 
 import pytest
 
-from tests.faults.campaign import Campaign, choose, share_rounds
+from tests.faults.campaign import Campaign, Outcome, Round, choose, share_rounds, tell_recovery
 from tests.faults.faults import BUNDLED, PROXIED, STEPPED, Fault
 from tests.faults.janitor import find_pids, swept_folder
+from tests.faults.ledger import Kind, Ledger
+from tests.faults.report import Figures, find_summary
 from tests.faults.world import proxied_world, use_stepped_server
 from tests.waiting import until
 
@@ -61,6 +63,19 @@ def test_every_fault_is_chosen_as_often_as_its_weight_says() -> None:
         rounds = share_rounds(chosen)
         assert sorted(fault.name for together in rounds for fault in together) == sorted(one.name for one in chosen)
         assert all(len({one.only_promotions for one in together}) == 1 for together in rounds)
+
+
+def test_the_figures_of_several_runs_are_put_together_from_their_logs() -> None:
+    outcome = Outcome(Ledger(Random(SEED)), rounds=[Round("kill -9: Valkey", 0.5), Round("disk full: A", 1.25)])
+    outcome.ledger.begin(Kind.CAPTURE, "g").acknowledged = True
+    outcome.ledger.begin(Kind.CAPTURE, "g")
+    figures = Figures.of(outcome, measured_by="`make test-faults`, seed 1")
+    lines = [tell_recovery(number, one) for number, one in enumerate(outcome.rounds, 1)]
+    log = "\n".join([*lines, "      round of  1.00 s", figures.make_page()])
+    again = Figures.read(log)
+    assert again == figures
+    again.add(figures)
+    assert find_summary(again.make_page()) == "| 4 | 2 | 0 | 0 | 0 | 0 | 0.9 | 1.2 |"
 
 
 async def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:

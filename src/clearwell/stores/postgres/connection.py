@@ -87,7 +87,7 @@ class StatementRunner:
             self._statements.move_to_end(text)
             statement = self._statements[text]
             calls.append((statement, statement.dump(params)))
-        results = await self._connection.wait(self._execute(calls))
+        results = await self._connection.wait_for_batch(self._execute(calls), len(calls))
         return [statement.load(result) for (statement, _), result in zip(calls, results, strict=True)]
 
     def _prepare(self, wanted: Iterable[str]) -> Generator[Any, Any, None]:
@@ -143,12 +143,17 @@ class PooledConnection(AsyncConnection[DictRow]):
     prepare = True
     """Whether statements stay prepared on the server. The pool sets this when it configures the connection."""
     answer_seconds: float | None = None
-    """How long to wait for an answer of the server before the connection is closed. The pool sets this, too."""
+    """How long one statement may take before the connection is closed. The pool sets this, too."""
 
     async def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
         """Wait for the server, but not for ever: one that was cut off without a word would keep its connections."""
         bounded = gen if self.answer_seconds is None else self._bound(gen, self.answer_seconds)
         return await super().wait(bounded, *args, **options)
+
+    async def wait_for_batch(self, gen: PQGen[RV], size: int) -> RV:
+        """The same for several statements. The server sends its answers together, after the last of them."""
+        bounded = gen if self.answer_seconds is None else self._bound(gen, size * self.answer_seconds)
+        return await super().wait(bounded)
 
     def _bound(self, gen: PQGen[RV], seconds: float) -> PQGen[RV]:
         """Run ``gen``, and close the connection and raise OperationalError if it does not end within this time."""
