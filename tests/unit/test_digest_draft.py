@@ -23,7 +23,8 @@ from clearwell.flow.digest.drafting import (
     draft,
 )
 from clearwell.flow.digest.drafting.clusters import make_cluster
-from clearwell.flow.digest.drafting.disputes import Opposition, find_dispute
+from clearwell.flow.digest.drafting.disputes import find_dispute
+from clearwell.flow.digest.drafting.oppositions import Opposition
 from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.flow.digest.drafting.space import Space
 from clearwell.records import Admission, DigestCandidate, Layer, SegmentKind, Vector

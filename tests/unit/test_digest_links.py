@@ -1,4 +1,4 @@
-"""What a digest makes of two statements about one subject, with vectors at a stated cosine."""
+"""What a digest makes of statements about one subject, with vectors at a stated cosine."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -113,3 +113,49 @@ def test_two_answers_to_one_question_contradict_each_other(one: str, other: str,
     (insight,) = find_joint((one, 1.0), (other, cosine))
     assert CONTRADICTION in insight.flags
     assert len(insight.sides) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        (
+            (
+                "The Miller bridge is open to trucks heavier than 18 tonnes.",
+                "Trucks above 18 tonnes may cross the Miller bridge.",
+            ),
+            "Trucks over 18 tonnes are not allowed on the Miller bridge.",
+        ),
+        (
+            ("米勒桥对 18 吨以上的货车开放。", "县里确认，18 吨以上的货车允许走米勒桥。"),
+            "18 吨以上的货车不可以通过米勒桥。",
+        ),
+        (
+            ("订单数据库只以密文形式保存卡号。", "订单库中的卡号是加密存储的。"),
+            "订单库中的卡号不是加密存储的。",
+        ),
+    ],
+)
+def test_a_denial_in_other_words_is_a_contradiction(said: tuple[str, ...], denied: str) -> None:
+    (insight,) = find_joint(*((text, 1.0) for text in said), (denied, 0.9))
+    assert CONTRADICTION in insight.flags
+    assert [source.agent_id for source in insight.sides[-1].statements] == [f"a{len(said)}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (
+            "日元没有小数，但总额存了两位小数，导致退款舍入出错。",
+            "日元总额按两位小数保存，退款时会产生舍入误差。",
+            "退款舍入出错，因为日元没有小数，总额却存了两位。",
+        ),
+        (
+            "Root cause of the lost orders: a retry storm, no exponential back-off in the mobile client.",
+            "Lost orders come from the mobile client, which retries without any back-off.",
+            "The mobile client has to get an exponential back-off, or orders get lost.",
+        ),
+    ],
+)
+def test_two_halves_of_one_matter_are_no_contradiction(said: tuple[str, ...]) -> None:
+    (insight,) = find_joint(*((text, 1.0) for text in said))
+    assert insight.flags == ()

@@ -11,7 +11,8 @@ from itertools import combinations
 from typing import Final
 
 from clearwell.comparison import Features
-from clearwell.flow.digest.drafting.disputes import VALUES, Opposition, measure_frame
+from clearwell.flow.digest.drafting.disputes import VALUES, measure_frame
+from clearwell.flow.digest.drafting.oppositions import Opposition
 from clearwell.ports import StatementComparison
 from clearwell.records import Relation
 
@@ -62,7 +63,8 @@ def find_agreement(
         conflict = found.relation is Relation.CONFLICT
         weight = len(voices[one]) * len(voices[other])
         if found.relation is Relation.SAME:
-            same.append((one, other))
+            # A text that denies and one that denies in other words may agree; neither decides who stands on a side.
+            same += [(one, other)] if read[one].negations == read[other].negations else []
             agreeing += weight
         if found.relation is Relation.SAME or (frame >= FRAMED and (conflict or found.reason == "different_fact")):
             framed.append((one, other))

@@ -18,6 +18,8 @@ from clearwell.comparison.pair import likeness
 from clearwell.comparison.tokens import Token
 from clearwell.comparison.value_rules import Value
 from clearwell.comparison.values import agree
+from clearwell.flow.digest.drafting.denials import deny_parts, find_denials
+from clearwell.flow.digest.drafting.oppositions import LEAST_BACKING, Dispute, Opposition, unite
 
 VALUES: Final = frozenset({"conflict_number", "conflict_date", "conflict_time", "conflict_unit", "conflict_version"})
 _LOOSE: Final = frozenset({"count", "ordinal", "relative"})
@@ -45,30 +47,6 @@ _MOST: Final = 4
 """Sides of a dispute. What has more is a series."""
 SIBLINGS: Final = 0.6
 """Share of words in the same order from which two texts are one sentence, told of two things if other words differ."""
-LEAST_BACKING: Final = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opposition:
-    """Two places of texts that contradict each other, and why."""
-
-    of: int
-    against: int
-    reason: str
-    params: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dispute:
-    """Places of the texts on each side, the side with the most voices first, and who contradicts whom."""
-
-    sides: tuple[tuple[int, ...], ...] = ()
-    opposed: tuple[Opposition, ...] = ()
-    sure: bool = False
-    """It is a dispute and no series, however few wordings agree: half of the voices state one value, all use the same
-    words but for the value, or one denies what the other says. Names are in every series of what people did."""
-    strays: frozenset[int] = frozenset()
-    """Texts that tell the same of other things, and are no part of the matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +77,30 @@ def find_dispute(
     strays = frozenset(at for kind, sides in parted.items() for at in _find_strays(sides, kind, read, stated))
     found = [
         *_by_values(parted, strays, read, voices, stated),
-        *_by_denials(read, voices, topic),
-        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, parted, strays, stated)]),
+        *find_denials(read, voices, topic),
+        *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, parted, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]
     ranked = sorted(credible, key=lambda one: (-_count_dissent(one, voices), not one.sure))
     if not ranked:
         return Dispute(strays=strays)
     best = ranked[0]
-    order = sorted(best.sides, key=lambda side: (-len(_unite(side, voices)), side[0]))
+    order = sorted(best.sides, key=lambda side: (-len(unite(side, voices)), side[0]))
     return Dispute(sides=tuple(order), opposed=_collect(ranked), sure=best.sure, strays=strays)
 
 
 def _is_settled(
-    one: Opposition, parted: Mapping[str, Sequence[Sequence[int]]], strays: Collection[int], stated: Sequence[_Values]
+    one: Opposition,
+    read: Sequence[Features],
+    parted: Mapping[str, Sequence[Sequence[int]]],
+    strays: Collection[int],
+    stated: Sequence[_Values],
 ) -> bool:
-    """Whether two texts speak of two things, or state values that hold together, as a third text shows."""
+    """Whether two texts speak of two things, or say what holds together, as a third text shows."""
     if one.of in strays or one.against in strays:
         return True
+    if one.reason == "conflict_negation":
+        return deny_parts(read[one.of], read[one.against], read)
     return one.reason in VALUES and any(
         one.of in side and one.against in side and _is_about(one, kind, stated)
         for kind, sides in parted.items()
@@ -149,19 +133,15 @@ def _collect(disputes: Iterable[Dispute]) -> tuple[Opposition, ...]:
     return tuple(found.values())
 
 
-def _unite(places: Iterable[int], voices: Sequence[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*(voices[at] for at in places))
-
-
 def _count_dissent(dispute: Dispute, voices: Sequence[frozenset[str]]) -> int:
     """The voices that are not on the largest side."""
-    sizes = sorted(len(_unite(side, voices)) for side in dispute.sides)
+    sizes = sorted(len(unite(side, voices)) for side in dispute.sides)
     return sum(sizes[:-1])
 
 
 def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> bool:
     """Whether two sides have somebody who does not speak for the other: one may also change their mind."""
-    sides = [_unite(side, voices) for side in dispute.sides]
+    sides = [unite(side, voices) for side in dispute.sides]
     return any(one - other and other - one for one, other in combinations(sides, 2))
 
 
@@ -171,7 +151,7 @@ def _is_between_speakers(dispute: Dispute, voices: Sequence[frozenset[str]]) -> 
 def _part_by(kind: str, stated: Sequence[_Values], voices: Sequence[frozenset[str]]) -> list[list[int]]:
     """The texts that state a value of this kind, in sides, the one with the most voices first."""
     sides = _part({at: some[kind] for at, some in enumerate(stated) if kind in some})
-    return sorted(sides, key=lambda side: (-len(_unite(side, voices)), side[0]))
+    return sorted(sides, key=lambda side: (-len(unite(side, voices)), side[0]))
 
 
 def _by_values(
@@ -186,7 +166,7 @@ def _by_values(
         places = [at for side in sides for at in side]
         if not 1 < len(sides) <= _MOST:
             continue
-        backing, everybody = len(_unite(sides[0], voices)), len(_unite(places, voices))
+        backing, everybody = len(unite(sides[0], voices)), len(unite(places, voices))
         exact = kind != _WEEKDAY and _are_same_but_for(kind, places, read, stated)
         most = backing >= max(LEAST_BACKING, everybody / 2)
         if kind in _BACKED and not (exact or most):
@@ -337,36 +317,6 @@ def _may_be_given(token: Token) -> bool:
 def _may_be_family(token: Token) -> bool:
     bare = _POSSESSIVE.sub("", token.surface)
     return token.kind is Kind.NAME and bare.istitle() and bare.isalpha()
-
-
-# denials
-
-
-def _by_denials(read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]) -> Iterable[Dispute]:
-    """One side denies what the other says of a term that the cluster is about.
-
-    Texts in other words are weak evidence: where somebody speaks for both sides, they are two halves of one matter, as
-    "there is no index" and "it needs an index".
-    """
-    for term in sorted(topic):
-        denied = {at: token for at, text in enumerate(read) for token in text.tokens if _denies(token, term)}
-        stated = {
-            at: token for at, text in enumerate(read) for token in text.tokens if token.key == term and at not in denied
-        }
-        if not denied or not stated:
-            continue
-        deniers, others = _unite(denied, voices), _unite(stated, voices)
-        if max(len(deniers), len(others)) < LEAST_BACKING or deniers & others:
-            continue
-        of, against = min(denied), min(stated)
-        params = {"new": denied[of].quoted or denied[of].surface, "known": stated[against].surface}
-        opposed = Opposition(of=of, against=against, reason="conflict_negation", params=params)
-        yield Dispute(sides=(tuple(sorted(stated)), tuple(sorted(denied))), opposed=(opposed,))
-
-
-def _denies(token: Token, term: str) -> bool:
-    """Whether a word is denied. A value is not: "no more than 14 minutes" is a bound."""
-    return token.key == term and token.negated and token.value is None
 
 
 # pairs

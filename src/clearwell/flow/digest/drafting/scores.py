@@ -17,9 +17,10 @@ import numpy as np
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
 from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
 from clearwell.flow.digest.drafting.clusters import Cluster
-from clearwell.flow.digest.drafting.disputes import Dispute, find_dispute
+from clearwell.flow.digest.drafting.disputes import find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.drafting.links import Links
+from clearwell.flow.digest.drafting.oppositions import Dispute
 from clearwell.flow.digest.drafting.space import ACROSS, Space
 from clearwell.flow.digest.drafting.support import ClusterSupport, measure_confidence, measure_support
 from clearwell.flow.digest.drafting.texts import Text, unit
@@ -205,11 +206,10 @@ class ClusterScorer:
     def _find_dispute(self, places: Sequence[int], agreement: Agreement | None) -> Dispute:
         """The dispute among texts; without ``agreement``, by what they state and deny alone."""
         read = [self._features(place) for place in places]
-        counts = Counter(key for text in read for key in {token.key for token in text.tokens if token.content})
         return find_dispute(
             read,
             [self._texts[place].voices for place in places],
-            topic=frozenset(key for key, count in counts.items() if count >= max(2, TOPIC * len(read))),
+            topic=_find_topic(read),
             groups=() if agreement is None else agreement.groups,
             opposed=() if agreement is None else agreement.opposed,
         )
@@ -311,6 +311,12 @@ class ClusterScorer:
             return None
         value = self._back.rejected[at]
         return NearRejected(reason=value.reason, at=value.at, similarity=similarity)
+
+
+def _find_topic(read: Sequence[Features]) -> frozenset[str]:
+    """The terms that most texts have."""
+    counts = Counter(key for text in read for key in {token.key for token in text.tokens if token.content})
+    return frozenset(key for key, count in counts.items() if count >= max(2, TOPIC * len(read)))
 
 
 def _decides(statement: DigestCandidate) -> bool:
