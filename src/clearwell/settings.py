@@ -267,6 +267,9 @@ class Settings(BaseSettings):
     judge_timeout_seconds: Seconds = Field(20.0, description="longest wait for one answer of the chat API")
     judge_concurrency: Count = Field(2, description="most concurrent requests to the chat API")
     judge_budget_per_hour: Count = Field(600, description="most requests of one process to the chat API per hour")
+    judge_budget_per_day: Annotated[int, Field(ge=0)] = Field(
+        10_000, description="most requests of one process to the chat API in 24 hours; 0: no limit"
+    )
     judge_max_chars: Annotated[int, Field(ge=200)] = Field(
         8000, description="most characters of a text for the judge; of longer texts it gets the start and the end"
     )
@@ -296,6 +299,7 @@ class Settings(BaseSettings):
     event_stream_length: Count = Field(5_000, description="events of a group that are kept for readers")
     event_stream_seconds: Seconds = Field(24 * 3600.0, description="how long they are kept after the last one")
     event_readers_max: Count = Field(100, description="most readers of events at a time in one process")
+    event_readers_per_key: Count = Field(20, description="most readers of events at a time with one key in one process")
 
     # HTTP
     metrics_groups: bool = Field(False, description="label metrics with groups and agents")

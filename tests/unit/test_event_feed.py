@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clearwell.errors import NotAllowed, TooManyReaders, Unavailable
+from clearwell.errors import NotAllowed, TooManyReaders, TooManyRequests, Unavailable
 from clearwell.ports import BEGINNING
 from clearwell.records import Event, EventType, Principal, Right
 from clearwell.settings import Settings
@@ -86,6 +86,21 @@ async def test_readers_are_limited_and_leave_room_when_they_end() -> None:
             await anext(path.memory.events(group="g"))
     async with aclosing(path.memory.events(group="g")) as events:
         await take(events, 1)
+
+
+async def test_one_key_does_not_take_the_place_of_all_readers() -> None:
+    path = Path(Settings(event_readers_max=3, event_readers_per_key=2))
+    bot, person = path.memory.acting_as(AGENT), path.memory
+    async with aclosing(bot.events(group="g")) as first, aclosing(bot.events(group="g")) as second:
+        await take(first, 1)
+        await take(second, 1)
+        with pytest.raises(TooManyRequests) as refused:
+            await anext(bot.events(group="g"))
+        assert (refused.value.code, refused.value.retry_after) == ("events_too_many_own", 5)
+        async with aclosing(person.events(group="g")) as other:
+            await take(other, 1)
+    async with aclosing(bot.events(group="g")) as first:
+        await take(first, 1)
 
 
 async def test_readers_end_with_the_program() -> None:

@@ -64,6 +64,7 @@ def make_chat(settings: Settings, *, meter: TokenMeter | None = None) -> OpenAIC
         timeout_seconds=settings.judge_timeout_seconds,
         concurrency=settings.judge_concurrency,
         budget_per_hour=settings.judge_budget_per_hour,
+        budget_per_day=settings.judge_budget_per_day,
         max_tokens=settings.judge_max_tokens,
         longest_wait_seconds=settings.judge_longest_wait_seconds,
         meter=meter,

@@ -65,6 +65,7 @@ from clearwell.flow.review.undo import DecisionUndo
 from clearwell.flow.review.validity import MemoryValidity
 from clearwell.flow.working.maintenance import EntryRemover, WorkingMemoryRebuilder
 from clearwell.flow.working.recalls import RecallLog, UsageRecorder
+from clearwell.messages import say
 from clearwell.ports import (
     Clock,
     Embedder,
@@ -144,6 +145,8 @@ class Clearwell:
         }
         answers = await asyncio.gather(*(self._find_problem(asked) for asked in parts.values()))
         problems = {name: problem for name, problem in zip(parts, answers, strict=True) if problem is not None}
+        if (resumes_at := self.admitter.judge_resumes_at) is not None:
+            problems["judge"] = say("judge_waits", at=f"{resumes_at:%Y-%m-%d %H:%M} UTC")
         return Health(ready="database" not in problems and "embedder" not in problems, problems=problems)
 
     async def _find_problem(self, asked: Awaitable[object]) -> str | None:
@@ -194,7 +197,9 @@ def build(
     counters, audit_events, recalls = Counters(), AuditEvents(clock, ids), RecallLog(stores.recalls)
     events = EventPublisher(stores.events, clock, counters)
     announcer = DecisionAnnouncer(events)
-    feed = EventFeed(stores.events, clock, max_readers=settings.event_readers_max)
+    feed = EventFeed(
+        stores.events, clock, max_readers=settings.event_readers_max, max_own=settings.event_readers_per_key
+    )
     gate, chunker = AccessGate(stores.audit, clock, ids), Chunker(models, settings)
     known = MultiModelSearch(stores.longterm_for_worker, models)
     knowledge = Knowledge(stores.working, known, stores.admissions, stores.tombstones, recalls, embedder)

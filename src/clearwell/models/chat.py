@@ -39,6 +39,7 @@ UNPAID: Final = frozenset(
 """Faults after which no model has run, so that the call costs nothing."""
 CUT: Final = frozenset({"length", "max_tokens"})
 HOUR: Final = 3600.0
+DAY: Final = 24 * HOUR
 
 
 class CallBudget:
@@ -72,6 +73,8 @@ class CallBudget:
 class OpenAIChat:
     """Asks a chat API, ``concurrency`` questions at a time and ``budget_per_hour`` in any hour.
 
+    ``budget_per_day`` bounds the questions of any 24 hours; 0 is no limit.
+
     A question is sent once. Only if the server refuses a schema, or another part of the dialect, is it sent again
     without that part; what the server accepts is remembered.
     """
@@ -85,6 +88,7 @@ class OpenAIChat:
         timeout_seconds: float = 20.0,
         concurrency: int = 2,
         budget_per_hour: int = 600,
+        budget_per_day: int = 0,
         max_tokens: int = 1000,
         longest_wait_seconds: float = 900.0,
         monotonic: Callable[[], float] = time.monotonic,
@@ -104,7 +108,9 @@ class OpenAIChat:
         self._max_tokens = max_tokens
         self._longest_wait = longest_wait_seconds
         self._slots = asyncio.Semaphore(concurrency)
-        self._budget = CallBudget(budget_per_hour, monotonic=monotonic)
+        self._budgets = {"judge_budget_spent": CallBudget(budget_per_hour, monotonic=monotonic)}
+        if budget_per_day:
+            self._budgets["judge_day_spent"] = CallBudget(budget_per_day, monotonic=monotonic, seconds=DAY)
         self._monotonic = monotonic
         self._meter = meter
         self._dialect = Dialect()
@@ -133,12 +139,13 @@ class OpenAIChat:
     async def close(self) -> None:
         await self._api.close()
 
-    def _spend(self) -> float:
-        if wait := self._budget.wait():
-            raise self._make_error(
-                "judge_budget_spent", retry_after=wait, budget=self._budget.calls, seconds=max(1, round(wait))
-            )
-        return self._budget.spend()
+    def _spend(self) -> list[float]:
+        waits = {code: budget.wait() for code, budget in self._budgets.items()}
+        code = max(waits, key=waits.__getitem__)
+        if wait := waits[code]:
+            budget = self._budgets[code].calls
+            raise self._make_error(code, retry_after=wait, budget=budget, seconds=max(1, round(wait)))
+        return [budget.spend() for budget in self._budgets.values()]
 
     async def _ask_within_budget(
         self, messages: Sequence[ChatMessage], form: AnswerForm | None
@@ -149,7 +156,8 @@ class OpenAIChat:
             content, answer_format = await self._ask(messages, form)
         except ApiFailure as failure:
             if failure.fault in UNPAID:
-                self._budget.refund(spent)
+                for budget, at in zip(self._budgets.values(), spent, strict=True):
+                    budget.refund(at)
             raise self._translate_failure(failure) from failure
         return self._read_answer(content), answer_format
 

@@ -137,6 +137,9 @@ async def test_a_spent_budget_is_no_try_and_says_so(
         await judged.memory.acting_as(AGENT).capture(said(), wait=True)
         receipt = await judged.memory.acting_as(AGENT).capture(said(OTHER), wait=True)
         row = await judged.memory.acting_as(PERSON).quarantine_row(receipt.id, group="g")
+        health = await judged.health()
+    assert (health.ready, list(health.problems)) == (True, ["judge"])
+    assert "outputs wait for it until" in health.problems["judge"]
     assert last(receipt).explanation("en").startswith("The judge has not been asked yet: ")
     assert "attempt 0" not in last(receipt).explanation("en")
     assert row.attempts == 0

@@ -215,6 +215,21 @@ async def test_the_budget_is_kept_in_any_hour(api: ChatApi, time: Time) -> None:
     assert len(api.requests) == 3
 
 
+async def test_the_budget_of_a_day_is_kept_too(api: ChatApi, time: Time) -> None:
+    chat = OpenAIChat(base_url=api.base_url, model="m", budget_per_hour=2, budget_per_day=3, monotonic=time)
+    judge = LLMJudge(chat)
+    for _ in range(2):
+        await judge.judge(TEXT)
+    assert (await failure(judge)).code == "judge_budget_spent"
+    time.now += 3600
+    await judge.judge(TEXT)
+    error = await failure(judge)
+    assert (error.code, error.retry_after) == ("judge_day_spent", 23 * 3600.0)
+    assert "CLEARWELL_JUDGE_BUDGET_PER_DAY" in error.text()
+    await chat.close()
+    assert len(api.requests) == 3
+
+
 async def test_what_cost_nothing_is_not_counted(api: ChatApi, time: Time) -> None:
     chat = budgeted(api, time, 1)
     judge = LLMJudge(chat)

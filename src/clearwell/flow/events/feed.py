@@ -6,11 +6,12 @@ of all processes arrive. A reader holds no connection while it waits.
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Final
 
-from clearwell.errors import TooManyReaders, Unavailable
+from clearwell.errors import TooManyReaders, TooManyRequests, Unavailable
 from clearwell.flow.access.permissions import require_in_group, require_reviewer
 from clearwell.flow.events.visibility import select_visible
 from clearwell.ports import Clock, EventStore
@@ -19,17 +20,23 @@ from clearwell.records import UNASSIGNED, Event, EventType, Json, Principal, Rig
 POLL_SECONDS: Final = 0.2
 """How often a reader that has everything looks for more."""
 PAGE: Final = 200
+RETRY_SECONDS: Final = 5
+"""After how long a caller with too many streams may try again."""
 ID_FORM: Final = re.compile(r"\d{1,19}-\d{1,19}", re.ASCII)
 
 
 class EventFeed:
-    """Lets callers follow the events of a group. ``max_readers`` bounds how many do so at a time."""
+    """Lets callers follow the events of a group.
 
-    def __init__(self, store: EventStore, clock: Clock, *, max_readers: int) -> None:
+    ``max_readers`` bounds how many do so at a time, and ``max_own`` how many with the same key.
+    """
+
+    def __init__(self, store: EventStore, clock: Clock, *, max_readers: int, max_own: int) -> None:
         self._store = store
         self._clock = clock
         self._max_readers = max_readers
-        self._readers = 0
+        self._max_own = max_own
+        self._readers: Counter[str] = Counter()
         self._closed = asyncio.Event()
 
     def follow(self, group_id: str, *, by: Principal, after: str | None = None) -> AsyncGenerator[Event]:
@@ -37,8 +44,8 @@ class EventFeed:
 
         The first event is ``subscribed``. Without ``after`` the events that follow are new ones. With ``after``, an id
         of an earlier event, they continue where that one ended; if this is not possible because the id is too old or
-        unknown, the first event is ``reset``. Raises NotAllowed at once, and at the first step TooManyReaders, or
-        Unavailable if the program is stopping.
+        unknown, the first event is ``reset``. Raises NotAllowed at once, and at the first step TooManyReaders,
+        TooManyRequests, or Unavailable if the program is stopping.
         """
         if group_id == UNASSIGNED:
             require_reviewer(by, group_id)
@@ -53,9 +60,11 @@ class EventFeed:
     async def _follow(self, group_id: str, by: Principal, after: str | None) -> AsyncGenerator[Event]:
         if self._closed.is_set():
             raise Unavailable("events_closed")
-        if self._readers >= self._max_readers:
+        if self._readers.total() >= self._max_readers:
             raise TooManyReaders("events_too_many_readers", limit=self._max_readers)
-        self._readers += 1
+        if self._readers[by.name] >= self._max_own:
+            raise TooManyRequests("events_too_many_own", retry_after=RETRY_SECONDS, limit=self._max_own)
+        self._readers[by.name] += 1
         try:
             cursor = _Cursor(self._store, self._clock, group_id, after)
             while not self._closed.is_set():
@@ -67,7 +76,9 @@ class EventFeed:
                 if not events:
                     await self._pause()
         finally:
-            self._readers -= 1
+            self._readers[by.name] -= 1
+            if not self._readers[by.name]:
+                del self._readers[by.name]
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):

@@ -63,6 +63,8 @@ JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
 
 ACTOR = "worker"
+SPENT = frozenset({"judge_budget_spent", "judge_day_spent"})
+"""The errors of a judge that may not be asked now, whatever the text is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class Admitter:
         self._pipeline = IngressPipeline(knowledge, comparison, embedder, settings, judged=judge is not None)
         self._embedder = embedder
         self._judge = judge
+        self._judge_resumes_at: datetime | None = None
         self._counters = counters
         self._events = events
         self._clock = clock
@@ -174,9 +177,17 @@ class Admitter:
         """
         assert self._judge is not None  # noqa: S101 - nothing waits for a judge that is not there
         try:
-            return await self._judge.judge(capture.content)
+            answer = await self._judge.judge(capture.content)
         except JudgeUnavailable as error:
             return await self._record_judge_failure(capture, error)
+        self._judge_resumes_at = None
+        return answer
+
+    @property
+    def judge_resumes_at(self) -> datetime | None:
+        """When the judge may be asked again, if its budget is spent and outputs wait for that."""
+        resumes_at = self._judge_resumes_at
+        return resumes_at if resumes_at is not None and resumes_at > self._clock.now() else None
 
     async def postpone(self, group_id: str, log_ids: Sequence[UUID]) -> None:
         """End the leases on these rows and try them again later."""
@@ -233,9 +244,9 @@ class Admitter:
     async def _record_judge_failure(self, capture: Capture, error: JudgeUnavailable) -> Verdict | None:
         now = self._clock.now()
         # A spent budget says nothing about the text, so it does not count as a try.
-        tries = await self._admissions.read_judge_tries(capture.group_id, capture.id) + (
-            error.code != "judge_budget_spent"
-        )
+        tries = await self._admissions.read_judge_tries(capture.group_id, capture.id) + (error.code not in SPENT)
+        if error.code in SPENT and error.retry_after:
+            self._judge_resumes_at = now + timedelta(seconds=error.retry_after)
         last = tries >= self._settings.judge_attempts
         verdict = Verdict(
             check=checks.SELF_CONSISTENCY,
