@@ -172,6 +172,15 @@ RULES: dict[str, Rule] = {
         needs=ADMIN, cover=Cover.EVERY, form={"scope_read": "1", "groups": "{group}", "name": "new"}
     ),
     "POST /g/{group}/agents/keys/{key}/revoke": Rule(needs=ADMIN, cover=Cover.EVERY, form={}, answers=frozenset({303})),
+    "GET /g/{group}/audit": at(READERS),
+    "POST /g/{group}/audit/verify": Rule(needs=READERS, form={}),
+    "GET /g/{group}/forget": at(ADMIN),
+    "POST /g/{group}/forget/preview": Rule(needs=ADMIN, form={"kind": "quarantine", "value": "{row}"}),
+    "POST /g/{group}/forget": Rule(
+        needs=ADMIN,
+        form={"kind": "quarantine", "value": "{row}", "token": "x", "things": "1", "expected": "1"},
+        answers=frozenset({409}),
+    ),
     "GET /g/{group}/chat": at(READERS),
     "GET /g/{group}/chat/{row}/influence": at(READERS),
     "GET /g/{group}/chat/{row}/statements": at(READERS),

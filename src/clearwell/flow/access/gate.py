@@ -60,6 +60,15 @@ class AccessGate:
             await self.record(refusal, by, group_id, what)
             raise
 
+    async def require_administrator(self, by: Principal, group_id: str, what: str) -> None:
+        """Require the right to administer the group. Raises NotAllowed."""
+        try:
+            require_right(by, Right.ADMIN)
+            require_group_covered(by, group_id)
+        except NotAllowed as refusal:
+            await self.record(refusal, by, group_id, what)
+            raise
+
     async def record(self, refusal: ClearwellError, by: Principal, group_id: str | None, what: str) -> None:
         """Record a refusal, once. ``what`` says what was attempted; it has ids and never a text."""
         if refusal.recorded:

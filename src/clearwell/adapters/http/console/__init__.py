@@ -9,8 +9,10 @@ show, ``navigation`` lists the pages, and ``assets`` serves what is in ``static/
 from clearwell.adapters.http.console import (
     agents,
     assets,
+    audit,
     chat,
     demo,
+    forget,
     memories,
     overview,
     playground,
@@ -22,7 +24,7 @@ from clearwell.adapters.http.console import (
     working,
 )
 
-PAGES = (overview, review, quarantine, working, memories, playground, chat, agents)
+PAGES = (overview, review, quarantine, working, memories, playground, chat, agents, audit, forget)
 ROUTERS = (*(part.router for part in (assets, start, sign_in, preferences, demo)), *(page.router for page in PAGES))
 
 __all__ = ["ROUTERS"]

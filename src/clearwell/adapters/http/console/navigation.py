@@ -3,12 +3,18 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from clearwell.records import Right
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page for one group: the last part of its address, which names its message, and its icon in the sprite."""
+    """A page for one group: the last part of its address, which names its message, and its icon in the sprite.
+
+    It is in the menu of whoever has the ``right``, if it needs one.
+    """
 
     name: str
+    right: Right | None = None
 
     @property
     def label(self) -> str:
@@ -16,7 +22,10 @@ class Page:
         return f"console_page_{self.name}"
 
 
-PAGES = tuple(map(Page, ("overview", "review", "quarantine", "working", "memories", "playground", "chat", "agents")))
+PAGES = (
+    *map(Page, ("overview", "review", "quarantine", "working", "memories", "playground", "chat", "agents", "audit")),
+    Page("forget", Right.ADMIN),
+)
 
 
 def page_url(group: str, name: str) -> str:

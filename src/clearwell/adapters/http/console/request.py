@@ -84,6 +84,10 @@ class ConsoleRequest(ApiRequest):
         return tuple(value for name, value in self.sent_all if name == "acknowledge")
 
     @property
+    def may_administer(self) -> bool:
+        return Right.ADMIN in self.caller.rights
+
+    @property
     def is_local(self) -> bool:
         """Whether the caller is the person at this machine, without a key."""
         return self.caller.name == "local"
