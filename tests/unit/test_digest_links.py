@@ -159,3 +159,11 @@ def test_a_denial_in_other_words_is_a_contradiction(said: tuple[str, ...], denie
 def test_two_halves_of_one_matter_are_no_contradiction(said: tuple[str, ...]) -> None:
     (insight,) = find_joint(*((text, 1.0) for text in said))
     assert insight.flags == ()
+
+
+@pytest.mark.parametrize(
+    ("filler", "text"), [("As I said, {}", GAUGE), ("Let me repeat: {}", GAUGE), ("正如我所说，{}", GAUGE_ZH)]
+)
+def test_a_headline_begins_without_filler_if_a_source_does(filler: str, text: str) -> None:
+    (insight,) = find_joint((filler.format(text[0].lower() + text[1:]), 1.0), (text, 1.0))
+    assert insight.summary == text

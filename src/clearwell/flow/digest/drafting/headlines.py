@@ -3,12 +3,16 @@
 from collections.abc import Collection
 from typing import Final
 
+from clearwell.comparison import features_of
+from clearwell.comparison.plain_text import normalise_marks
 from clearwell.flow.digest.drafting.scores import ScoredCluster
 from clearwell.records import DigestCandidate
 
 CUT: Final = "…"
 _CUT_WEIGHT: Final = 0.8
 """What a headline that had to be cut is worth beside one that is whole."""
+_BESIDE_WEIGHT: Final = 0.8
+"""What a text is worth whose first words are beside the matter: "As I said, …"."""
 
 
 def choose_best(one: ScoredCluster, places: Collection[int]) -> DigestCandidate:
@@ -19,4 +23,17 @@ def choose_best(one: ScoredCluster, places: Collection[int]) -> DigestCandidate:
 
 
 def _measure(one: ScoredCluster, at: int, statement: DigestCandidate) -> float:
-    return one.central[at] * (_CUT_WEIGHT if statement.headline.endswith(CUT) else 1.0)
+    cut = _CUT_WEIGHT if statement.headline.endswith(CUT) else 1.0
+    return one.central[at] * cut * (_BESIDE_WEIGHT if _begins_beside(one, at) else 1.0)
+
+
+def _begins_beside(one: ScoredCluster, at: int) -> bool:
+    """Whether a text begins with a filler, or with a clause of one term at most that no other text has."""
+    read = features_of[one.texts[at].content]
+    if not read.tokens or not normalise_marks(read.raw).startswith(read.text):
+        return bool(read.tokens)
+    first = {token.key for token in read.tokens if token.clause == read.tokens[0].clause and token.content}
+    if len(first) > 1 or read.tokens[-1].clause == read.tokens[0].clause:
+        return False
+    others = (features_of[text.content].tokens for place, text in enumerate(one.texts) if place != at)
+    return first.isdisjoint(token.key for tokens in others for token in tokens)
