@@ -1405,37 +1405,43 @@ WITH completed AS MATERIALIZED (
         AND (c.at IS NOT NULL OR NOT EXISTS (SELECT FROM waited w
             WHERE w.group_id = p.group_id AND w.subject = 'memory ' || p.memory_id AND w.at = p.decided_at))
     ORDER BY p.id LIMIT %(limit)s
-), dated AS (
-    SELECT l.group_id, l.id, l.memory_id, l.promoted_at, (
-        SELECT min(e.at) FROM (
-            SELECT d.decided_at AS at FROM decisions d
-            WHERE d.group_id = l.group_id AND d.action = 'retract' AND d.others @> ARRAY[l.memory_id]
-            UNION ALL
-            SELECT CASE WHEN w.at IS NULL THEN d.decided_at ELSE (
-                SELECT min(c.at) FROM completed c
-                WHERE c.group_id = d.group_id AND c.subject = w.subject AND c.at >= d.decided_at
-                    AND (u.id IS NULL OR c.at < u.decided_at)) END
-            FROM decisions d
-            LEFT JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
-            LEFT JOIN waited w
-                ON w.group_id = d.group_id AND w.subject = 'memory ' || d.memory_id AND w.at = d.decided_at
-            WHERE d.group_id = l.group_id AND d.action = 'promote' AND d.supersedes = l.memory_id
-                AND d.memory_id <> l.memory_id
-            UNION ALL
-            SELECT u.decided_at FROM decisions d JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
-            WHERE d.group_id = l.group_id AND d.action = 'promote' AND d.memory_id = l.memory_id
-                AND EXISTS (SELECT FROM decisions f WHERE f.group_id = l.group_id AND f.memory_id = l.memory_id
-                    AND f.action = 'promote' AND NOT f.already)
-                AND NOT EXISTS (SELECT FROM decisions o
-                    LEFT JOIN decisions v ON v.group_id = o.group_id AND v.undoes = o.id
-                    WHERE o.group_id = l.group_id AND o.memory_id = l.memory_id AND o.action = 'promote'
-                        AND o.id < u.id AND (v.id IS NULL OR v.id > u.id))
-            UNION ALL
-            SELECT o.decided_at FROM promotions o
-            WHERE o.group_id = l.group_id AND o.fingerprint = l.fingerprint AND o.id <> l.id
-                AND o.decided_at > l.promoted_at
-        ) AS e WHERE e.at >= l.promoted_at AND (l.restored_at IS NULL OR e.at > l.restored_at)) AS withdrawn_at
+), retracted AS MATERIALIZED (
+    -- Read once: row-level security keeps the index on others from being used, so that a look-up for each memory would
+    -- read all decisions of the group.
+    SELECT d.group_id, o.id AS memory_id, d.decided_at AS at FROM decisions d, unnest(d.others) AS o (id)
+    WHERE d.action = 'retract' AND (%(group_id)s::text IS NULL OR d.group_id = %(group_id)s)
+), ends AS MATERIALIZED (
+    SELECT l.group_id, l.id, r.at FROM lost l
+    JOIN retracted r ON r.group_id = l.group_id AND r.memory_id = l.memory_id
+    UNION ALL
+    SELECT l.group_id, l.id, CASE WHEN w.at IS NULL THEN d.decided_at ELSE (
+        SELECT min(c.at) FROM completed c
+        WHERE c.group_id = d.group_id AND c.subject = w.subject AND c.at >= d.decided_at
+            AND (u.id IS NULL OR c.at < u.decided_at)) END
     FROM lost l
+    JOIN decisions d ON d.group_id = l.group_id AND d.supersedes = l.memory_id AND d.action = 'promote'
+        AND d.memory_id <> l.memory_id
+    LEFT JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
+    LEFT JOIN waited w ON w.group_id = d.group_id AND w.subject = 'memory ' || d.memory_id AND w.at = d.decided_at
+    UNION ALL
+    SELECT l.group_id, l.id, u.decided_at FROM lost l
+    JOIN decisions d ON d.group_id = l.group_id AND d.memory_id = l.memory_id AND d.action = 'promote'
+    JOIN decisions u ON u.group_id = d.group_id AND u.undoes = d.id
+    WHERE EXISTS (SELECT FROM decisions f WHERE f.group_id = l.group_id AND f.memory_id = l.memory_id
+            AND f.action = 'promote' AND NOT f.already)
+        AND NOT EXISTS (SELECT FROM decisions o
+            LEFT JOIN decisions v ON v.group_id = o.group_id AND v.undoes = o.id
+            WHERE o.group_id = l.group_id AND o.memory_id = l.memory_id AND o.action = 'promote'
+                AND o.id < u.id AND (v.id IS NULL OR v.id > u.id))
+    UNION ALL
+    SELECT l.group_id, l.id, o.decided_at FROM lost l
+    JOIN promotions o ON o.group_id = l.group_id AND o.fingerprint = l.fingerprint AND o.id <> l.id
+        AND o.decided_at > l.promoted_at
+), dated AS (
+    SELECT l.group_id, l.id, l.memory_id, l.promoted_at, min(e.at) AS withdrawn_at
+    FROM lost l LEFT JOIN ends e ON e.group_id = l.group_id AND e.id = l.id AND e.at >= l.promoted_at
+        AND (l.restored_at IS NULL OR e.at > l.restored_at)
+    GROUP BY l.group_id, l.id, l.memory_id, l.promoted_at
 )
 
 -- name: list_lost_promotions
