@@ -13,6 +13,7 @@ from bench import (
     console,
     digest,
     fact_check,
+    flood,
     growth,
     hot,
     http,
@@ -59,6 +60,7 @@ PARTS: dict[str, Callable[[], Awaitable[list[str]]]] = {
     "review": review.measure,
     "poisoning": poisoning.measure,
     "overhead": overhead.measure,
+    "flood": flood.measure,
     "console": console.measure,
 }
 ONLY_BY_NAME = {"tokens"}
