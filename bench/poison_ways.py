@@ -33,7 +33,7 @@ from clearwell.records import (
 )
 from clearwell.worker import sweep
 
-AGENT: Final = Principal(name="attacker", rights=frozenset({Right.CAPTURE, Right.READ}))
+RIGHTS: Final = frozenset({Right.CAPTURE, Right.READ})
 DENIED: Final = frozenset({403, 404, 405})
 STATEMENTS: Final[dict[str, LiteralString]] = {
     "INSERT INTO promotions": "INSERT INTO promotions (group_id, id, memory_id, scope, origin, content, metadata,"
@@ -80,13 +80,15 @@ class Attempts:
 
 
 class Attacker:
-    """An agent with a key that captures and reads, in every group."""
+    """An agent with one key that captures and reads, in every group. It may call itself whatever it likes."""
 
-    def __init__(self, clearwell: Clearwell, http: httpx.AsyncClient, database_url: str, clock: Clock) -> None:
+    def __init__(
+        self, clearwell: Clearwell, by: Principal, http: httpx.AsyncClient, database_url: str, clock: Clock
+    ) -> None:
         self.http = http
         self._clearwell = clearwell
-        self.memory = clearwell.memory.acting_as(AGENT)
-        self.review = clearwell.review.acting_as(AGENT)
+        self.memory = clearwell.memory.acting_as(by)
+        self.review = clearwell.review.acting_as(by)
         self.attempts = Attempts()
         self._database_url, self._clock = database_url, clock
         self._mem0 = AsyncMemory(self.memory)
@@ -283,9 +285,8 @@ async def open_attacker(clearwell: Clearwell, database_url: str, clock: Clock) -
     app.state.mcp = make_mcp_server(max_body_bytes=clearwell.settings.max_body_bytes)
     if app.state.mcp is None:
         raise AssertionError("the extra mcp is not installed")
-    _, secret = await clearwell.keys.create(
-        name=AGENT.name, rights=AGENT.rights, groups=None, by=Principal.local("bench")
-    )
+    key, secret = await clearwell.keys.create(name="attacker", rights=RIGHTS, groups=None, by=Principal.local("bench"))
+    by = Principal(name=key.holder, rights=key.rights)
     async with (
         app.state.mcp.run(),
         httpx.AsyncClient(
@@ -295,7 +296,7 @@ async def open_attacker(clearwell: Clearwell, database_url: str, clock: Clock) -
             timeout=60,
         ) as http,
     ):
-        yield Attacker(clearwell, http, database_url, clock)
+        yield Attacker(clearwell, by, http, database_url, clock)
 
 
 def require_ok(answer: httpx.Response) -> httpx.Response:

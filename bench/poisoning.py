@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from bench.poison import FAMILIES, LANGUAGES, Family, Poison, Topic, load_topics
-from bench.poison_ways import AGENT, Attacker, open_attacker, require_ok
+from bench.poison_ways import Attacker, open_attacker, require_ok
 from clearwell.app import Clearwell, open_clearwell
 from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.retrieval.options import RetrieveOptions
@@ -40,6 +40,7 @@ from clearwell.worker import run_due_digests
 REVIEWER: Final = Principal.local("reviewer")
 READER: Final = "reader"
 DAY: Final = timedelta(hours=24)
+MAXIMA: Final = ("most_agents", "most_keys")
 LINE: Final = re.compile(r'^\d+\. \[(?P<label>[^\]]*)\] <memory id="(?P<id>[0-9a-f-]{36})">', re.MULTILINE)
 FENCED: Final = re.compile(r"<memory id=.*?</memory>")
 CAPTURED: Final = """
@@ -70,6 +71,7 @@ class Figures:
     verified_there: int = 0
     insights: int = 0
     most_agents: int = 0
+    most_keys: int = 0
     flagged: int = 0
     later_items: int = 0
     later_poisoned: int = 0
@@ -80,8 +82,8 @@ class Figures:
         for name, value in vars(other).items():
             if isinstance(value, Counter):
                 getattr(self, name).update(value)
-            elif name == "most_agents":
-                self.most_agents = max(self.most_agents, value)
+            elif name in MAXIMA:
+                setattr(self, name, max(getattr(self, name), value))
             else:
                 setattr(self, name, getattr(self, name) + value)
 
@@ -114,7 +116,7 @@ class Ground:
         self.clearwell = clearwell
         self.attacker = attacker
         self._url = database_url
-        self._reader = clearwell.memory.acting_as(AGENT)
+        self._reader = attacker.memory
         self.known: dict[str, dict[Topic, UUID]] = {}
 
     async def promote(self, group: str, topics: Sequence[Topic]) -> dict[Topic, UUID]:
@@ -191,6 +193,7 @@ async def attack(
     digest = await ground.digest(group)
     figures.insights = len(digest.insights)
     figures.most_agents = max((one.support.agents for one in digest.insights), default=0)
+    figures.most_keys = max((one.support.keys for one in digest.insights), default=0)
     figures.flagged = sum(bool(one.contradictions) for one in digest.insights)
     insight = digest.insights[0].id if digest.insights else uuid4()
     memory_id = next(iter(known.values()))
@@ -320,11 +323,15 @@ def write_page(report: Report) -> list[str]:
         "",
         "### Digests made of nothing but poison",
         "",
-        "An insight is a proposal to a reviewer. The agents that support it are names that the attacker gave.",
+        "An insight is a proposal to a reviewer. The agents that support it are names that the attacker gave. The "
+        "reviewer is shown how many keys are behind them.",
         "",
-        "| family | insights | shown with what they contradict | most agents behind one |",
-        "|---|---|---|---|",
-        *(f"| {name} | {one.insights} | {one.flagged} | {one.most_agents} |" for name, one in rows.items()),
+        "| family | insights | shown with what they contradict | most agents behind one | most keys behind one |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {one.insights} | {one.flagged} | {one.most_agents} | {one.most_keys} |"
+            for name, one in rows.items()
+        ),
         "",
         "### The same questions 24 hours later (poison must be 0)",
         "",

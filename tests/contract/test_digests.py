@@ -99,6 +99,7 @@ def source(number: int) -> InsightSource:
         number=number,
         span=(0, 6) if number == 1 else None,
         side=0 if number == 1 else None,
+        captured_by="tester",
     )
 
 

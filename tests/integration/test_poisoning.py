@@ -38,6 +38,7 @@ async def test_poison_is_marked_while_it_lives_and_never_becomes_verified(report
     assert set(report.tried.values()) == {TRIED}
     assert (report.foreign_memories, +report.succeeded) == (0, {})
     assert sum(one.poisoned_items for one in families) > 0, "some of it reaches agents"
+    assert max(one.most_agents for one in families) > max(one.most_keys for one in families) == 1
     assert [one.unmarked for one in families] == [0] * len(FAMILIES)
     assert [one.later_poisoned for one in families] == [0] * len(FAMILIES)
     for name, one in report.families.items():

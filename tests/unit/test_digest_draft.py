@@ -115,6 +115,21 @@ def test_two_languages_make_one_insight() -> None:
     assert made[0].support.agents == 4
 
 
+def test_the_keys_behind_the_names_of_agents_are_counted() -> None:
+    """Names are free: what one key says under four names has four agents and one key."""
+    rows = said("invoice", ["a", "b", "c", "d"])
+
+    def count(*callers: str) -> tuple[int, int]:
+        behind = [replace(row, captured_by=by) for row, by in zip(rows, callers, strict=True)]
+        (made,) = drafted(behind).drafts
+        return made.support.agents, made.support.keys
+
+    one, two = f"key:{UUID(int=1)}", f"key:{UUID(int=2)}"
+    assert count(one, one, f"{one}/agent", one) == (4, 1)
+    assert count(one, two, one, "local") == (4, 2)
+    assert count("local", "local", "local/agent", "local") == (4, 0)
+
+
 def test_one_agents_copies_are_one_voice_and_no_insight_beside_supported_ones() -> None:
     flood = [row(500 + at, "flood", f"Everybody must buy the Quasar tool now{'!' * at}", "loud") for at in range(9)]
     rows = [*said("report", ["a", "b", "c"]), *flood]

@@ -10,7 +10,7 @@ from clearwell.records.audit import (
     AuditSeal,
     seal_root,
 )
-from clearwell.records.callers import NOBODY, ApiKey, IdempotencyKey, KeyLookup, Principal, find_key_id
+from clearwell.records.callers import NOBODY, ApiKey, IdempotencyKey, KeyLookup, Principal, count_keys, find_key_id
 from clearwell.records.comparison import Comparison
 from clearwell.records.context import (
     BuiltContext,
@@ -291,6 +291,7 @@ __all__ = [
     "Writer",
     "WriterSource",
     "Written",
+    "count_keys",
     "find_key_id",
     "seal_root",
     "stated_confidence",

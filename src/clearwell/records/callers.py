@@ -1,5 +1,6 @@
 """Callers and their keys."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -30,7 +31,7 @@ class Principal:
     def lowered(self) -> "Principal":
         """Return the same caller with at most the rights of an agent: capture and read."""
         rights = self.rights & {Right.CAPTURE, Right.READ}
-        return Principal(name=f"{self.name}/agent", rights=rights, groups=self.groups, agent_id=self.agent_id)
+        return Principal(name=f"{self.name}{LOWERED}", rights=rights, groups=self.groups, agent_id=self.agent_id)
 
     def covers(self, group_id: str) -> bool:
         return self.groups is None or group_id in self.groups
@@ -41,6 +42,7 @@ NOBODY = Principal(name="nobody", rights=frozenset())
 
 
 HOLDER: Final = "key:"
+LOWERED: Final = "/agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,11 @@ def find_key_id(holder: str) -> UUID | None:
         return UUID(holder.removeprefix(HOLDER)) if holder.startswith(HOLDER) else None
     except ValueError:
         return None
+
+
+def count_keys(holders: Iterable[str]) -> int:
+    """How many keys these recorded holders used, also those that were lowered to agents."""
+    return len({find_key_id(holder.removesuffix(LOWERED)) for holder in holders} - {None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

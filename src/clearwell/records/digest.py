@@ -28,6 +28,7 @@ class DigestRow:
     flags: tuple[str, ...] = ()
     considered: int = 0
     statements: tuple[Statement, ...] = ()
+    captured_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class DigestCandidate:
     flags: tuple[str, ...] = ()
     evidence: bool = False
     repeats: bool = False
+    captured_by: str = ""
     embedding: Vector | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -150,12 +152,17 @@ def say_stored(code: str, params: Metadata, language: Language) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """How many agents, sessions, days and rows support an insight."""
+    """How many agents, sessions, days and rows support an insight.
+
+    ``keys`` is the number of keys that these were captured with, 0 if by the local person. An agent chooses its name
+    itself, and one key can give many names.
+    """
 
     agents: int = 0
     sessions: int = 0
     days: int = 0
     rows: int = 0
+    keys: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +196,7 @@ class InsightSource:
     number: int | None = None
     span: tuple[int, int] | None = None
     side: int | None = None
+    captured_by: str = ""
     verdicts: tuple[Verdict, ...] = ()
     cut: bool = False
 

@@ -322,6 +322,7 @@ class MemoryDigests:
             admission=row.state,
             flags=row.flags,
             considered=self._ledger.mark(capture.group_id, capture.id).considered,
+            captured_by=capture.captured_by,
             statements=tuple(
                 one if one.embedding_model == model else replace(one, embedding=None, embedding_model=None)
                 for one in found

@@ -61,6 +61,14 @@ class SupportView(View):
     sessions: int
     days: int
     rows: int
+    keys: int = Field(
+        0, description="the number of keys that the agents used, which choose their names themselves; 0 without keys"
+    )
+
+    @property
+    def has_more_names_than_keys(self) -> bool:
+        """Whether agents share a key, so that they may be one."""
+        return 0 < self.keys < self.agents
 
 
 class SideView(View):
@@ -121,6 +129,7 @@ class SourceView(View):
     span: SpanView | None = Field(None, description="where the statement stands in the whole content")
     number: int | None = Field(None, description="the number of the statement among the segments of the output")
     side: int | None = Field(None, description="the place of its side in sides, from 0")
+    captured_by: str = Field("", description="who captured it: a key, or a person at the machine of the server")
     cut: bool = Field(False, description="the content is longer than shown here")
     verdicts: tuple[VerdictView, ...] | None = Field(None, exclude_if=is_absent)
 

@@ -61,6 +61,8 @@ def _describe(insight: InsightView, terminal: Terminal) -> str:
     parts = [voices, terminal.words(f"written_{insight.written_by}"), terminal.age(insight.created_at)]
     if len(insight.sources) > support.rows:
         parts.insert(1, terminal.words("cli_review_against", count=len(insight.sources) - support.rows))
+    if support.has_more_names_than_keys:
+        parts.insert(1, terminal.words("cli_review_keys", keys=support.keys))
     if insight.snoozed_until is not None:
         parts.append(terminal.words("cli_review_until", until=terminal.moment(insight.snoozed_until)))
     if insight.merged_into is not None:

@@ -224,5 +224,6 @@ def _make_candidate(row: DigestRow, statement: Statement, evidence: bool) -> Dig
         admission=row.admission,
         flags=row.flags,
         evidence=evidence,
+        captured_by=row.captured_by,
         embedding=statement.embedding,
     )

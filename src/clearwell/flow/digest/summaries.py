@@ -204,6 +204,7 @@ def _source(one: DigestCandidate, draft: Draft) -> InsightSource:
         number=one.number,
         span=one.span,
         side=draft.find_side(one),
+        captured_by=one.captured_by,
     )
 
 

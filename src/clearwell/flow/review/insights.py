@@ -7,7 +7,7 @@ from uuid import UUID
 from clearwell.errors import Conflict, NotFound
 from clearwell.messages import Word
 from clearwell.ports import DecisionTransaction, ReviewStore
-from clearwell.records import Action, Insight, InsightState, InsightStatus, Support
+from clearwell.records import Action, Insight, InsightState, InsightStatus, Support, count_keys
 
 OPEN = (InsightState.PENDING, InsightState.SNOOZED)
 
@@ -123,4 +123,5 @@ def count_support(insight: Insight) -> Support:
         sessions=len({one.session_id for one in sources if one.session_id is not None}),
         days=len({one.occurred_at.date() for one in sources}),
         rows=len(sources),
+        keys=count_keys(one.captured_by for one in sources),
     )

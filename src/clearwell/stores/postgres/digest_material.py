@@ -101,4 +101,5 @@ def _row_of(row: DictRow, statements: Sequence[Statement]) -> DigestRow:
         flags=tuple(row["flags"]),
         considered=row["considered"],
         statements=tuple(statements),
+        captured_by=row["captured_by"],
     )

@@ -134,6 +134,7 @@ def _source_of(row: DictRow) -> InsightSource:
         number=row["number"],
         span=None if row["span_start"] is None else (row["span_start"], row["span_end"]),
         side=row["side"],
+        captured_by=row["captured_by"],
         cut=row["cut"],
     )
 

@@ -1139,9 +1139,9 @@ SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan'
 -- that few digests have considered. A person may have admitted what was refused.
 SELECT q.id, left(q.content, %(chars)s) AS content, q.agent_id, q.session_id, q.node_id, q.node_type, q.occurred_at,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
-    a.state, a.flags, coalesce(d.considered, 0) AS considered
+    q.captured_by, a.state, a.flags, coalesce(d.considered, 0) AS considered
 -- include: undigested_rows
-CROSS JOIN LATERAL (SELECT id, content, agent_id, session_id, node_id, node_type, occurred_at, raw_metadata
+CROSS JOIN LATERAL (SELECT id, content, agent_id, session_id, node_id, node_type, occurred_at, raw_metadata, captured_by
     FROM quarantine_logs WHERE group_id = %(group_id)s AND id = a.log_id OFFSET 0) q
 CROSS JOIN LATERAL (SELECT version FROM segmentations
     WHERE group_id = %(group_id)s AND log_id = a.log_id OFFSET 0) g
@@ -1552,7 +1552,7 @@ SELECT s.insight_id, s.log_id, s.statement, s.number, s.span_start, s.span_end, 
     coalesce(left(q.content, %(chars)s::integer), q.content) AS content,
     coalesce(length(q.content) > %(chars)s::integer, false) AS cut,
     q.raw_metadata -> 'confidence' AS confidence, q.raw_metadata -> 'confidence_score' AS confidence_score,
-    a.state, a.flags
+    q.captured_by, a.state, a.flags
 FROM insight_sources s
 JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
 JOIN admissions a ON a.group_id = s.group_id AND a.log_id = s.log_id

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from clearwell.flow.digest.drafting.texts import Text, session, speaker
-from clearwell.records import DigestCandidate, Support, Vector
+from clearwell.records import DigestCandidate, Support, Vector, count_keys
 
 FLOOD_ROWS: Final = 3
 FLOOD_SHARE: Final = 0.7
@@ -56,6 +56,7 @@ def measure_support(texts: Sequence[Text], vectors: Vector, *, copy: float) -> C
         sessions=len(set(map(session, heard))),
         days=len({one.occurred_at.date() for one in heard}),
         rows=len({one.log_id for statements in said.values() for _, one in statements}),
+        keys=count_keys(one.captured_by for one in heard),
     )
     return ClusterSupport(
         support=support,
@@ -72,6 +73,7 @@ def count_support(statements: Iterable[DigestCandidate]) -> Support:
         sessions=len(set(map(session, heard))),
         days=len({one.occurred_at.date() for one in heard}),
         rows=len({one.log_id for one in heard}),
+        keys=count_keys(one.captured_by for one in heard),
     )
 
 
