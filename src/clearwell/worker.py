@@ -150,11 +150,11 @@ async def sweep(clearwell: Clearwell) -> int:
 
     A queue that is full gets no more: what it holds is done first.
     """
-    before = clearwell.queue.length
-    if before >= SWEEP_LIMIT:
+    if clearwell.queue.length >= SWEEP_LIMIT:
         return 0
     due = await clearwell.stores.admissions.find_pending(limit=SWEEP_LIMIT)
     paused = await find_paused(clearwell, {one.group_id for one in due})
+    before = clearwell.queue.length
     for one in due:
         if one.group_id not in paused:
             clearwell.queue.offer(one.group_id, one.log_id)

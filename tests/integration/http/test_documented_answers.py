@@ -57,6 +57,8 @@ async def edge(
 def session() -> Iterator[requests.Session]:
     with requests.Session() as made:
         made.trust_env = False
+        # The server closes a connection that was idle for some seconds, which drawing the next request may take.
+        made.headers["Connection"] = "close"
         yield made
 
 
