@@ -127,6 +127,8 @@ class Campaign:
         self._tell(f"      round of {time.monotonic() - started:5.2f} s")
         for problem in self.outcome.problems[self._told :]:
             self._tell(f"      {problem}")
+        if len(self.outcome.problems) > self._told:
+            self._tell(world.find_tracebacks())
         self._told = len(self.outcome.problems)
         return group
 
@@ -155,15 +157,9 @@ class Campaign:
     async def _wait_until_settled(self, world: World, after: str) -> None:
         """Wait for the work in the background. It is done without help, or never."""
         checker, end = self._checker(world), time.monotonic() + PATIENCE
-        while True:
-            try:
-                left = await asyncio.to_thread(checker.count_unsettled)
-            except psycopg.OperationalError:
-                left = -1
-            if left == 0:
-                return
+        while left := await asyncio.to_thread(checker.list_unsettled):
             if time.monotonic() > end:
-                raise NotRecovered(f"{after}: {left} rows are left after {PATIENCE:g} s\n{world.read_logs()}")
+                raise NotRecovered(f"{after}: left after {PATIENCE:g} s: {left}\n{world.read_logs()}")
             await asyncio.sleep(0.05)
 
     async def _check(self, world: World, groups: Sequence[str], after: str, *, live: bool = False) -> None:

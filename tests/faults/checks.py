@@ -79,11 +79,16 @@ DOUBLED = {
         GROUP BY group_id, captured_by, idempotency_key HAVING count(*) > 1""",
 }
 UNSETTLED = """
-SELECT (SELECT count(*) FROM admissions WHERE state = 'pending')
-    + (SELECT count(*) FROM promotion_work)
-    + (SELECT count(*) FROM digests WHERE status IN ('queued', 'running'))
-    + (SELECT count(*) FROM forgets WHERE finished_at IS NULL)
+SELECT 'output ' || log_id || ', attempts ' || attempts || ', next at ' || next_try_at || ', leased until '
+    || coalesce(leased_until::text, '-') FROM admissions WHERE state = 'pending'
+UNION ALL SELECT 'promotion ' || promotion_id || ', attempts ' || attempts || ', next at ' || next_try_at
+    FROM promotion_work
+UNION ALL SELECT 'digest ' || id || ' ' || status || ', attempts ' || attempts || ', next at '
+    || coalesce(next_try_at::text, '-') || ', leased until ' || coalesce(leased_until::text, '-')
+    FROM digests WHERE status IN ('queued', 'running')
+UNION ALL SELECT 'forget ' || id FROM forgets WHERE finished_at IS NULL
 """
+"""The work in the background that is still to be done, in words."""
 OUTPUTS = "SELECT id, group_id, content FROM quarantine_logs WHERE group_id = ANY(%(groups)s)"
 MEMORIES = """
 SELECT p.memory_id AS id, p.content, count(m.id) AS chunks FROM promotions p
@@ -123,12 +128,13 @@ class StoreChecker:
         self.valkey_url = valkey_url
         self._size = working_size
 
-    def count_unsettled(self) -> int:
-        """How much work is still to be done in the background."""
-        with psycopg.connect(self._postgres_url, connect_timeout=5) as connection:
-            row = connection.execute(UNSETTLED).fetchone()
-            assert row is not None
-            return int(row[0])
+    def list_unsettled(self) -> list[str]:
+        """The work in the background that is still to be done, in words."""
+        try:
+            with psycopg.connect(self._postgres_url, connect_timeout=5) as connection:
+                return [str(row[0]) for row in connection.execute(UNSETTLED)]
+        except psycopg.OperationalError as error:
+            return [str(error)]
 
     def check(self, ledger: Ledger, groups: Sequence[str], *, since: datetime | None) -> Damage:
         """Compare everything in these groups. Entries of working memory settled before ``since`` have expired.

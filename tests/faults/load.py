@@ -10,6 +10,7 @@ from uuid import UUID
 import httpx
 
 from clearwell.client.api import ApiConnection
+from clearwell.client.problems import ProblemAnswer
 from clearwell.client.retries import KEY_HEADER, RetryPolicy
 from clearwell.client.routes import ApiClient
 from clearwell.errors import ClearwellError, RequestInProgress, Unavailable
@@ -22,6 +23,7 @@ POLICY = RetryPolicy(total_seconds=2.0, retries=6, first_pause=0.05, longest_pau
 ATTEMPTS, ATTEMPT_SECONDS = 3, 1.0
 OUTAGES = frozenset({502, 503, 504})
 STILL_RUNNING = 409
+INTERNAL = 500
 
 
 class Load:
@@ -78,10 +80,18 @@ class Load:
         except (Unavailable, RequestInProgress):
             return None
         except ClearwellError as error:
-            write.refused = error.code
+            if not self._note_surprise(error):
+                write.refused = error.code
             return None
         write.acknowledged = True
         return answer
+
+    def _note_surprise(self, error: ClearwellError) -> bool:
+        """Note an answer that no fault explains: a part that does not respond is no internal error."""
+        surprising = isinstance(error, ProblemAnswer) and error.problem.status == INTERNAL
+        if surprising:
+            self._ledger.surprises[f"{INTERNAL} {error.code}"] += 1
+        return surprising
 
     async def _capture(self) -> None:
         write = self._ledger.begin(Kind.CAPTURE, self.group_id, text=self._ledger.new_text())
@@ -102,6 +112,9 @@ class Load:
             if answer.is_success:
                 write.acknowledged, write.id = True, UUID(found["id"])
                 return
+            if answer.status_code == INTERNAL:
+                self._ledger.surprises[f"{INTERNAL} {found.get('type')}"] += 1
+                return
             if answer.status_code not in OUTAGES and answer.status_code != STILL_RUNNING:
                 write.refused = str(found.get("type", answer.status_code))
                 self._ledger.surprises[f"{answer.status_code} {write.refused}"] += 1
@@ -117,6 +130,9 @@ class Load:
             await self._api.query(self.group_id, self._ledger.new_text()[15:90])
         except Unavailable:
             return
+        except ClearwellError as error:
+            if not self._note_surprise(error):
+                raise
 
     async def _request_digest(self) -> None:
         write = self._ledger.begin(Kind.DIGEST, self.group_id)
@@ -150,7 +166,8 @@ class Load:
                 self._digests.append((group_id, digest_id))
                 return
             page = await self._api.review.insights(group_id, state=InsightState.PENDING)
-        except Unavailable:
+        except ClearwellError as error:
+            self._note_surprise(error)
             self._digests.append((group_id, digest_id))
             return
         known = {insight_id for _, insight_id, _ in self._insights}
@@ -167,10 +184,9 @@ class Load:
         chosen = self._random.choice(captures)
         try:
             preview = await self._api.preview_forget(chosen.group_id, log_id=chosen.id)
-        except Unavailable:
+        except ClearwellError as error:
+            self._note_surprise(error)  # or it is forgotten already
             return
-        except ClearwellError:
-            return  # it is forgotten already
         if not preview.things:
             return
         write = self._ledger.begin(Kind.FORGET, chosen.group_id, subject=chosen.id)

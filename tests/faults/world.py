@@ -31,8 +31,8 @@ LEASE_SECONDS = 1.0
 SETTINGS = {
     "CLEARWELL_SWEEP_SECONDS": "0.4",
     "CLEARWELL_ADMISSION_LEASE_SECONDS": str(LEASE_SECONDS),
-    "CLEARWELL_DIGEST_STALLED_SECONDS": "1",
-    "CLEARWELL_DIGEST_RETRY_SECONDS": "0.3",
+    "CLEARWELL_DIGEST_STALLED_SECONDS": "3",
+    "CLEARWELL_DIGEST_RETRY_SECONDS": "0.1",
     "CLEARWELL_DIGEST_ATTEMPTS": "20",
     "CLEARWELL_DIGEST_CRON": "",
     "CLEARWELL_POSTGRES_CONNECT_SECONDS": "2",
@@ -43,6 +43,7 @@ SETTINGS = {
 }
 """Times that let a round be short. They change how soon something happens and nothing else."""
 LOGGED = 40
+TRACEBACK, MOST_LOGGED = "Traceback", 6_000
 
 
 @dataclass
@@ -192,6 +193,11 @@ class World:
         """The last lines of what the processes of the program have logged."""
         running = [part.running for part in self.parts if part.running is not None]
         return "\n\n".join("\n".join(one.errors.read_text().splitlines()[-LOGGED:]) for one in running)
+
+    def find_tracebacks(self) -> str:
+        """What the processes of the program have logged of errors that they did not expect."""
+        texts = [part.running.errors.read_text() for part in self.parts if part.running is not None]
+        return "\n".join(text[text.index(TRACEBACK) :][:MOST_LOGGED] for text in texts if TRACEBACK in text)
 
     async def make_key(self) -> None:
         words = ("keys", "create", "--scope", "capture,read,review,admin", "--all-groups", "--json")

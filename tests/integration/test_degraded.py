@@ -12,6 +12,7 @@ import psutil
 import psycopg
 import pytest
 import redis
+from redis.asyncio import Connection, ConnectionPool
 
 from clearwell.app import Clearwell, SystemClock, open_clearwell
 from clearwell.errors import Unavailable, WorkingMemoryUnavailable
@@ -19,7 +20,7 @@ from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Retrieval, Source
 from clearwell.servers import Servers, running_servers
 from clearwell.settings import Settings
-from clearwell.stores.valkey import ValkeyWorkingStore, open_client
+from clearwell.stores.valkey import TimedClient, ValkeyWorkingStore, open_client
 from tests.path import AGENT, LONG, OTHER, PERSON, said
 from tests.servers.embedding_api import EmbeddingApi
 from tests.servers.scripted import hang, reply
@@ -165,6 +166,22 @@ async def test_a_command_waits_for_working_memory_once_and_not_again() -> None:
         with pytest.raises(WorkingMemoryUnavailable):
             await ValkeyWorkingStore(client, SystemClock(), size=10, content_bytes=1000).entries("g")
         assert clock() - start < BUDGET + SLACK
+        await client.aclose()
+
+
+class ResetConnection(Connection):
+    """A connection that was reset after it was found to be open: uvloop then raises an error of its own."""
+
+    async def send_packed_command(self, *_: object, **__: object) -> None:
+        raise RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")
+
+
+async def test_a_connection_that_is_reset_at_the_wrong_moment_is_no_internal_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        pool = ConnectionPool(ResetConnection, host="127.0.0.1", port=silent.getsockname()[1])
+        client = TimedClient(pool, seconds=BUDGET)
+        with pytest.raises(WorkingMemoryUnavailable, match="closed"):
+            await ValkeyWorkingStore(client, SystemClock(), size=10, content_bytes=1000).entries("g")
         await client.aclose()
 
 

@@ -27,6 +27,7 @@ from clearwell.embedded.processes import ServerProcess, first_of, running_in
 from clearwell.errors import EmbeddedStoreError
 
 log = structlog.get_logger(__name__)
+RELEASE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,21 @@ class EmbeddedServer(ABC):
 
     def _start(self) -> RunningServer:
         self._prepare()
+        try:
+            return self._start_once()
+        except EmbeddedStoreError as error:
+            if error.code != "embedded_start_failed" or not self._set_damage_aside():
+                raise
+        # The end of the server has released the lock.
+        if not self._life_lock.wait_exclusive(RELEASE_SECONDS):
+            raise self._make_error("embedded_start_failed")
+        return self._start_once()
+
+    def _set_damage_aside(self) -> bool:
+        """Move away what keeps the server from starting, if that is known and can be made again. Whether it was."""
+        return False
+
+    def _start_once(self) -> RunningServer:
         child = self._launch(self._command(), self.folder)
         self._life_lock.hand_over()
         with ExitStack() as undo:

@@ -1,21 +1,28 @@
 """The bundled Valkey."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
+import structlog
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from clearwell.embedded.folders import check_owner, own_folder, socket_folder
+from clearwell.embedded.folders import check_owner, own_folder, socket_folder, writing
 from clearwell.embedded.install import valkey_server
+from clearwell.embedded.log_files import tail
 from clearwell.embedded.server import EmbeddedServer, RunningServer
 
+log = structlog.get_logger(__name__)
+
 SOCKET = "valkey.sock"
+AOF_FOLDER = "appendonlydir"
+UNREADABLE = "Bad file format reading the append only file"
 
 SETTINGS = {
     "port": "0",
@@ -57,6 +64,21 @@ class EmbeddedValkey(EmbeddedServer):
     def _prepare(self) -> None:
         own_folder(self.folder)
         check_owner(self.folder)
+
+    def _set_damage_aside(self) -> bool:
+        """Move an append-only file away that cannot be read, as a full disk can leave it.
+
+        Working memory is rebuilt from quarantine, and the rest in it lasts a day at most.
+        """
+        files = self.folder / AOF_FOLDER
+        if UNREADABLE not in tail(self.log, self._log_since) or not files.exists():
+            return False
+        aside = files.with_name(f"{AOF_FOLDER}.damaged")
+        with writing(files):
+            shutil.rmtree(aside, ignore_errors=True)
+            files.rename(aside)
+        log.warning("embedded_damaged", folder=str(aside))
+        return True
 
     def _command(self) -> Sequence[str | Path]:
         settings = SETTINGS | {"dir": str(self.folder), "unixsocket": str(self._socket)}

@@ -150,3 +150,19 @@ def test_a_server_that_does_not_stop_is_stopped_harder_and_that_is_said(impatien
     assert not pids_below(used)
     with impatient(used) as running:
         assert read(running.url) == ["before"]
+
+
+def test_an_append_only_file_that_cannot_be_read_is_moved_away(folder: Path) -> None:
+    """A disk that was full leaves one at times. Working memory is rebuilt, so nobody has to repair it."""
+    one = EmbeddedValkey(folder)
+    write(one.start(), "before")
+    one.stop()
+    (file,) = (folder / "valkey" / "appendonlydir").glob("*.incr.aof")
+    file.write_bytes(b"broken\r\n" + file.read_bytes())
+    with capture_logs() as said, EmbeddedValkey(folder) as running:
+        assert read(running.url) == []
+        write(running, "after")
+    assert [line["event"] for line in said] == ["embedded_damaged"]
+    assert (folder / "valkey" / "appendonlydir.damaged" / file.name).exists()
+    with EmbeddedValkey(folder) as running:
+        assert read(running.url) == ["after"]

@@ -44,6 +44,8 @@ class TimedClient(redis.Redis):
                 return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         except TimeoutError:
             raise redis.TimeoutError(f"no answer within {self._seconds:g} seconds") from None
+        except RuntimeError as error:
+            raise _closed(error) from error
 
     async def run_on_keys(self, script: AsyncScript, calls: Sequence[ScriptCall]) -> None:
         """Run a script on several keys in one round trip. All calls are made, also if one fails.
@@ -67,7 +69,14 @@ class TimedClient(redis.Redis):
                 answers = await pipeline.execute(raise_on_error=False)
         except TimeoutError:
             raise redis.TimeoutError(f"no answer within {self._seconds:g} seconds") from None
+        except RuntimeError as error:
+            raise _closed(error) from error
         return [(call, one) for call, one in zip(calls, answers, strict=True) if isinstance(one, Exception)]
+
+
+def _closed(error: RuntimeError) -> redis.ConnectionError:
+    """What uvloop raises for a connection that was reset a moment before it is written to, as the library's error."""
+    return redis.ConnectionError(str(error))
 
 
 def open_client(url: str, *, pool_max: int, timeout_seconds: float) -> TimedClient:
