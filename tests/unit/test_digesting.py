@@ -166,6 +166,16 @@ async def test_what_a_fact_check_says_supports_an_agent_and_is_no_insight_by_its
     assert {source.log_id for source in insight.sources} == {agent, checked}
 
 
+async def test_an_output_without_a_group_has_statements_once_it_is_assigned() -> None:
+    path = Path()
+    captured = await path.memory.capture(replace(says(GATEWAY, "a1"), group_id=None), wait=True)
+    assert (await path.memory.quarantine_row(captured.id, group="unassigned")).statements is None
+    await keep(path, says(f"{GATEWAY} Our own measurement confirms that.", "a2"))
+    assigned = await path.memory.assign(captured.id, group="g")
+    await path.queue.join()
+    assert assigned.id in shown(await made(path))
+
+
 async def test_other_statements_of_a_shown_row_stay_candidates() -> None:
     path = Path()
     first, again = await keep(path, says(f"{GATEWAY} {BACKUPS}", "a1"), says(GATEWAY + " We measured it.", "a2"))

@@ -5,7 +5,7 @@ import pytest
 from clearwell.flow.context.fencing import format_item
 from clearwell.flow.retrieval.bm25 import analyse_query
 from clearwell.flow.retrieval.options import RetrieveOptions
-from clearwell.flow.retrieval.passages import find_sentence
+from clearwell.flow.retrieval.passages import find_sentence, shorten_item
 from clearwell.settings import Settings
 from clearwell.text.sentences import cut_around
 from tests.path import AGENT, Path, said
@@ -15,6 +15,7 @@ NEEDLE = "The boiler in hall four is replaced in February."
 AFTER = " ".join(f"Guest {number} signed the book at the entrance." for number in range(12))
 TEXT = f"{BEFORE} {NEEDLE} {AFTER}"
 QUERY = "When is the boiler in hall four replaced?"
+SHORT = RetrieveOptions(max_chars=240)
 
 
 @pytest.mark.parametrize("most", [60, 120, 300, 500])
@@ -92,3 +93,22 @@ async def test_an_echo_of_a_passage_is_recognised_as_the_memory() -> None:
     (item,) = (await path.memory.acting_as(AGENT).retrieve(QUERY, group="g")).items
     captured = await path.memory.acting_as(AGENT).capture(said(format_item(1, item, "en")), wait=True)
     assert captured.admission == "refused"
+
+
+async def test_a_row_of_a_table_is_shown_with_its_header() -> None:
+    header = "| part | days to order | supplier |\n|---|---|---|\n"
+    rows = [f"| valve number {number} | {number + 200} | Brandt and Sons |" for number in range(40)]
+    path = Path()
+    report = f"We asked for offers.\n\n{header}" + "\n".join(rows) + "\n\nThat is all for now."
+    await path.memory.capture(said(report), wait=True)
+    answer = await path.memory.acting_as(AGENT).retrieve("valve number 31", group="g", options=SHORT)
+    (item,) = answer.items
+    assert item.content.startswith(header)
+    assert rows[31] in item.content
+    assert len(item.content) <= SHORT.max_chars
+    assert item.cut_before
+    assert item.match is not None
+    assert "31" in item.content[slice(*item.match)]
+    again = shorten_item(item, 160)
+    assert again.content.startswith(header)
+    assert rows[31] in again.content

@@ -4,8 +4,10 @@ The place is the statement of an entry that is nearest to the query, or the sent
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from clearwell.flow.retrieval.bm25 import Bm25
@@ -16,6 +18,8 @@ from clearwell.text.sentences import cut_around, find_all_sentences
 MOST_WORDS: Final = 0.5
 """A sentence with this share of the query's words is the place, whatever statement is nearest by its vector."""
 
+_RULE: Final = re.compile(r"[ \t|:-]*-[ \t|:-]*")
+"""The line between the header of a Markdown table and its rows."""
 _BM25: Final = Bm25()
 
 
@@ -30,16 +34,35 @@ def count_unread(items: Sequence[ContextItem], most: int) -> int:
 
 
 def shorten_item(item: ContextItem, most: int) -> ContextItem:
-    """The item within ``most`` characters around its match, or from its beginning if it has none."""
+    """The item within ``most`` characters around its match, or from its beginning if it has none.
+
+    A row of a table comes with the table's header, which says what its cells are.
+    """
     start, end = item.match or (0, 0)
     first, last = cut_around(item.content, start, end, most)
+    begin, rows = _find_header(item.content, start)
+    header = item.content[begin:rows] if begin < first and rows - begin <= most / 2 else ""
+    if header:
+        first, last = cut_around(item.content, start, end, most - len(header))
+        first = max(first, rows)
+    moved = len(header) - first
     return replace(
         item,
-        content=item.content[first:last],
+        content=header + item.content[first:last],
         cut=item.cut or last < len(item.content.rstrip()),
         cut_before=item.cut_before or first > 0,
-        match=None if item.match is None else (max(start - first, 0), min(end, last) - first),
+        match=None if item.match is None else (max(start, first) + moved, min(end, last) + moved),
     )
+
+
+def _find_header(text: str, at: int) -> tuple[int, int]:
+    """The place of the header of the table in a row of which ``at`` is, with the line below it; else an empty one."""
+    above = text[:at].split("\n")[:-1]
+    table = list(takewhile(lambda line: "|" in line, reversed(above)))
+    if len(table) < 2 or not _RULE.fullmatch(table[-2]):
+        return at, at
+    begin = sum(len(line) + 1 for line in above[: len(above) - len(table)])
+    return begin, begin + len(table[-1]) + len(table[-2]) + 2
 
 
 def _shorten(item: ContextItem, most: int, terms: QueryTerms | None) -> ContextItem:
