@@ -146,6 +146,8 @@ def command_line_page() -> list[str]:
     lines = [
         "# Command line",
         "What `--help` prints for each command. Most commands accept `--json` and then print the answer of the API. "
+        "IDs are printed short, as their last eight characters, and are accepted so within their group; `--json` has "
+        "whole IDs. "
         "Exit codes: 0 if it worked, 1 if it did not, 2 if the command was called wrongly.",
     ]
     group = typer.main.get_command(command_line)

@@ -93,6 +93,17 @@ class Origin(StrEnum):
     INSIGHT = "insight"
 
 
+class IdKind(StrEnum):
+    """What an id can name inside a group. A working entry has the id of its ``row`` of quarantine."""
+
+    ROW = "row"
+    INSIGHT = "insight"
+    MEMORY = "memory"
+    DECISION = "decision"
+    TOMBSTONE = "tombstone"
+    DIGEST = "digest"
+
+
 class Right(StrEnum):
     """The rights that a key can have."""
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from clearwell.text.short_ids import SHORT_ID_LENGTH
+
 ROOT = Path(__file__).parents[2]
 RUN = ("python", "bash")
 OUTPUT = "text"
@@ -23,7 +25,9 @@ FILES = ("", "json", "toml", "yaml", "ini", "http")
 """Languages of blocks that are no program: files, answers, diagrams."""
 
 FENCE = re.compile(r"^( *)```(\w*)")
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+WHOLE_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+SHORT_ID = r"(?<![\w-])[0-9a-f]{8}(?![\w-])"
+ID = re.compile(f"{WHOLE_ID}|{SHORT_ID}")
 OWN = re.compile(r"(?<=cw_)[\w-]{20,}|(?<=local:)\w+|\b[0-9a-f]{32}\b")
 """What depends on the machine and is no ID: keys, tokens, the name of the local user."""
 TIME = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:\d\d)?"
@@ -164,7 +168,7 @@ class Values:
         if shown in names:
             return f"(?P={names[shown]})"
         names[shown] = f"id{len(names)}"
-        return f"(?P<{names[shown]}>{ID.pattern})"
+        return f"(?P<{names[shown]}>{SHORT_ID if len(shown) == SHORT_ID_LENGTH else WHOLE_ID})"
 
 
 def _plain(text: str) -> str:

@@ -35,6 +35,7 @@ from clearwell.records import (
 )
 from clearwell.service import MemoryManager
 from clearwell.settings import Settings
+from clearwell.vocabulary import IdKind
 from tests.insights import put_insight
 from tests.path import LONG, OTHER, said
 from tests.unit.test_client_surface import WITHOUT_ROUTE, methods
@@ -252,6 +253,7 @@ async def test_outputs_become_knowledge_and_are_retracted(face: Face) -> None:
     assert origin.promotions[0].promotion.text.content == LONG
     assert [one.capture.id for one in origin.rows] == [row]
     influence = await face("review.influence", row, group="g")
+    assert list(await face("review.find_ids", str(row)[-8:], group="g", kind=IdKind.ROW)) == [row]
     assert [one.promotion.memory_id for one in influence.promotions] == [promoted.id]
     selector = SourceSelector(source=row)
     preview = await face("review.preview_retraction", selector, group="g")

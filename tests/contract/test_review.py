@@ -24,6 +24,7 @@ from clearwell.records import (
     Sighting,
     SourceSelector,
 )
+from clearwell.vocabulary import IdKind
 from tests.contract.ports import capture, event, promotion, settled, unit
 from tests.contract.test_decisions import decision
 from tests.contract.test_digests import LATER, begun, candidates, done, insight, keep, settle
@@ -173,6 +174,28 @@ async def test_the_group_of_anything_is_found_by_its_id(stores: Stores) -> None:
     assert {kind: await stores.review.group_of(kind, one) for kind, one in named.items()} == dict.fromkeys(named, "g")
     nothing = {kind: await stores.review.group_of(kind, UUID(int=4)) for kind in named}
     assert nothing == dict.fromkeys(named)
+
+
+async def test_ids_are_found_by_their_last_characters_in_one_group(stores: Stores) -> None:
+    (made,) = await shown(stores, [1])
+    await keep(stores, 0x100000001)
+    async with stores.decisions.transaction("g") as transaction:
+        taken = await promote(transaction, 1, made)
+    assert taken.memory_id is not None
+    named = {
+        IdKind.INSIGHT: made.id,
+        IdKind.DECISION: taken.id,
+        IdKind.MEMORY: taken.memory_id,
+        IdKind.DIGEST: made.digest_id,
+    }
+    for kind, one in named.items():
+        assert await stores.review.find_ids("g", kind, str(one)[-8:], limit=5) == [one]
+        assert await stores.review.find_ids("other", kind, str(one)[-8:], limit=5) == []
+    assert await stores.review.find_ids("g", IdKind.TOMBSTONE, str(made.id)[-8:], limit=5) == []
+    both = [UUID(int=1), UUID(int=0x100000001)]
+    assert await stores.review.find_ids("g", IdKind.ROW, "00000001", limit=5) == both
+    assert await stores.review.find_ids("g", IdKind.ROW, "00000001", limit=1) == both[:1]
+    assert await stores.review.find_ids("g", IdKind.ROW, "000100000001", limit=5) == both[1:]
 
 
 async def test_groups_with_insights_are_listed(real_stores: Stores) -> None:

@@ -36,7 +36,7 @@ async def test_a_models_sentences_are_shown_with_what_they_cite(capsys: pytest.C
     show_insight(1, DigestInsightView.from_record(found.insight, "en"), Terminal("en"))
     again = capsys.readouterr().out
     assert "“The gateway must be scaled up.” cites sources: 1" in again
-    assert "      1. a" in again
+    assert "     [1] " in again
     told = DossierView.from_dossier(found, "en", {}).model_dump(mode="json")
     source = str(found.insight.sources[0].log_id)
     assert told["sentences"] == [{"text": "The gateway must be scaled up.", "sources": [source]}]
@@ -53,7 +53,7 @@ async def test_the_sides_of_a_dispute_are_shown_with_their_numbers(capsys: pytes
     shown = capsys.readouterr().out
     assert f"1. {price.format(400)[:50]}" in shown
     assert f"2. {price.format(950)[:50]}" in shown
-    assert "(agents: 2, sources: 2)" in " ".join(shown.split())
+    assert "(2 agents, 2 sources)" in " ".join(shown.split())
     assert "[side 2] The licence" in shown
     show_insights([InsightView.from_record(found.insight, "zh")], Terminal("zh"))
     assert "（智能体：1，来源：1）" in "".join(capsys.readouterr().out.split("\n"))
@@ -76,7 +76,7 @@ async def test_chinese_pages_are_set_in_chinese(capsys: pytest.CaptureFixture[st
     found = await first(Path(writer=ScriptedWriter(["支付网关必须扩容。"])))
     show(found, "zh")
     shown = capsys.readouterr().out
-    assert f"待审核：洞察 {found.insight.id}，版本 1" in shown
+    assert "待审核：洞察 00000008，版本 1" in shown
     assert ": " not in shown
 
 
@@ -113,5 +113,5 @@ async def test_what_stands_against_an_insight_is_not_counted_for_it(capsys: pyte
     insight = InsightView.from_record(replace(found.insight, support=support), "en")
     show_insights([insight], Terminal("en"))
     shown = capsys.readouterr().out
-    assert f"outputs: {support.rows}, agents: " in shown
+    assert f"{support.rows} output, {support.agents} agents" in shown
     assert " · opposed: 1 · " in shown

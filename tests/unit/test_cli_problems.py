@@ -63,7 +63,17 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         (["serve", "--workers", "0"], "--workers 无效：不能小于 1"),
         (["serve", "--workers", "-2"], "--workers 无效：不能小于 1"),
         (["serve", "--workers", "17"], "--workers 无效：不能大于 16"),
-        (["nonsense"], "nonsense"),
+        (["nonsense"], "没有命令 nonsense。用法"),
+        (["querry"], "没有命令 querry。是否要用 query？用法"),
+        (
+            ["memories", "list", "-g", "g", "--state", "foo"],
+            "--state 无效：必须是以下之一：verified、promoting、withdrawn",
+        ),
+        (["memories", "list", "-g", "g", "--from", "foo"], "必须是以下之一：typed、working、quarantine、insight"),
+        (["memories", "list", "-g", "g", "--since", "foo"], "--since 无效：必须是时间，例如 2026-11-15"),
+        (["quarantine", "-g", "g", "--admission", "foo"], "必须是以下之一：pending、admitted、refused"),
+        (["review", "list", "-g", "g", "--state", "foo"], "必须是以下之一：pending、"),
+        (["review", "promote", "x", "-g", "g", "--from", "foo"], "必须是以下之一：insight、quarantine、working"),
     ],
 )
 def test_a_command_that_was_not_called_right_ends_with_2(call: Call, words: list[str], said: str) -> None:
@@ -73,12 +83,20 @@ def test_a_command_that_was_not_called_right_ends_with_2(call: Call, words: list
     assert said in error
 
 
+def test_a_wrong_command_is_answered_in_one_sentence_with_one_full_stop(call: Call) -> None:
+    assert call("querry")[1] == "✗ There is no command querry. Did you mean query? See: clearwell --help\n"
+    assert call("nonsense")[1] == "✗ There is no command nonsense. See: clearwell --help\n"
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
         ({"CLEARWELL_PORT": "many"}, "CLEARWELL_PORT is not valid: it must be a whole number"),
         ({"CLEARWELL_CONFIDENCE_THRESHOLD": "2"}, "CLEARWELL_CONFIDENCE_THRESHOLD is not valid: it must be at most 1"),
-        ({"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"}, "CLEARWELL_LANGUAGE 无效：必须是 'auto'"),
+        (
+            {"CLEARWELL_LANGUAGE": "fr", "LC_ALL": "zh_CN.UTF-8"},
+            "CLEARWELL_LANGUAGE 无效：必须是以下之一：auto、en、zh",
+        ),
         (
             {"CLEARWELL_CHUNK_SEPARATORS": "x"},
             "CLEARWELL_CHUNK_SEPARATORS is not valid: a list or an object must be written as JSON",

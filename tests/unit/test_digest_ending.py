@@ -62,9 +62,9 @@ def test_what_is_looked_at_for_the_last_time_is_not_called_a_candidate() -> None
     assert first.endswith("2 of them remain candidates for the next digests.")
     assert "not considered again" not in first
     last = str(ended(looked_at(3, 3, 0)).explanation("en"))
-    assert "1 of them remain candidates" in last
+    assert "1 of them remains a candidate" in last
     assert "2 of them have been considered 4 times and are not considered again" in last
-    assert "remain candidates" not in str(ended(looked_at(3)).explanation("en"))
+    assert "candidate" not in str(ended(looked_at(3)).explanation("en"))
     assert "不再参与" in str(ended(looked_at(3)).explanation("zh"))
 
 

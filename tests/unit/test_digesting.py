@@ -503,7 +503,7 @@ async def test_rows_that_wait_for_the_filter_are_not_called_nothing_new(monkeypa
     await path.memory.capture(says(GATEWAY, "a1"), wait=False)
     digest = await made(path)
     assert (digest.note, digest.note_params) == ("digest_nothing_settled", {"waiting": 1})
-    assert "1 captured outputs" in str(digest.explanation("en"))
+    assert "1 captured output has not passed" in str(digest.explanation("en"))
 
 
 async def test_waiting_is_told_only_where_there_is_something_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:

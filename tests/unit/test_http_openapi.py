@@ -43,6 +43,7 @@ ROUTES = {
     ("get", "/api/v1/digests"),
     ("get", "/api/v1/digests/{id}"),
     ("get", "/api/v1/groups"),
+    ("get", "/api/v1/ids"),
     ("get", "/api/v1/groups/{group_id}"),
     ("put", "/api/v1/groups/{group_id}"),
     ("get", "/api/v1/groups/{group_id}/agents"),

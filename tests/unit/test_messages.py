@@ -44,6 +44,23 @@ def test_both_languages_have_the_same_valid_placeholders(code: str) -> None:
         assert "{" not in say(code, language, **dict.fromkeys(names, "x"))
 
 
+def test_a_word_has_the_form_that_fits_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert say("cli_forget_listed", things=1) == "This erases 1 thing for good:"
+    assert say("cli_forget_listed", things=24) == "This erases 24 things for good:"
+    assert say("cli_forget_listed", things=0) == "This erases 0 things for good:"
+    assert say("cli_forget_listed", "zh", things=1) == "这将永久清除 1 项内容："
+
+
+COUNTED_WORD = re.compile(r"\{(?:count|rows|things|entries|memories|outputs|insights|chunks)\} (?:\w+ )?\w+s\b")
+"""A number before a word in the plural, as if there were always several."""
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_counted_word_has_two_forms(code: str) -> None:
+    found = COUNTED_WORD.search(catalogue()[code]["en"])
+    assert found is None or " of {" in catalogue()[code]["en"], found
+
+
 @dataclass(frozen=True)
 class Use:
     """A code written out in the source, and what it is filled in with: None where that cannot be read off."""

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from clearwell.demo.steps import RecallStep
 from clearwell.errors import ClearwellError, Conflict, Flaw, InvalidInput, NotFound, WrongStructure
 from clearwell.messages import Language
 from clearwell.records import (
@@ -268,3 +269,15 @@ def test_a_view_needs_every_attribute_of_its_record() -> None:
 
     with pytest.raises(AttributeError, match="members"):
         WiderGroupView.from_record(Group(group_id="g", created_at=NOW - timedelta(days=1)))
+
+
+def test_what_is_not_installed_has_a_title_of_its_own() -> None:
+    problem = ProblemView.from_error(ClearwellError("mcp_not_installed"), "en", status=501)
+    assert problem.title == "Not installed"
+
+
+def test_the_demo_shows_a_recalled_memory_as_a_person_reads_it() -> None:
+    item = '1. [⚡️ Unverified] <memory id="01a1eca1-6234-727f-a2f5-5a993a8068cb">{}</memory>'
+    fenced = "The claim &lt;claim&gt;a &amp;lt; b&lt;/claim&gt; is supported."
+    step = RecallStep.read_history("s1", item.format(fenced), None)
+    assert [one.text for one in step.memories] == ["The claim “a &lt; b” is supported."]

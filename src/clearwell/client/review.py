@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearwell.client.fields import read_fields, read_results, split_limit
 from clearwell.records import DecisionRequest, Origin
 from clearwell.signatures import explain_wrong_calls
-from clearwell.vocabulary import Action
+from clearwell.vocabulary import Action, IdKind
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -262,6 +262,13 @@ class AsyncReviewClient:
             if before is None:
                 break
         return memories
+
+    async def find_ids(self, ending: str, *, group: str, kind: IdKind) -> Sequence[UUID]:
+        """The ids of this kind in the group that end with these characters, such as a short id that was printed.
+
+        More than one can have the same ending; at most ten are returned.
+        """
+        return (await self._routes.find_ids(group, kind, ending)).ids
 
     async def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""

@@ -9,6 +9,7 @@ from clearwell.client.api import ApiConnection, rename, segment
 from clearwell.views.decisions import DecisionBatchView, DecisionPageView, DecisionResultView
 from clearwell.views.digests import DigestPageView, DigestRequestView, DigestView
 from clearwell.views.dossiers import DossierView
+from clearwell.views.ids import IdsView
 from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
 from clearwell.views.provenance import (
@@ -20,7 +21,7 @@ from clearwell.views.provenance import (
     ReviewCountsView,
     ReviewStatisticsView,
 )
-from clearwell.vocabulary import Action, InsightState, MemoryState, Origin
+from clearwell.vocabulary import Action, IdKind, InsightState, MemoryState, Origin
 
 DECISION_NAMES = {"others": "with"}
 """Names of the API that are words of Python."""
@@ -91,6 +92,10 @@ class ReviewApiClient:
         return await self._api.get(DigestPageView, "/digests", group_id=group_id, limit=limit, before=before)
 
     # review
+
+    async def find_ids(self, group_id: str, kind: IdKind, ending: str) -> IdsView:
+        """Find the ids of this kind that end with these characters."""
+        return await self._api.get(IdsView, "/ids", group_id=group_id, kind=kind, ending=ending)
 
     async def insights(
         self, group_id: str, *, state: InsightState | None = None, limit: int | None = None, before: UUID | None = None

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from html import unescape
 from typing import Literal
 from uuid import UUID
 
@@ -27,6 +28,11 @@ class MeetingStep(View):
     at: datetime
 
 
+def _read_fenced(text: str) -> str:
+    """A text as a person reads it: in a fence signs are escaped, and a claim has tags of its own."""
+    return unescape(text).replace("<claim>", "“").replace("</claim>", "”")
+
+
 class RecalledMemory(View):
     """A memory that the council read, with the label that it read."""
 
@@ -45,7 +51,10 @@ class RecallStep(View):
 
     @classmethod
     def read_history(cls, session_id: str, history: str, problem: str | None) -> "RecallStep":
-        found = [RecalledMemory.model_validate(line.groupdict()) for line in MEMORY_LINE.finditer(history)]
+        found = [
+            RecalledMemory(id=UUID(line["id"]), label=line["label"], text=_read_fenced(line["text"]))
+            for line in MEMORY_LINE.finditer(history)
+        ]
         return cls(session_id=session_id, memories=tuple(found), problem=problem)
 
 

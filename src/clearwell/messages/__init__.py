@@ -3,6 +3,8 @@
 The sentences are in the ``.toml`` files of this package, by the stage or the adapter that says them, each under a
 stable code, so that a verdict or an error stored years ago can still be read in either language. Words that
 several parts share (labels, states, flags, checks) are in ``core.toml``.
+
+A word that follows a number has both of its forms: ``{count} {count:entry|entries}``. Chinese needs no such forms.
 """
 
 import re
@@ -10,7 +12,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from string import Formatter
+from typing import Any, Literal
 
 Language = Literal["en", "zh"]
 
@@ -52,6 +55,19 @@ class Catalogue(Mapping[str, dict[str, str]]):
         return len(self._files)
 
 
+class SentenceFormatter(Formatter):
+    """Fills in placeholders, and chooses between the forms of a word by a number."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        singular, bar, plural = format_spec.partition("|")
+        if bar:
+            return singular if str(value) == "1" else plural
+        return str(super().format_field(value, format_spec))
+
+
+_FORMATTER = SentenceFormatter()
+
+
 @cache
 def catalogue() -> Catalogue:
     """The sentences of this package."""
@@ -66,4 +82,4 @@ def say(code: str, language: Language = "en", /, **params: object) -> str:
     if code not in catalogue():
         return code
     texts = {name: say(value, language) if isinstance(value, Word) else value for name, value in params.items()}
-    return catalogue()[code][language].format(**texts)
+    return _FORMATTER.vformat(catalogue()[code][language], (), texts)

@@ -30,6 +30,7 @@ from clearwell.records import (
     Tombstone,
     Vector,
 )
+from clearwell.vocabulary import IdKind
 
 TOMBSTONED = "promotion_tombstoned"
 """The problem of a waiting promotion whose value was refused after it was decided."""
@@ -257,6 +258,10 @@ class ReviewStore(Protocol):
 
     async def group_of(self, kind: str, one: UUID) -> str | None:
         """The group of an ``insight``, ``decision``, ``memory`` or quarantine ``row`` that is named by its id alone."""
+        ...
+
+    async def find_ids(self, group_id: str, kind: IdKind, ending: str, *, limit: int) -> Sequence[UUID]:
+        """The ids of this kind in a group that end with these characters, in order."""
         ...
 
     async def insights(

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
         WorkingEntry,
     )
     from clearwell.settings import Settings
-    from clearwell.vocabulary import Action
+    from clearwell.vocabulary import Action, IdKind
 
 
 @explain_wrong_calls
@@ -636,6 +636,13 @@ class ReviewClient:
     ) -> Sequence[ListedMemory]:
         """Return promoted memories, newest first. ``before`` is the last promotion of the page before."""
         return self._loop.run(self._inner.memories(group=group, where=where, before=before, limit=limit))
+
+    def find_ids(self, ending: str, *, group: str, kind: IdKind) -> Sequence[UUID]:
+        """The ids of this kind in the group that end with these characters, such as a short id that was printed.
+
+        More than one can have the same ending; at most ten are returned.
+        """
+        return self._loop.run(self._inner.find_ids(ending, group=group, kind=kind))
 
     def origin(self, memory_id: UUID, *, group: str) -> Provenance:
         """Return the provenance of a memory, down to the outputs that it is based on."""

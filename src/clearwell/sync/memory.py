@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from clearwell.service import MemoryManager
     from clearwell.sync.loop_thread import LoopThread
+    from clearwell.vocabulary import IdKind
 
 
 @explain_wrong_calls
@@ -458,6 +459,13 @@ class SyncReviewService:
     def group_of(self, kind: str, one: UUID) -> str:
         """The group of something that is named by its id alone. A group that the caller does not cover is not found."""
         return self._loop.run(self._inner.group_of(kind, one))
+
+    def find_ids(self, ending: str, *, group: str, kind: IdKind) -> Sequence[UUID]:
+        """The ids of this kind in the group that end with these characters, such as a short id that was printed.
+
+        More than one can have the same ending; at most ten are returned.
+        """
+        return self._loop.run(self._inner.find_ids(ending, group=group, kind=kind))
 
     def insights(
         self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50

@@ -78,6 +78,9 @@ class MemoryDigests:
         newest = sorted(mine, key=lambda one: one.id, reverse=True)
         return [one for one in newest if before is None or one.id < before][:limit]
 
+    def list_ids(self, group_id: str) -> list[UUID]:
+        return [one.id for one in self._digests.values() if one.group_id == group_id]
+
     async def find_group(self, digest_id: UUID) -> str | None:
         found = self._digests.get(digest_id)
         return None if found is None else found.group_id

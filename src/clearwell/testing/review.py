@@ -22,16 +22,27 @@ from clearwell.records import (
     SourceSelector,
 )
 from clearwell.testing.decisions import promotion_states
+from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.ledger import MemoryLedger
-from clearwell.testing.longterm import MemoryLongTerm
+from clearwell.testing.longterm import MemoryLongTerm, MemoryTombstones
 from clearwell.testing.quarantine import MemoryQuarantine
+from clearwell.vocabulary import IdKind
 
 
 class MemoryReview:
-    def __init__(self, ledger: MemoryLedger, quarantine: MemoryQuarantine, longterm: MemoryLongTerm) -> None:
+    def __init__(
+        self,
+        ledger: MemoryLedger,
+        quarantine: MemoryQuarantine,
+        longterm: MemoryLongTerm,
+        tombstones: MemoryTombstones,
+        digests: MemoryDigests,
+    ) -> None:
         self._ledger = ledger
         self._quarantine = quarantine
         self._longterm = longterm
+        self._tombstones = tombstones
+        self._digests = digests
 
     async def group_of(self, kind: str, one: UUID) -> str | None:
         match kind:
@@ -46,6 +57,25 @@ class MemoryReview:
                 return next((group for group, rows in self._quarantine.rows.items() if one in rows), None)
             case _:
                 raise KeyError(kind)
+
+    async def find_ids(self, group_id: str, kind: IdKind, ending: str, *, limit: int) -> Sequence[UUID]:
+        ids = {one for one in await self._list_ids(group_id, kind) if str(one).endswith(ending)}
+        return sorted(ids)[:limit]
+
+    async def _list_ids(self, group_id: str, kind: IdKind) -> list[UUID]:
+        match kind:
+            case IdKind.ROW:
+                return list(self._quarantine.rows.get(group_id, {}))
+            case IdKind.INSIGHT:
+                return [one.id for one in self._ledger.list_insights(group_id)]
+            case IdKind.MEMORY:
+                return [one.memory_id for one in self._longterm.promotions if one.group_id == group_id]
+            case IdKind.DECISION:
+                return [one.id for one in self._ledger.decisions(group_id)]
+            case IdKind.TOMBSTONE:
+                return [one.id for one in await self._tombstones.all(group_id)]
+            case IdKind.DIGEST:
+                return self._digests.list_ids(group_id)
 
     async def insights(
         self,

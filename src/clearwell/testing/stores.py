@@ -44,7 +44,7 @@ class MemoryStores:
         self.decisions = MemoryDecisions(
             self.ledger, self.longterm, self.tombstones, self.idempotency, self.keys, clock
         )
-        self.review = MemoryReview(self.ledger, self.quarantine, self.longterm)
+        self.review = MemoryReview(self.ledger, self.quarantine, self.longterm, self.tombstones, self.digests)
 
     @property
     def stores(self) -> Stores:

@@ -49,7 +49,7 @@ STATUSES: Sequence[tuple[type[ClearwellError], int]] = (
 )
 """The first that fits counts."""
 
-TITLED_STATUSES = frozenset({400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 503})
+TITLED_STATUSES = frozenset({400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 503})
 
 CONFLICT_TITLES: Mapping[str, str] = {
     "idempotency_running": "http_title_running",

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 class PromotionView(View):
     """The promotion of a memory, and whether it is valid."""
 
-    id: UUID
+    id: UUID = Field(description="the id of the promotion, not of the memory")
     group_id: str
-    memory_id: UUID
+    memory_id: UUID = Field(description="the id of the memory, by which every other route and command names it")
     state: MemoryState
     problem: str | None = Field(description="why it is not verified yet")
     problem_code: str | None

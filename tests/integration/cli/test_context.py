@@ -35,9 +35,7 @@ def test_a_fact_check_is_shown_to_people_and_programs(served: Program) -> None:
     served.good("ingest", "-g", "facts", KNOWN)
     wrong = KNOWN.replace("ten", "forty")
     shown = served.good("factcheck", "-g", "facts", wrong).out
-    assert shown.startswith(
-        f"contradicted: {wrong}\n  verified memories that contradict it: 1\n  ✅ Verified · contradicts"
-    )
+    assert shown.startswith(f"contradicted: {wrong}\n  1 verified memory contradicts it\n  ✅ Verified · contradicts")
     assert "A number differs: forty minutes instead of ten minutes." in shown
     assert shown.endswith("rated by the comparison rules, without a language model\n")
     chinese = served.chinese().good("factcheck", "-g", "facts", "-", stdin=KNOWN).out

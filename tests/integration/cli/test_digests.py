@@ -36,23 +36,24 @@ async def test_a_digest_is_made_shown_and_listed(served: Program, clearwell: Cle
     assert title.startswith("Digest ")
     assert title.endswith(" of the group g: done")
     assert "Insights: 1. Outputs considered: 3." in note
-    assert "pending · quoted from its sources · agents: " in made.out
+    assert " · pending · quoted from its sources · " in made.out
     assert "Sources: " in made.out
-    assert f"        {ids[0]}\n" in made.out
+    assert f" {ids[0][-8:]} · " in made.out
     assert "\u200b" not in made.out
-    digest_id = title.split()[1]
+    short = title.split()[1]
 
-    shown = served.chinese().good("digest", "show", digest_id).out
-    assert shown.startswith(f"群组 g 的简报 {digest_id}：已完成\n")
+    shown = served.chinese().good("digest", "show", short, "-g", "g").out
+    assert shown.startswith(f"群组 g 的简报 {short}：已完成\n")
     assert "待审核 · 引用来源原文 · " in shown
-    found = served.good("digest", "show", digest_id, "--json").json
+    found = served.good("digest", "show", short, "-g", "g", "--json").json
+    digest_id = found["id"]
     assert (found["status"], found["insights"][0]["written_by"]) == ("done", "extractive")
     assert {one["log_id"] for one in found["insights"][0]["sources"]} <= set(ids)
 
     again = served.good("digest", "run", "-g", "g", "--json").json
     assert (again["status"], again["insights"]) == ("done", [])
     listed = served.good("digest", "list", "-g", "g").out
-    assert listed.index(again["id"]) < listed.index(digest_id)
+    assert listed.index(again["id"][-8:]) < listed.index(short)
     assert [one["id"] for one in served.good("digest", "list", "-g", "g", "--json").json["digests"]] == [
         again["id"],
         digest_id,
@@ -61,10 +62,10 @@ async def test_a_digest_is_made_shown_and_listed(served: Program, clearwell: Cle
 
 def test_what_is_not_there_is_told(served: Program) -> None:
     assert "has no digests yet" in served.good("digest", "list", "-g", "nobody").out
-    for wanted in ("nothing", "01234567-89ab-7cde-8f01-23456789abcd"):
+    for wanted in ("no-such", "01234567-89ab-7cde-8f01-23456789abcd"):
         ran = served.run("digest", "show", wanted)
         assert ran.code == 1
-        assert f"There is no digest {wanted}" in ran.err
+        assert f"There is no digest {wanted[-8:].strip()}" in ran.err
     assert "没有简报" in served.chinese().run("digest", "show", "nothing").err
     empty = served.chinese().good("digest", "run", "-g", "nobody").out
     assert "群组 nobody 中没有任何产出" in empty

@@ -94,7 +94,7 @@ def test_an_output_is_forgotten_after_its_number_is_typed(program: Program, tmp_
     assert program.run("forget", "--session", "s1", "-g", "g", "--confirm", "2").code == 2
     receipt = tmp_path / "receipt.json"
     done = program.good("forget", "--session", "s1", "-g", "g", "--confirm", "1", "--receipt", str(receipt))
-    assert "This erases 1 things for good" in done.out
+    assert "This erases 1 thing for good" in done.out
     assert "walrus" not in receipt.read_text()
     assert row in receipt.read_text()
     assert "没有可遗忘的内容" in program.chinese().good("forget", "--output", row, "-g", "g").out

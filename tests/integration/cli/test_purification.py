@@ -44,12 +44,12 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     flagged = str((await memory.acting_as(PERSON).admit_refused(refused.id, group="g")).id)
 
     told = served.good("explain", first, "-g", "g").out
-    assert told.startswith(f"Admitted: {first} in the group g\n")
+    assert told.startswith(f"Admitted: {first[-8:]} in the group g\n")
     assert "Working memory  present, 23 h left" in told
     assert "Node            n1 (agent)" in told
-    assert "confidence         ✓ passed        0.9     0.8         The confidence 0.9 is at least 0.8." in told
+    assert "confidence ✓ passed 0.9 0.8 The confidence 0.9 is at least 0.8." in " ".join(told.split())
     assert "Sightings: 1, from other agents: 1" in told
-    assert f"{repeat}   a2      s2" in told
+    assert f"{repeat[-8:]}  a2     s2" in told
     assert "from another agent: corroboration" in told
 
     found = served.chinese().good("explain", repeat, "-g", "g", "--json").json
@@ -58,7 +58,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
 
     listed = served.chinese().good("working", "list", "-g", "g").out
     assert "群组 g 的工作记忆：2 条，最多 50 条" in listed
-    assert f" 1. ⚡️ 临时上下文  刚刚 · 剩余 23 小时 · a1\n    {flagged}\n    ! 隐藏字符、疑似指令、自称权威" in listed
+    assert f" 1. ⚡️ 临时上下文  {flagged[-8:]} · 刚刚 · 剩余 23 小时 · a1\n    ! 隐藏字符、疑似指令、自称权威" in listed
     assert "已验证⟦U+200B⟧，" in listed
     assert "\u200b" not in listed
 
@@ -89,7 +89,7 @@ async def test_a_rejected_value_is_refused_until_it_is_lifted(served: Program, c
     assert "未检查：之前的检查未通过（墓碑）。" in told
     assert await clearwell.memory.acting_as(PERSON).quarantine_rows(group="g") == []
     listed = served.chinese().good("tombstone", "list", "-g", "g").out
-    assert f"{made}   已驳回   it was⟦U+200B⟧ a rumour   local:" in listed
+    assert f"{made[-8:]}  已驳回  it was⟦U+200B⟧ a rumour  local:" in listed
     assert "this text can be captured and promoted again" in served.good("tombstone", "lift", made, "-g", "g").out
     (one,) = served.good("tombstone", "list", "-g", "g", "--json").json["tombstones"]
     assert (one["id"], one["kind"]) == (made, "rejected")
@@ -117,13 +117,13 @@ async def test_a_refused_output_is_put_through_the_filter_again(program: Program
     async with opened(strict, clearwell.embedder) as other:
         refused = str((await other.memory.acting_as(PERSON).capture(said(), wait=True)).id)
     told = program.chinese().good("requeue", refused, "-g", "g").out
-    assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused}")
+    assert told.startswith(f"⚡️ 已准入：群组 g 的工作记忆，条目 {refused[-8:]}")
 
 
 async def test_a_refused_output_is_admitted_by_a_person(program: Program, clearwell: Clearwell) -> None:
     refused = str((await clearwell.memory.acting_as(PERSON).capture(said(confidence=0.1), wait=True)).id)
     told = program.good("admit", refused, "-g", "g", "--reason", "the agent is too modest").out
-    assert f"{refused} is now in the working memory of the group g" in told
+    assert f"{refused[-8:]} is now in the working memory of the group g" in told
     assert [str(entry.id) for entry in await clearwell.memory.acting_as(PERSON).working_memory(group="g")] == [refused]
     explained = program.good("explain", refused, "-g", "g").out
     assert "admitted it: the agent is too modest" in " ".join(explained.split())

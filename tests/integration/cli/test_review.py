@@ -24,14 +24,14 @@ async def test_an_insight_is_looked_at_and_decided_on(served: Program, clearwell
     served.good("ingest", "-g", "g", LONG)
     insight = str(await put_insight(clearwell, "g", CHANGED, [said(CHANGED, confidence=0.9)]))
     listed = served.good("review", "list", "-g", "g").out
-    assert " 1. Pending  outputs: 1, agents: 1, sessions: 1, days: 1 · quoted from its sources · just now" in listed
-    assert f"    {insight}\n" in listed
+    facts = "Pending · 1 output, 1 agent, 1 session, 1 day · quoted from its sources · just now"
+    assert f" 1. {insight[-8:]} · {facts}" in listed
     shown = served.good("review", "show", insight, "-g", "g").out
-    assert f"Pending: insight {insight}, version 1" in shown
+    assert f"Pending: insight {insight[-8:]}, version 1" in shown
     assert "! single author: Only one agent says this. No other agent has confirmed it." in shown
     assert "a1 · s1 · n1 (agent)" in shown
     assert "confidence 0.9 · admitted" in shown
-    assert "1. would supersede" in shown
+    assert " · would supersede · " in shown
     assert "[-Monday-]{+Tuesday+}" in shown
 
     promoted = served.good("review", "promote", insight, "-g", "g", "--json").json["results"][0]
@@ -66,7 +66,7 @@ async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(se
         for text in (LONG, OTHER)
     ]
     told = bad(served, "review", "promote", first, "-g", "g").err
-    assert f"{first} is not an insight but an output of the group g." in told
+    assert f"{first[-8:]} is not an insight but an output of the group g." in told
     assert "--from quarantine" in told
     versioned = bad(served, "review", "promote", first, "-g", "g", "--from", "working", "--version", "1")
     assert "An output has no version" in versioned.err
@@ -82,9 +82,9 @@ async def test_outputs_are_promoted_straight_and_taken_back_by_their_decision(se
     assert (listed[0]["action"], listed[0]["memory_id"]) == ("promote", both["results"][1]["id"])
     shown = served.good("review", "decisions", "-g", "g").out
     assert "Action" in shown
-    assert f"memory {both['results'][1]['id']}" in shown
+    assert f"memory {both['results'][1]['id'][-8:]}" in shown
     undone = served.good("review", "undo", listed[0]["id"], "-g", "g", "--reason", "too early").out
-    assert f"Undone (promote): the decision {listed[0]['id']}." in undone
+    assert f"Undone (promote): the decision {listed[0]['id'][-8:]}." in undone
     assert "no insight or decision" in bad(served, "review", "undo", first, "-g", "g").err
     assert "没有洞察或决定" in bad(served.chinese(), "review", "undo", "nonsense", "-g", "g").err
     found = served.good("query", "-g", "g", "backups", "--source", "cold", "--json").json["results"]
@@ -173,8 +173,8 @@ async def test_one_side_of_a_disputed_insight_is_promoted_by_its_number(served: 
     ]
     await rows(clearwell, "UPDATE insights SET sides = %s WHERE id = %s RETURNING id", Jsonb(sides), insight)
     refused = bad(served, "review", "promote", str(insight), "-g", "g").err
-    assert f"  1. {LONG} (agents: 1" in refused
-    assert f"  2. {CHANGED} (agents: 1" in refused
+    assert f"  1. {LONG} (1 agent," in refused
+    assert f"  2. {CHANGED} (1 agent," in refused
     assert "has no side 3" in bad(served, "review", "promote", str(insight), "-g", "g", "--side", "3").err
     served.good("review", "promote", str(insight), "-g", "g", "--side", "2")
     (memory,) = served.good("query", "-g", "g", LONG, "--source", "cold", "--json").json["results"]
@@ -186,12 +186,12 @@ def test_proposed_outputs_are_listed_until_they_are_promoted(served: Program) ->
     row = served.good("capture", "-g", "g", LONG, *proposal, "--json").json["id"]
     served.good("capture", "-g", "g", OTHER)
     listed = served.good("quarantine", "-g", "g", "--proposed").out
-    assert " 1. admitted · just now · a1 · s1\n" in listed
-    assert (row in listed, OTHER[:40] in listed) == (True, False)
+    assert f" 1. {row[-8:]} · admitted · just now · a1 · s1\n" in listed
+    assert OTHER[:40] not in listed
     assert "review promote --from quarantine --group g ID" in listed
     assert len(served.good("quarantine", "-g", "g", "--admission", "admitted", "--json").json["rows"]) == 2
     served.good("review", "promote", "--from", "quarantine", "-g", "g", row)
     assert "No output of the group g waits" in served.good("quarantine", "-g", "g", "--proposed").out
     assert "没有等待处理的提请审核的产出" in served.chinese().good("quarantine", "-g", "g", "--proposed").out
-    assert "has no such outputs" in served.good("quarantine", "-g", "g", "--agent", "nobody").out
+    assert "No output of the group g matches." in served.good("quarantine", "-g", "g", "--agent", "nobody").out
     assert "lacks the scope review" in bad(served.but(CLEARWELL_ACTOR="agent"), "quarantine", "-g", "g").err

@@ -113,6 +113,7 @@ RULES: dict[str, Rule] = {
     "POST /api/v1/quarantine/{refused}/admit": write(REVIEW),
     "POST /api/v1/working/{group}/{row}/promote": Rule(needs=REVIEW, body={}),
     "DELETE /api/v1/working/{group}/{row}": at(READERS),
+    "GET /api/v1/ids": read(READERS, kind="row", ending="{row}"),
     "GET /api/v1/insights": read(READERS),
     "GET /api/v1/insights/{insight}": read(READERS),
     "POST /api/v1/insights/{insight}/promote": write(REVIEW, 200, {"supersedes": "{memory}"}),

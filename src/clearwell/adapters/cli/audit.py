@@ -13,6 +13,7 @@ from clearwell.adapters.cli.arguments import check_time, parse_id
 from clearwell.adapters.cli.command import AsJson, UsageProblem, ask, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id, shorten_ids
 
 if TYPE_CHECKING:
     from clearwell.views.audit import AuditEventView, AuditReportView
@@ -61,7 +62,7 @@ def show_all(
     headings = ["cli_head_when", "cli_head_made_by", "cli_head_action", "cli_head_subject", "cli_head_detail"]
     terminal.table(headings, [_row(event) for event in page.events])
     if page.next is not None:
-        terminal.tell("cli_audit_more", id=page.next)
+        terminal.tell("cli_audit_more", id=str(page.next))
 
 
 @audit.command()
@@ -125,7 +126,7 @@ def _show_report(report: AuditReportView, terminal: Terminal, *, group: str | No
         [
             terminal.words(f"audit_fault_{finding.fault}"),
             "–" if finding.seal is None else str(finding.seal),
-            "–" if finding.event_id is None else str(finding.event_id),
+            "–" if finding.event_id is None else shorten_id(finding.event_id),
         ]
         for finding in report.findings
     ]
@@ -135,11 +136,24 @@ def _show_report(report: AuditReportView, terminal: Terminal, *, group: str | No
 
 
 def _row(event: AuditEventView) -> list[str]:
-    detail = json.dumps(event.detail, ensure_ascii=False) if event.detail else "–"
+    detail = " ".join(f"{name}={_write(value)}" for name, value in event.detail.items()) or "–"
     return [
         f"{event.at.astimezone():%Y-%m-%d %H:%M:%S}",
         escaped(event.actor_name),
         escaped(event.action),
-        shorten(escaped(event.subject), SUBJECT_WIDTH),
-        shorten(escaped(detail), DETAIL_WIDTH),
+        shorten(shorten_ids(escaped(event.subject)), SUBJECT_WIDTH),
+        shorten(shorten_ids(escaped(detail)), DETAIL_WIDTH),
     ]
+
+
+def _write(value: object) -> str:
+    """A value of a detail, without the signs of JSON."""
+    match value:
+        case dict():
+            return ", ".join(f"{name}: {_write(inner)}" for name, inner in value.items())
+        case list():
+            return ", ".join(map(_write, value))
+        case str():
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -63,4 +63,4 @@ def show_copies(result: DecisionResultView, terminal: Terminal) -> None:
         terminal.tell("cli_copies_removed", count=len(result.removed))
     still = [*(result.still_said or ()), *(result.still_working or ())]
     if still:
-        terminal.tell("cli_copies_left", ids=terminal.join_names(map(str, still)), style="yellow")
+        terminal.tell("cli_copies_left", ids=terminal.join_ids(still), style="yellow")

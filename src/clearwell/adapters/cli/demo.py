@@ -9,6 +9,7 @@ import typer
 
 from clearwell.adapters.cli.command import AsJson, log_to_stderr, program, run, start
 from clearwell.adapters.cli.terminal import Terminal, shorten
+from clearwell.text.short_ids import shorten_id
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -218,11 +219,11 @@ class StepPrinter:
         question = self._terminal.words("demo_question")
         for command in (
             f'query --group {step.group_id} "{question}"',
-            f"explain --group {step.group_id} {refused.id}",
+            f"explain --group {step.group_id} {shorten_id(refused.id)}",
             f"working list --group {step.group_id}",
             f"review decisions --group {step.group_id}",
         ):
-            self._terminal.line(f"  {program()} {command}", "cyan")
+            self._terminal.command(f"  {program()} {command}", "cyan")
 
     def _name_check(self, check: str | None) -> str:
         return self._terminal.name(f"check_{check}", check or "?")

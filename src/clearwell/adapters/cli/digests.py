@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id
-from clearwell.adapters.cli.command import AsJson, Group, ask, program, run, start
+from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, program, run, start
+from clearwell.adapters.cli.ids import parse_whole, read_id
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import DigestStatus, Writer
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import DigestStatus, IdKind, Layer, Writer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
     from rich.progress import Progress, ProgressColumn
 
     from clearwell.client.routes import ApiClient
@@ -53,12 +57,21 @@ def run_now(group: Group, as_json: AsJson = False) -> None:
 @digests.command()
 def show(
     digest_id: Annotated[str, typer.Argument(metavar="ID", help="The ID that `digest list` shows.")],
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", help="The group (group_id); not needed with a whole ID.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the state of a digest, and its insights with their sources."""
     settings, terminal = start()
-    wanted = parse_id(digest_id, "digest_not_found")
-    found = ask(settings, terminal, lambda client: client.review.digest(wanted))
+    wanted = read_id(digest_id, IdKind.DIGEST, group=group or "")
+    if group is None and parse_whole(digest_id) is None:
+        raise UsageProblem("cli_digest_group", field="--group", id=digest_id)
+
+    async def read(client: ApiClient) -> DigestView:
+        return await client.review.digest(await wanted.find(client), group_id=group)
+
+    found = ask(settings, terminal, read)
     if as_json:
         terminal.answer(found)
     else:
@@ -95,7 +108,7 @@ async def _list(client: ApiClient, group: str, limit: int) -> DigestPageView:
 def _row(digest: DigestSummaryView, terminal: Terminal) -> list[str]:
     note = escaped(digest.note or "–")
     made_by = escaped(digest.requested_by)
-    return [str(digest.id), _name_status(digest, terminal), terminal.moment(digest.created_at), made_by, note]
+    return [shorten_id(digest.id), _name_status(digest, terminal), terminal.moment(digest.created_at), made_by, note]
 
 
 def _name_status(digest: DigestSummaryView, terminal: Terminal) -> str:
@@ -174,6 +187,7 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
     terminal.tell(
         "cli_insight_title",
         number=number,
+        id=insight.id,
         state=terminal.words(f"state_{insight.state}"),
         writer=terminal.words(f"written_{insight.written_by}"),
         agents=support.agents,
@@ -184,15 +198,11 @@ def show_insight(number: int, insight: DigestInsightView, terminal: Terminal) ->
     terminal.block(insight.summary_shown, indent=4)
     show_sides(insight, terminal)
     show_citations(insight, insight.sentences, insight.sources, terminal)
-    terminal.line(f"    {insight.id}")
     if insight.flags:
         terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
     for note in insight.notes:
         terminal.line(f"    ! {escaped(note.text)}", "yellow")
-    for contradiction in insight.contradictions[:CONTRADICTIONS_SHOWN]:
-        _show_contradiction(contradiction, terminal)
-    if len(insight.contradictions) > CONTRADICTIONS_SHOWN:
-        _show_more(len(insight.contradictions) - CONTRADICTIONS_SHOWN, terminal)
+    show_contradictions(insight.contradictions, insight.sources, terminal, indent=4)
     _show_sources(insight, terminal)
 
 
@@ -224,24 +234,50 @@ def show_sides(insight: InsightHeadView, terminal: Terminal) -> None:
 
 
 def show_statement(source: SourceView, terminal: Terminal, *, indent: int, width: int) -> None:
-    """The statement that an insight rests on, with the number of its side; the whole output if there is none."""
-    shown = source.content_shown if source.statement is None else escaped(" ".join(source.statement.split()))
+    """What an insight quotes from a source, with the number of its side."""
+    shown = _quote(source)
     if source.side is not None:
         shown = terminal.words("cli_source_side", side=source.side + 1, text=shown)
     terminal.block(shorten(shown, width), indent=indent)
 
 
-def _show_contradiction(contradiction: ContradictionView, terminal: Terminal) -> None:
-    where = terminal.words(f"layer_{contradiction.layer}")
-    told = terminal.words("cli_contradiction", of=contradiction.of, against=contradiction.against, where=where)
-    terminal.line(f"    ✗ {told}", "red")
-    terminal.block(escaped(contradiction.why), indent=6)
+def show_contradictions(
+    contradictions: Sequence[ContradictionView], sources: Sequence[SourceView], terminal: Terminal, *, indent: int
+) -> None:
+    """What each side of a contradiction says, by the number of its source, and how they differ."""
+    if not contradictions:
+        return
+    terminal.line(" " * indent + terminal.words("cli_contradictions", count=len(contradictions)), "red")
+    numbered = {source.log_id: (number, source) for number, source in enumerate(sources, start=1)}
+    for contradiction in contradictions[:CONTRADICTIONS_SHOWN]:
+        first = _tell_side(contradiction.of, contradiction.layer, numbered, terminal)
+        second = _tell_side(contradiction.against, contradiction.layer, numbered, terminal)
+        terminal.block(f"✗ {first}", "red", indent=indent)
+        terminal.block(second, "red", indent=indent + 2)
+        terminal.block(escaped(contradiction.why), indent=indent + 2)
+    if len(contradictions) > CONTRADICTIONS_SHOWN:
+        _show_more(len(contradictions) - CONTRADICTIONS_SHOWN, terminal)
+
+
+def _tell_side(one: UUID, layer: Layer, numbered: Mapping[UUID, tuple[int, SourceView]], terminal: Terminal) -> str:
+    """What a source of the insight says. Of others only the id is known."""
+    if one not in numbered:
+        return terminal.words(f"cli_says_{'memory' if layer is Layer.LONGTERM else 'output'}", id=one)
+    number, source = numbered[one]
+    text = shorten(_quote(source), SOURCE_WIDTH)
+    return terminal.words("cli_says_source", number=number, text=text)
+
+
+def _quote(source: SourceView) -> str:
+    """The statement that an insight rests on; the whole output if there is none."""
+    return source.content_shown if source.statement is None else escaped(" ".join(source.statement.split()))
 
 
 def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
     terminal.line(f"    {terminal.words('cli_insight_sources', count=len(insight.sources))}")
     for number, source in enumerate(insight.sources[:SOURCES_SHOWN], start=1):
         facts = [
+            shorten_id(source.log_id),
             escaped(source.agent_id or "–"),
             escaped(source.session_id or "–"),
             terminal.moment(source.occurred_at),
@@ -249,8 +285,7 @@ def _show_sources(insight: DigestInsightView, terminal: Terminal) -> None:
         ]
         if source.confidence is not None:
             facts.append(terminal.words("cli_source_confidence", value=f"{source.confidence:g}"))
-        terminal.line(f"{f'{number}.':>8} {' · '.join(facts)}")
-        terminal.line(f"         {source.log_id}")
+        terminal.line(f"{f'[{number}]':>8} {' · '.join(facts)}")
         if source.flags:
             terminal.line(f"         ! {name_flags(source.flags, terminal)}", "yellow")
         show_statement(source, terminal, indent=9, width=SOURCE_WIDTH)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.padding import Padding
 from rich.text import Text
 
-from clearwell.adapters.cli.digests import show_citations, show_sides, show_statement
+from clearwell.adapters.cli.digests import show_citations, show_contradictions, show_sides, show_statement
 from clearwell.adapters.cli.memory import warn_degraded
 from clearwell.adapters.cli.terminal import Terminal, make_visible, shorten
 from clearwell.adapters.cli.verdicts import explain_flag, name_check, name_flag, name_flags, name_outcome
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import InsightState, Outcome
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ MARKS = {"equal": ("", ""), "insert": ("{+", "+}"), "delete": ("[-", "-]")}
 def show_insights(insights: Sequence[InsightView], terminal: Terminal) -> None:
     for number, insight in enumerate(insights, start=1):
         state, facts = _name_state(insight, terminal), _describe(insight, terminal)
-        terminal.line(f"{number:>2}. {state}  {facts}", f"bold {COLORS[insight.state]}")
-        terminal.line(f"    {insight.id}")
+        title = f"{number:>2}. {shorten_id(insight.id)} · {state} · {facts}"
+        terminal.line(title, f"bold {COLORS[insight.state]}")
         if insight.flags:
             terminal.line(f"    ! {name_flags(insight.flags, terminal)}", "yellow")
         terminal.block(shorten(insight.summary_shown, LINE_WIDTH * 2), indent=4)
@@ -101,17 +101,14 @@ def _show_warnings(dossier: DossierView, terminal: Terminal) -> None:
     if dossier.rejected is not None:
         at, reason = terminal.moment(dossier.rejected.at), escaped(dossier.rejected.reason)
         terminal.line(f"  ! {terminal.words('rejected_before', at=at, reason=reason)}", "red")
-    for contradiction in dossier.contradictions:
-        why = escaped(contradiction.why)
-        terminal.line(f"  ! {why} ({contradiction.of} / {contradiction.against})", "yellow")
+    show_contradictions(dossier.contradictions, dossier.sources, terminal, indent=2)
 
 
 def _show_sources(dossier: DossierView, terminal: Terminal) -> None:
     terminal.line()
     terminal.tell("cli_review_sources", count=len(dossier.sources), style="bold")
     for number, source in enumerate(dossier.sources, start=1):
-        terminal.line(f"{number:>4}. {_describe_source(source, terminal)}", "bold")
-        terminal.line(f"      {source.log_id}")
+        terminal.line(f"{f'[{number}]':>5} {_describe_source(source, terminal)}", "bold")
         show_statement(source, terminal, indent=6, width=LINE_WIDTH * 3)
         told = [
             f"{name_check(verdict.check, terminal)} {name_outcome(verdict, terminal)}"
@@ -126,6 +123,7 @@ def _describe_source(source: SourceView, terminal: Terminal) -> str:
     stated = "–" if source.confidence is None else f"{source.confidence:g}"
     return " · ".join(
         [
+            shorten_id(source.log_id),
             escaped(source.agent_id or "–"),
             escaped(source.session_id or "–"),
             escaped(f"{source.node_id or '–'} ({source.node_type})"),
@@ -143,12 +141,12 @@ def _show_nearby(dossier: DossierView, terminal: Terminal) -> None:
     terminal.tell("cli_review_beside", count=len(dossier.beside), style="bold")
     for number, nearby in enumerate(dossier.beside, start=1):
         name = terminal.words(f"relation_{nearby.relation}")
-        terminal.line(f"{number:>4}. {name} · {nearby.similarity:.2f} · {nearby.id}", "bold")
+        terminal.line(f"{number:>4}. {shorten_id(nearby.id)} · {name} · {nearby.similarity:.2f}", "bold")
         if nearby.relation == "near":
             terminal.block(shorten(nearby.content_shown, LINE_WIDTH * 2), indent=6)
             continue
         terminal.block(escaped(nearby.why), indent=6)
-        terminal.out.print(Padding(_mark_diff(nearby, colored=not terminal.out.no_color), (0, 0, 0, 6), expand=False))
+        terminal.styled_block(_mark_diff(nearby, colored=not terminal.out.no_color), indent=6)
 
 
 def _mark_diff(nearby: NearbyMemoryView, *, colored: bool) -> Text:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal
+from clearwell.vocabulary import IdKind
 
 LISTED = 10
 """IDs of one kind that the list shows."""
 
 if TYPE_CHECKING:
+    from clearwell.client.routes import ApiClient
     from clearwell.views.erasure import ForgetPreviewView, ForgetReceiptView
 
 
@@ -46,14 +48,21 @@ def forget(
     if sum(one is not None for one in (output, session, agent, memory, subject)) + everything != 1:
         raise UsageProblem("cli_forget_what", field="--output, --session, --agent, --memory, --subject, --everything")
     selector: dict[str, Any] = {
-        "log_id": None if output is None else parse_id(output, "row_not_found", group=group),
         "session_id": session,
         "agent_id": agent,
-        "memory_id": None if memory is None else parse_id(memory, "memory_not_found", group=group),
         "subject": subject,
         "everything": everything or None,
     }
-    preview = ask(settings, terminal, lambda client: client.preview_forget(group, **selector))
+    typed = {
+        "log_id": None if output is None else read_id(output, IdKind.ROW, group=group),
+        "memory_id": None if memory is None else read_id(memory, IdKind.MEMORY, group=group),
+    }
+
+    async def look(client: ApiClient) -> ForgetPreviewView:
+        selector.update({name: await one.find(client) for name, one in typed.items() if one is not None})
+        return await client.preview_forget(group, **selector)
+
+    preview = ask(settings, terminal, look)
     if as_json and confirm is None:
         terminal.answer(preview)
         return

@@ -9,6 +9,7 @@ import typer
 from clearwell.adapters.cli.arguments import Agent, Words, read_text
 from clearwell.adapters.cli.command import AsJson, Group, ask, start
 from clearwell.adapters.cli.memory import warn_degraded
+from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import ClaimRating
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def _show_claim(check: ClaimCheckView, terminal: Terminal) -> None:
 
 def _show_citation(citation: CitationView, terminal: Terminal) -> None:
     label, stance = terminal.words(f"label_{citation.label}"), terminal.words(f"stance_{citation.stance}")
-    terminal.block(f"{label} · {stance} · {terminal.moment(citation.said_at)} · {citation.memory_id}", indent=2)
+    terminal.block(
+        f"{label} · {stance} · {terminal.moment(citation.said_at)} · {shorten_id(citation.memory_id)}", indent=2
+    )
     if citation.sentence:
         terminal.block(citation.sentence, indent=4)
     if citation.reason_text:

@@ -14,22 +14,22 @@ from clearwell.adapters.cli.arguments import (
     NodeType,
     RowId,
     Words,
-    parse_id,
     parse_metadata,
     read_text,
 )
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
+from clearwell.adapters.cli.ids import TypedId, read_id
 from clearwell.adapters.cli.memory import show_receipt
 from clearwell.adapters.cli.verdicts import name_check, show_flags, show_refusal, show_verdicts
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import Admission, Outcome
+from clearwell.vocabulary import Admission, IdKind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
     from clearwell.adapters.cli.connection import Connection
     from clearwell.adapters.cli.terminal import Terminal
+    from clearwell.client.routes import ApiClient
     from clearwell.settings import Settings
     from clearwell.views.captures import CaptureView, DryRunView, IngressCountView, QuarantineRowView
 
@@ -110,8 +110,12 @@ def admit(
 ) -> None:
     """Admit a refused output to working memory, as a person."""
     settings, terminal = start()
-    log_id = parse_id(row_id, "row_not_found", group=group)
-    receipt = ask(settings, terminal, lambda client: client.admit_refused(group, log_id, reason=reason))
+    row = read_id(row_id, IdKind.ROW, group=group)
+
+    async def act(client: ApiClient) -> CaptureView:
+        return await client.admit_refused(group, await row.find(client), reason=reason)
+
+    receipt = ask(settings, terminal, act)
     if as_json:
         terminal.answer(receipt)
     else:
@@ -120,9 +124,15 @@ def admit(
 
 def assign(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
     """Assign an output that was captured without a group to a group."""
+    from clearwell.records import UNASSIGNED
+
     settings, terminal = start()
-    log_id = parse_id(row_id, "row_not_found", group="unassigned")
-    receipt = ask(settings, terminal, lambda client: client.assign(group, log_id))
+    row = read_id(row_id, IdKind.ROW, group=UNASSIGNED)
+
+    async def act(client: ApiClient) -> CaptureView:
+        return await client.assign(group, await row.find(client))
+
+    receipt = ask(settings, terminal, act)
     if as_json:
         terminal.answer(receipt)
     else:
@@ -151,9 +161,8 @@ def requeue(
             return
         terminal.tell("cli_requeued_many", rows=rows, group=group)
     else:
-        receipt, note = run(
-            _requeue_row(settings, terminal, group, parse_id(str(row_id), "row_not_refused", group=group))
-        )
+        row = read_id(str(row_id), IdKind.ROW, group=group, missing="row_not_refused")
+        receipt, note = run(_requeue_row(settings, terminal, group, row))
         if as_json:
             terminal.answer(receipt)
             return
@@ -163,13 +172,14 @@ def requeue(
 
 
 async def _requeue_row(
-    settings: Settings, terminal: Terminal, group: str, row_id: UUID
+    settings: Settings, terminal: Terminal, group: str, typed: TypedId
 ) -> tuple[CaptureView, str | None]:
     """Queue one output again; return it, and a message if this command does not admit it itself."""
     from clearwell.adapters.cli.connection import connect
     from clearwell.views.captures import CaptureView
 
     async with connect(settings, terminal) as connection:
+        row_id = await typed.find(connection.client)
         left_to_server = connection.leaves_admissions
         left_to_judge = _leave_to_judge(
             connection, _is_refused_by_judge(await connection.client.quarantine_row(group, row_id))

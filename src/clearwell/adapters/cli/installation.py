@@ -56,10 +56,8 @@ def show_settings(effective: Settings, terminal: Terminal, *, as_json: bool) -> 
         terminal.json({name: _setting_json(effective, name) for name in names})
         return
     terminal.tell("cli_settings_file" if config_path().exists() else "cli_settings_no_file", path=config_path())
-    terminal.table(
-        ["cli_head_setting", "cli_head_value", "cli_head_origin", "cli_head_meaning"],
-        [_setting_row(effective, name, terminal) for name in names],
-    )
+    for name in names:
+        _show_setting(effective, name, terminal)
 
 
 async def _is_any_running(settings: Settings) -> bool:
@@ -77,7 +75,7 @@ def _tell_removal(folder: Path, terminal: Terminal, *, running: bool) -> None:
     terminal.line()
     terminal.tell("cli_data_remove_running" if running else "cli_data_remove")
     terminal.line()
-    terminal.line(f"  {removal_command(folder)}", "bold")
+    terminal.command(f"  {removal_command(folder)}", "bold")
     terminal.line()
     terminal.tell("cli_data_again", program=program())
 
@@ -92,10 +90,12 @@ def _data_json(settings: Settings, used: DataSize, *, running: bool) -> Json:
     }
 
 
-def _setting_row(effective: Settings, name: str, terminal: Terminal) -> list[str]:
+def _show_setting(effective: Settings, name: str, terminal: Terminal) -> None:
+    """A setting with its meaning in a line below: both in columns would leave no room for either."""
     value, origin = write_setting(name, getattr(effective, name)), effective.origin(name)
-    meaning = Settings.model_fields[name].description or ""
-    return [Settings.variables(name)[0], value, terminal.words(f"cli_origin_{origin}"), meaning]
+    variable, source = Settings.variables(name)[0], terminal.words(f"cli_origin_{origin}")
+    terminal.line(f"{variable}  {value or '–'} · {source}", "bold" if origin != "default" else "")
+    terminal.block(Settings.model_fields[name].description or "", "dim", indent=4)
 
 
 def _setting_json(effective: Settings, name: str) -> Json:

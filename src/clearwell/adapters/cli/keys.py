@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, UsageProblem, program, run, start
+from clearwell.adapters.cli.ids import choose, parse_whole
+from clearwell.text.short_ids import shorten_id
 from clearwell.vocabulary import Right
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from clearwell.adapters.cli.terminal import Terminal
     from clearwell.flow.access.keys import KeyRing
     from clearwell.records import ApiKey, Json, Principal
@@ -88,15 +91,24 @@ def revoke(
     settings, terminal = start()
     by = _operator(settings, "revoke key")
 
-    async def work() -> None:
+    async def work() -> UUID:
         async with open_ring(settings) as ring:
-            await ring.revoke(parse_id(key_id, "key_not_found"), by=by)
+            found = parse_whole(key_id) or _find_key(key_id, await ring.list())
+            await ring.revoke(found, by=by)
+            return found
 
-    run(work())
+    revoked = run(work())
     if as_json:
-        terminal.json({"id": key_id, "revoked": True})
+        terminal.json({"id": str(revoked), "revoked": True})
     else:
-        terminal.tell("cli_key_revoked", id=key_id)
+        terminal.tell("cli_key_revoked", id=revoked)
+
+
+def _find_key(text: str, found: list[ApiKey]) -> UUID:
+    """The key whose id ends so. A revoked one cannot be meant."""
+    ending = text.strip().lower()
+    standing = [key.id for key in found if key.revoked_at is None]
+    return choose(text, [one for one in standing if shorten_id(one) == ending], "key_not_found")
 
 
 def _operator(settings: Settings, what: str) -> Principal:
@@ -142,7 +154,7 @@ def reviewer_command(groups: frozenset[str] | None) -> str:
 def show_new(key: ApiKey, secret: str, terminal: Terminal) -> None:
     terminal.tell("cli_key_created", id=key.id)
     terminal.line()
-    terminal.line(f"  {secret}", "bold")
+    terminal.command(f"  {secret}", "bold")
     terminal.line()
     terminal.tell("cli_key_once")
     groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(sorted(key.groups))
@@ -168,7 +180,7 @@ def _row(key: ApiKey, terminal: Terminal) -> list[str]:
     groups = terminal.words("cli_all_groups") if key.groups is None else ", ".join(sorted(key.groups))
     state = "cli_key_valid" if key.revoked_at is None else "cli_key_is_revoked"
     return [
-        str(key.id),
+        shorten_id(key.id),
         key.name,
         ", ".join(sorted(key.rights)),
         groups,

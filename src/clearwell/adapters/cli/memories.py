@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearwell.adapters.cli.arguments import parse_id
-from clearwell.adapters.cli.command import AsJson, Group, ask, start
+from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import MemoryState, Origin
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import IdKind, MemoryState, Origin
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from clearwell.client.routes import ApiClient
     from clearwell.views.captures import QuarantineRowView
-    from clearwell.views.decisions import DecisionView
+    from clearwell.views.decisions import DecisionResultView, DecisionView
     from clearwell.views.provenance import ListedMemoryView, MemoryPageView, PromotionView, ProvenanceView
 
 SHOWN_WIDTH = 100
@@ -81,24 +83,30 @@ def show_all(
     if as_json:
         terminal.answer(page)
     elif not page.memories:
-        terminal.tell("cli_memories_none", group=group)
+        narrowed = any((origin, agent, session, words, since, until, disputed, unused, before))
+        narrowed = narrowed or state is not MemoryState.VERIFIED
+        terminal.tell("cli_memories_none" if narrowed else "cli_memories_none_yet", group=group, program=program())
     else:
         headings = ["cli_head_id", "cli_head_state", "cli_head_when", "cli_head_last_used", "cli_head_text"]
         terminal.table(headings, [_row(memory, terminal) for memory in page.memories])
         if page.next is not None:
-            terminal.tell("cli_memories_more", before=page.next)
+            terminal.tell("cli_memories_more", before=str(page.next))
 
 
 @memories.command()
 def show(memory_id: MemoryId, group: Group, as_json: AsJson = False) -> None:
     """Show a memory and its origin: who promoted it, and what it is based on."""
     settings, terminal = start()
-    found = parse_id(memory_id, "memory_not_found", group=group)
-    origin = ask(settings, terminal, lambda client: client.review.origin(group, found))
+    memory = read_id(memory_id, IdKind.MEMORY, group=group)
+
+    async def read(client: ApiClient) -> ProvenanceView:
+        return await client.review.origin(group, await memory.find(client))
+
+    origin = ask(settings, terminal, read)
     if as_json:
         terminal.answer(origin)
     else:
-        _show_origin(found, origin, terminal)
+        _show_origin(origin, terminal)
 
 
 @memories.command()
@@ -110,20 +118,27 @@ def withdraw(
 ) -> None:
     """Withdraw a memory: agents are no longer given it. `review undo` restores it."""
     settings, terminal = start()
-    found = parse_id(memory_id, "memory_not_found", group=group)
-    done = ask(settings, terminal, lambda client: client.review.withdraw(group, found, reason=reason))
+    memory = read_id(memory_id, IdKind.MEMORY, group=group)
+
+    async def act(client: ApiClient) -> tuple[UUID, DecisionResultView]:
+        found = await memory.find(client)
+        return found, await client.review.withdraw(group, found, reason=reason)
+
+    found, done = ask(settings, terminal, act)
     if as_json:
         terminal.answer(done)
     else:
         terminal.tell(
             "cli_memories_withdrawn", id=found, group=shlex.quote(group), decision=done.decision_id, style="green"
         )
+        if done.removed:
+            terminal.tell("cli_copies_removed", count=len(done.removed))
 
 
 def _row(memory: ListedMemoryView, terminal: Terminal) -> list[str]:
     text = shorten(memory.content_shown, SHOWN_WIDTH)
     return [
-        str(memory.memory_id),
+        shorten_id(memory.memory_id),
         _name_state(memory, terminal),
         terminal.moment(memory.decided_at),
         "–" if memory.last_used_at is None else terminal.age(memory.last_used_at),
@@ -135,10 +150,10 @@ def _name_state(memory: PromotionView, terminal: Terminal) -> str:
     return terminal.words(f"state_{memory.state}")
 
 
-def _show_origin(memory_id: UUID, origin: ProvenanceView, terminal: Terminal) -> None:
+def _show_origin(origin: ProvenanceView, terminal: Terminal) -> None:
     for promotion in origin.promotions:
         state = _name_state(promotion, terminal)
-        terminal.line(f"{state}  {memory_id}", STYLES[promotion.state])
+        terminal.line(f"{state}  {shorten_id(promotion.memory_id)}", STYLES[promotion.state])
         terminal.block(promotion.content_shown, indent=2)
         terminal.pairs(_list_facts(promotion, terminal))
     for other in origin.conflicts_with:
@@ -157,7 +172,7 @@ def _show_origin(memory_id: UUID, origin: ProvenanceView, terminal: Terminal) ->
 
 def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
     return [
-        str(decision.id),
+        shorten_id(decision.id),
         terminal.moment(decision.at),
         terminal.words(f"action_{decision.action}"),
         escaped(decision.by),
@@ -166,8 +181,8 @@ def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
 
 
 def _source_row(row: QuarantineRowView, terminal: Terminal) -> list[str]:
-    text = shorten(escaped(row.content[:SOURCE_WIDTH]), SOURCE_WIDTH)
-    return [str(row.id), escaped(row.agent_id or "–"), terminal.moment(row.created_at), text]
+    text = shorten(escaped(row.content[: SOURCE_WIDTH * 4]), SOURCE_WIDTH)
+    return [shorten_id(row.id), escaped(row.agent_id or "–"), terminal.moment(row.created_at), text]
 
 
 def _list_facts(promotion: PromotionView, terminal: Terminal) -> list[tuple[str, str]]:
@@ -177,7 +192,7 @@ def _list_facts(promotion: PromotionView, terminal: Terminal) -> list[tuple[str,
         ("cli_fact_agent", promotion.agent_id),
         ("cli_fact_author", promotion.author),
         ("cli_fact_session", promotion.session_id),
-        ("cli_fact_supersedes", None if promotion.supersedes is None else str(promotion.supersedes)),
+        ("cli_fact_supersedes", None if promotion.supersedes is None else shorten_id(promotion.supersedes)),
         ("cli_fact_problem", promotion.problem),
     ]
     return [(terminal.words(code), escaped(value)) for code, value in facts if value]

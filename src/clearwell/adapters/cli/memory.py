@@ -19,16 +19,18 @@ from clearwell.adapters.cli.arguments import (
     Words,
     check_time,
     parse_filters,
-    parse_id,
     parse_metadata,
     read_file,
     read_text,
 )
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, run, start
 from clearwell.adapters.cli.conflicts import settle_conflicts
-from clearwell.adapters.cli.verdicts import show_refusal, show_verdicts
+from clearwell.adapters.cli.ids import read_id
+from clearwell.adapters.cli.verdicts import name_flags, show_refusal, show_verdicts
 from clearwell.errors import InvalidInput
-from clearwell.vocabulary import Admission, Fate
+from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import Admission, Fate, IdKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,18 +121,23 @@ def ingest(
         raise UsageProblem("cli_text_twice", field="--file")
     content = read_text(text, settings) if file is None else read_file(file, settings)
     occurred, details = check_time(occurred_at), parse_metadata(metadata)
-    old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
     fields: MemoryFields = {
         "session_id": session,
         "author": author,
         "occurred_at": occurred,
         "agent_id": agent,
         "metadata": details,
-        "supersedes": old,
         "acknowledge": acknowledge or None,
         "keep_invisible": keep_invisible or None,
     }
-    ask(settings, terminal, lambda client: _ingest(client, group, content, fields, terminal, as_json=as_json))
+    old = None if supersedes is None else read_id(supersedes, IdKind.MEMORY, group=group)
+
+    async def act(client: ApiClient) -> None:
+        if old is not None:
+            fields["supersedes"] = await old.find(client)
+        await _ingest(client, group, content, fields, terminal, as_json=as_json)
+
+    ask(settings, terminal, act)
 
 
 async def _ingest(
@@ -261,10 +268,13 @@ def show_retrieval(found: RetrievalView, group: str, terminal: Terminal) -> None
             relevance=_figure(item.relevance),
             age=terminal.age(item.promoted_at or item.created_at),
         )
-        terminal.line(f"{number:>2}. {item.label_text}  {facts}", "bold")
+        named = [shorten_id(item.id), *([] if item.agent_id is None else [escaped(item.agent_id)])]
+        terminal.line(f"{number:>2}. {item.label_text}  {' · '.join([*named, facts])}", "bold")
+        if item.flags:
+            terminal.block(f"! {name_flags(item.flags, terminal)}", "yellow", indent=4)
         terminal.block(f"… {item.content}" if item.cut_before else item.content, indent=4)
         if item.conflicts_with:
-            others = terminal.join_names(map(str, item.conflicts_with))
+            others = terminal.join_ids(item.conflicts_with)
             terminal.block(terminal.words("cli_item_conflicts", others=others), indent=4)
         if item.cut or item.cut_before:
             terminal.block(terminal.words("cli_item_cut"), indent=4)
@@ -362,7 +372,7 @@ def _show_report(built: ContextView, terminal: Terminal) -> None:
     rows = []
     for section in built.report.sections:
         rows.append([terminal.words(f"context_{section.section}"), *_cells(section, terminal)])
-        rows += [[f"  {item.id}", *_cells(item, terminal)] for item in section.items]
+        rows += [[f"  {shorten_id(item.id)}", *_cells(item, terminal)] for item in section.items]
     terminal.table(["cli_head_part", "cli_head_tokens", "cli_head_fate", "cli_head_reason"], rows)
 
 

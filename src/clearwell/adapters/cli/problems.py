@@ -12,8 +12,11 @@ from clearwell.adapters.cli.terminal import Terminal
 from clearwell.errors import ClearwellError
 from clearwell.messages import Language, catalogue, say
 from clearwell.settings import Settings, config_path, locale_language
+from clearwell.text.short_ids import shorten_ids
 
 PLACE = re.compile(r"line (\d+), column (\d+)")
+QUOTED = re.compile(r"'([^']+)'")
+"""The allowed values in pydantic's sentence, and the commands in Typer's."""
 FIELD = re.compile(r'field "(\w+)"')
 SAME_REASON = {
     "int_type": "int_parsing",
@@ -29,8 +32,17 @@ SAME_REASON = {
     "model_type": "json",
     "model_attributes_type": "json",
     "extra_forbidden": "no_such_field",
+    "literal_error": "enum",
+    "datetime_parsing": "time",
+    "datetime_from_date_parsing": "time",
+    "datetime_type": "time",
 }
 """Kinds of problems that pydantic tells apart and a person need not."""
+
+NO_COMMAND, NO_CHOICE = "No such command", " is not one of "
+"""How Typer begins its sentence on a wrong command, and what it says of a value that is none of the choices."""
+AMBIGUOUS = "cli_id_ambiguous"
+"""The only problem that names whole ids, because their short form is what is ambiguous."""
 
 BROKEN_SETTINGS = (ValidationError, SettingsError, tomllib.TOMLDecodeError)
 
@@ -55,7 +67,8 @@ def report(error: Exception) -> int:
         case SettingsError():
             terminal.fail(_unread_problem(error, terminal.language))
         case ClearwellError():
-            terminal.fail(error.text(terminal.language))
+            text = error.text(terminal.language)
+            terminal.fail(text if error.code == AMBIGUOUS else shorten_ids(text))
         case OSError():
             about = "" if error.filename is None else f": {error.filename}"
             terminal.fail(f"{error.strerror or error}{about}")
@@ -82,7 +95,12 @@ def setting_problem(problem: ErrorDetails, language: Language) -> str:
 
 def _reason(problem: ErrorDetails, language: Language) -> str:
     code = f"cli_reason_{SAME_REASON.get(problem['type'], problem['type'])}"
-    return say(code if code in catalogue() else "cli_reason_other", language, **problem.get("ctx", {}))
+    params = problem.get("ctx", {})
+    _, typed_choice, choices = problem["msg"].partition(NO_CHOICE)
+    if typed_choice or code == "cli_reason_enum":
+        allowed = QUOTED.findall(choices or params["expected"])
+        return say("cli_reason_enum", language, allowed=Terminal(language).join_names(allowed))
+    return say(code if code in catalogue() else "cli_reason_other", language, **params)
 
 
 def _file_problem(error: tomllib.TOMLDecodeError, language: Language) -> str:
@@ -111,8 +129,19 @@ def usage_problem(error: Exception, language: Language) -> str:
     elif code is not None and name:
         said = say(code, language, name=name)
     else:
-        said = str(getattr(error, "format_message", error.__str__)())
-    return say("cli_usage", language, problem=said.rstrip("."), command=command)
+        said = _translate(str(getattr(error, "format_message", error.__str__)()), language)
+    ended = said.endswith(("?", "？"))
+    return say("cli_usage_question" if ended else "cli_usage", language, problem=said.rstrip("."), command=command)
+
+
+def _translate(said: str, language: Language) -> str:
+    """Typer's sentence on a command that does not exist in our words; any other as it is."""
+    if not said.startswith(NO_COMMAND):
+        return said
+    name, *near = QUOTED.findall(said)
+    if not near:
+        return say("cli_usage_no_command", language, name=name)
+    return say("cli_usage_near_command", language, name=name, near=Terminal(language).join_names(near))
 
 
 def _name_param(param: object) -> str:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import RowId, parse_id
+from clearwell.adapters.cli.arguments import RowId
 from clearwell.adapters.cli.command import AsJson, Group, ask, program, start
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flags, show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, Outcome
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, IdKind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,10 +112,9 @@ async def find_outputs(client: ApiClient, group_id: str, limit: int, filters: Qu
 
 def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:
     for number, row in enumerate(rows, start=1):
-        facts = [terminal.words(f"admission_{row.admission}"), terminal.age(row.created_at)]
+        facts = [shorten_id(row.id), terminal.words(f"admission_{row.admission}"), terminal.age(row.created_at)]
         facts += [escaped(name) for name in (row.agent_id, row.session_id) if name is not None]
         terminal.line(f"{number:>2}. {' · '.join(facts)}", "bold")
-        terminal.line(f"    {row.id}")
         if row.flags:
             terminal.line(f"    ! {name_flags(row.flags, terminal)}", "yellow")
         terminal.block(shorten(row.content_shown, LISTED_WIDTH), indent=4)
@@ -122,9 +123,12 @@ def _list_rows(rows: Sequence[QuarantineRowView], terminal: Terminal) -> None:
 def explain(row_id: RowId, group: Group, as_json: AsJson = False) -> None:
     """Show everything that happened to a captured output."""
     settings, terminal = start()
-    log_id = parse_id(row_id, "row_not_found", group=group)
-    ttl = timedelta(seconds=settings.working_ttl_seconds)
-    traced = ask(settings, terminal, lambda client: trace_output(client, group, log_id, ttl=ttl, now=datetime.now(UTC)))
+    row, ttl = read_id(row_id, IdKind.ROW, group=group), timedelta(seconds=settings.working_ttl_seconds)
+
+    async def read(client: ApiClient) -> TracedOutput:
+        return await trace_output(client, group, await row.find(client), ttl=ttl, now=datetime.now(UTC))
+
+    traced = ask(settings, terminal, read)
     if as_json:
         terminal.json({**traced.row.model_dump(mode="json"), "working": _dump_state(traced)})
     else:
@@ -275,4 +279,4 @@ def _show_sightings(row: QuarantineRowView, terminal: Terminal) -> None:
 def _sighting_row(sighting: SightingView, terminal: Terminal) -> list[str]:
     meaning = "cli_sighting_corroborates" if sighting.corroborates else "cli_sighting_repeats"
     agent, session = escaped(sighting.agent_id or "–"), escaped(sighting.session_id or "–")
-    return [str(sighting.id), agent, session, terminal.moment(sighting.at), terminal.words(meaning)]
+    return [shorten_id(sighting.id), agent, session, terminal.moment(sighting.at), terminal.words(meaning)]

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import Action
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import Action, IdKind
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from clearwell.client.routes import ApiClient
     from clearwell.views.decisions import DecisionResultView
     from clearwell.views.provenance import DependentMemoryView, RetractionPreviewView
@@ -44,14 +47,19 @@ def retract(
     settings, terminal = start()
     if undo is None and sum(one is not None for one in (source, session, agent)) != 1:
         raise UsageProblem("cli_retract_what", field="--source, --session, --agent")
-    row_id = None if source is None else parse_id(source, "row_not_found", group=group)
-    decision = None if undo is None else parse_id(undo, "decision_not_found", group=group)
+    row = None if source is None else read_id(source, IdKind.ROW, group=group)
+    decision = None if undo is None else read_id(undo, IdKind.DECISION, group=group)
+
+    async def find_source(client: ApiClient) -> UUID | None:
+        return None if row is None else await row.find(client)
+
     if decision is None and token is None:
-        preview = ask(
-            settings,
-            terminal,
-            lambda client: client.review.preview_retraction(group, source=row_id, session_id=session, agent_id=agent),
-        )
+
+        async def look(client: ApiClient) -> RetractionPreviewView:
+            row_id = await find_source(client)
+            return await client.review.preview_retraction(group, source=row_id, session_id=session, agent_id=agent)
+
+        preview = ask(settings, terminal, look)
         if as_json:
             terminal.answer(preview)
         else:
@@ -60,11 +68,11 @@ def retract(
 
     async def act(client: ApiClient) -> DecisionResultView:
         if decision is not None:
-            return await client.review.undo(group, decision, reason=reason, only=Action.RETRACT)
+            return await client.review.undo(group, await decision.find(client), reason=reason, only=Action.RETRACT)
         return await client.review.retract(
             group,
             token or "",
-            source=row_id,
+            source=await find_source(client),
             session_id=session,
             agent_id=agent,
             reason=reason,
@@ -87,17 +95,22 @@ def _show_preview(preview: RetractionPreviewView, terminal: Terminal) -> None:
         return
     if preview.entries:
         terminal.tell("cli_retract_entries", count=len(preview.entries))
+    if preview.memories:
+        _list_memories(preview, terminal)
+    terminal.tell("cli_retract_token", token=preview.token)
+
+
+def _list_memories(preview: RetractionPreviewView, terminal: Terminal) -> None:
     terminal.tell("cli_retract_listed", count=len(preview.memories), style="bold")
     headings = ["cli_head_id", "cli_head_made_by", "cli_head_when", "cli_head_other_sources", "cli_head_text"]
     terminal.table(headings, [_memory_row(memory, terminal) for memory in preview.memories])
     if any(memory.rests_on.others for memory in preview.memories):
         terminal.tell("cli_retract_others", style="yellow")
-    terminal.tell("cli_retract_token", token=preview.token)
 
 
 def _memory_row(memory: DependentMemoryView, terminal: Terminal) -> list[str]:
     return [
-        str(memory.memory_id),
+        shorten_id(memory.memory_id),
         escaped(memory.decided_by_name),
         terminal.moment(memory.decided_at),
         str(memory.rests_on.others or "–"),

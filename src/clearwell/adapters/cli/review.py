@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 from clearwell.adapters.cli.acknowledgement import Acknowledge, KeepInvisible, promote_seen
-from clearwell.adapters.cli.arguments import check_time, parse_id
+from clearwell.adapters.cli.arguments import check_time
 from clearwell.adapters.cli.command import AsJson, Group, UsageProblem, ask, start
 from clearwell.adapters.cli.conflicts import settle_conflicts, show_copies
+from clearwell.adapters.cli.decisions import Choice, decide_each, decide_one, find_insight, read_insight_id
 from clearwell.adapters.cli.dossier import show_dossier, show_insights
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal
-from clearwell.errors import ClearwellError, Conflict, InvalidInput, NotFound
-from clearwell.messages import Language, say
+from clearwell.errors import ClearwellError
 from clearwell.text.hidden_text import escaped
-from clearwell.vocabulary import Action, InsightState, Origin
+from clearwell.text.short_ids import shorten_id, shorten_ids
+from clearwell.vocabulary import Action, IdKind, InsightState, Origin
 
 if TYPE_CHECKING:
     from clearwell.client.review_routes import DecisionFields, OutputFields
     from clearwell.client.routes import ApiClient
     from clearwell.records import Json
     from clearwell.views.decisions import DecisionResultView, DecisionView
+    from clearwell.views.dossiers import DossierView
     from clearwell.views.memories import PromotionResultView
-
-W = TypeVar("W")
-R = TypeVar("R")
 
 review = typer.Typer(help="List insights and decide what becomes knowledge.", rich_markup_mode=None)
 
@@ -45,15 +44,6 @@ class From(StrEnum):
     INSIGHT = "insight"
     QUARANTINE = "quarantine"
     WORKING = "working"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What to do with one insight."""
-
-    action: Action
-    id: UUID
-    fields: DecisionFields = field(default_factory=dict)  # type: ignore[assignment]
 
 
 @review.command(name="list")
@@ -82,8 +72,12 @@ def show_all(
 def show(insight_id: InsightId, group: Group, as_json: AsJson = False) -> None:
     """Show an insight with its sources and similar memories."""
     settings, terminal = start()
-    wanted = parse_id(insight_id, "insight_not_found", group=group)
-    dossier = ask(settings, terminal, lambda client: client.review.insight(group, wanted))
+    insight = read_id(insight_id, IdKind.INSIGHT, group=group)
+
+    async def read(client: ApiClient) -> DossierView:
+        return await client.review.insight(group, await insight.find(client))
+
+    dossier = ask(settings, terminal, read)
     if as_json:
         terminal.answer(dossier)
     else:
@@ -119,24 +113,22 @@ def promote(
     """Promote insights, or outputs from quarantine or working memory."""
     if len(insight_ids) > 1 and any(one is not None for one in (text, supersedes, side, version)):
         raise UsageProblem("cli_review_one_only", field="ID")
-    old = None if supersedes is None else parse_id(supersedes, "memory_not_found", group=group)
     if origin is not From.INSIGHT:
         if version is not None:
             raise UsageProblem("cli_review_no_version", field="--version")
         if side is not None or despite_contradiction:
             raise UsageProblem("cli_review_no_sides", field="--side")
-        rows = [parse_id(row_id, "row_not_found", group=group) for row_id in insight_ids]
-        changes: OutputFields = {"text": text, "agent_id": agent, "supersedes": old, "acknowledge": acknowledge or None}
+        changes: OutputFields = {"text": text, "agent_id": agent, "acknowledge": acknowledge or None}
         changes["keep_invisible"] = keep_invisible or None
-        _promote_outputs(group, rows, Origin(origin), changes, as_json=as_json)
+        _promote_outputs(group, insight_ids, Origin(origin), changes, supersedes, as_json=as_json)
         return
-    fields: DecisionFields = {"version": version, "text": text, "agent_id": agent, "supersedes": old}
+    fields: DecisionFields = {"version": version, "text": text, "agent_id": agent}
     fields["acknowledge"], fields["keep_invisible"] = acknowledge or None, keep_invisible or None
     if side is not None:
         fields["side"] = side - 1
     if despite_contradiction:
         fields["despite"] = ["contradiction"]
-    _decide(group, [Choice(Action.PROMOTE, one, fields.copy()) for one in _parse_ids(insight_ids, group)], as_json)
+    _decide(group, Action.PROMOTE, insight_ids, fields, as_json=as_json, supersedes=supersedes)
 
 
 @review.command()
@@ -152,7 +144,7 @@ def reject(
 ) -> None:
     """Reject insights. Their text cannot be promoted until that is undone."""
     fields: DecisionFields = {"version": version, "reason": reason, "withdraw": withdraw}
-    _decide(group, [Choice(Action.REJECT, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
+    _decide(group, Action.REJECT, insight_ids, fields, as_json=as_json)
 
 
 @review.command()
@@ -165,8 +157,7 @@ def merge(
     """Merge insights into the first one."""
     if len(insight_ids) < 2:
         raise UsageProblem("cli_review_merge_two", field="ID")
-    first, *others = _parse_ids(insight_ids, group)
-    _decide(group, [Choice(Action.MERGE, first, {"others": others, "text": text})], as_json)
+    _decide(group, Action.MERGE, insight_ids, {"text": text}, as_json=as_json)
 
 
 @review.command()
@@ -181,7 +172,7 @@ def snooze(
     if days is not None and until is not None:
         raise UsageProblem("snooze_twice", field="--until", other="--days")
     fields: DecisionFields = {"days": days, "until": check_time(until, "--until")}
-    _decide(group, [Choice(Action.SNOOZE, one, fields) for one in _parse_ids(insight_ids, group)], as_json)
+    _decide(group, Action.SNOOZE, insight_ids, fields, as_json=as_json)
 
 
 @review.command()
@@ -194,20 +185,36 @@ def undo(
     as_json: AsJson = False,
 ) -> None:
     """Undo the last decision on insights, or any decision by its ID."""
-    ids = [parse_id(one, "undo_not_found", group=group) for one in insight_ids]
-    _decide(group, [Choice(Action.UNDO, one, {"reason": reason}) for one in ids], as_json)
-
-
-def _parse_ids(insight_ids: Sequence[str], group: str) -> list[UUID]:
-    return [parse_id(insight_id, "insight_not_found", group=group) for insight_id in insight_ids]
+    _decide(group, Action.UNDO, insight_ids, {"reason": reason}, as_json=as_json)
 
 
 # deciding: a line each, and where one of many fails the exit code says so
 
 
-def _decide(group: str, choices: Sequence[Choice], as_json: bool) -> None:
+def _decide(
+    group: str,
+    action: Action,
+    ids: Sequence[str],
+    fields: DecisionFields,
+    *,
+    as_json: bool,
+    supersedes: str | None = None,
+) -> None:
     settings, terminal = start()
-    results = ask(settings, terminal, lambda client: _decide_all(client, group, choices, terminal, as_json))
+    old = None if supersedes is None else read_id(supersedes, IdKind.MEMORY, group=group)
+    typed = [read_insight_id(one, action, group=group) for one in ids]
+
+    async def act(client: ApiClient) -> list[DecisionResultView | ClearwellError]:
+        if old is not None:
+            fields["supersedes"] = await old.find(client)
+        found = [await find_insight(client, one, action) for one in typed]
+        if action is Action.MERGE:
+            choices = [Choice(action, found[0], {**fields, "others": found[1:]})]
+        else:
+            choices = [Choice(action, one, fields.copy()) for one in found]
+        return await _decide_all(client, group, choices, terminal, as_json)
+
+    results = ask(settings, terminal, act)
     if as_json:
         terminal.json({"results": [_result_json(result, terminal) for result in results]})
     _fail_with(results)
@@ -217,7 +224,9 @@ async def _decide_all(
     client: ApiClient, group: str, choices: Sequence[Choice], terminal: Terminal, as_json: bool
 ) -> list[DecisionResultView | ClearwellError]:
     """Carry out the decisions and show each result, with the memories that a promoted text contradicts."""
-    results = await _each(choices, lambda choice: _decide_seen(client, group, choice, terminal, may_ask=not as_json))
+    results = await decide_each(
+        choices, lambda choice: _decide_seen(client, group, choice, terminal, may_ask=not as_json)
+    )
     for choice, result in zip(choices, results, strict=True) if not as_json else ():
         _show_result(choice, result, terminal)
         if not isinstance(result, ClearwellError) and result.conflicts_with:
@@ -231,11 +240,11 @@ async def _decide_seen(
 ) -> DecisionResultView:
     """Decide on one insight. What the person has seen in a text to promote is kept in the choice."""
     if choice.action is not Action.PROMOTE:
-        return await _decide_one(client, group, choice)
+        return await decide_one(client, group, choice)
 
     async def send(acknowledge: list[str] | None) -> DecisionResultView:
         choice.fields["acknowledge"] = acknowledge
-        return await _decide_one(client, group, choice)
+        return await decide_one(client, group, choice)
 
     return await promote_seen(send, choice.fields.get("acknowledge"), terminal, may_ask=may_ask)
 
@@ -244,77 +253,6 @@ async def _promote_instead(client: ApiClient, group: str, choice: Choice, memory
     """Promote the same insight again, in place of a memory."""
     fields: DecisionFields = {**choice.fields, "version": None, "supersedes": memory_id}
     return await client.review.decide(group, choice.action, choice.id, **fields)
-
-
-async def _decide_one(client: ApiClient, group: str, choice: Choice) -> DecisionResultView:
-    """Decide on one insight. A decision can be undone by its own ID, too; the ID of an output is explained."""
-    try:
-        return await client.review.decide(group, choice.action, choice.id, **choice.fields)
-    except InvalidInput as wrong:
-        side = choice.fields.get("side")
-        if wrong.code == "promote_side_unknown" and side is not None:
-            raise UsageProblem("cli_review_side_unknown", field="--side", id=choice.id, side=side + 1) from None
-        raise
-    except Conflict as conflict:
-        if conflict.code == "insight_has_sides":
-            raise SideNeeded(choice.id, conflict) from None
-        raise
-    except NotFound as missing:
-        if missing.code != "insight_not_found":
-            raise
-        if choice.action is Action.UNDO:
-            return await _undo_decision(client, group, choice)
-        if choice.action is Action.PROMOTE:
-            await _require_no_output(client, group, choice.id)
-        raise
-
-
-class SideNeeded(ClearwellError):
-    """An insight with sides was to be promoted without naming one: shows the sides with their numbers."""
-
-    def __init__(self, insight_id: UUID, conflict: Conflict) -> None:
-        super().__init__("cli_review_choose_side", id=insight_id)
-        self._sides = conflict.current.get("sides")
-
-    def text(self, language: Language = "en") -> str:
-        sides = self._sides if isinstance(self._sides, list) else []
-        lines = [say("cli_review_side", language, **_number_side(side)) for side in sides]
-        return "\n".join([super().text(language), *(f"  {line}" for line in lines)])
-
-
-def _number_side(side: Mapping[str, object]) -> dict[str, object]:
-    """A side as the command line numbers it, from 1."""
-    number = int(str(side["side"])) + 1
-    return {**side, "side": number, "statement": escaped(str(side["statement"]))}
-
-
-async def _undo_decision(client: ApiClient, group: str, choice: Choice) -> DecisionResultView:
-    try:
-        return await client.review.undo(group, choice.id, reason=choice.fields.get("reason"))
-    except NotFound:
-        raise NotFound("undo_not_found", id=choice.id, group=group) from None
-
-
-async def _require_no_output(client: ApiClient, group: str, row_id: UUID) -> None:
-    """If the ID is not that of an insight but of an output, say how to promote it."""
-    try:
-        await client.quarantine_row(group, row_id)
-    except NotFound:
-        return
-    raise UsageProblem("cli_review_is_output", field="--from", id=row_id, group=group) from None
-
-
-async def _each(wanted: Sequence[W], act: Callable[[W], Awaitable[R]]) -> list[R | ClearwellError]:
-    """Run each one in order and collect results and errors. The error of a single one is raised."""
-    if len(wanted) == 1:
-        return [await act(wanted[0])]
-    results: list[R | ClearwellError] = []
-    for one in wanted:
-        try:
-            results.append(await act(one))
-        except ClearwellError as problem:
-            results.append(problem)
-    return results
 
 
 def _fail_with(results: Sequence[object]) -> None:
@@ -330,7 +268,7 @@ def _result_json(result: DecisionResultView | PromotionResultView | ClearwellErr
 
 def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, terminal: Terminal) -> None:
     if isinstance(result, ClearwellError):
-        terminal.fail(result.text(terminal.language))
+        terminal.fail(shorten_ids(result.text(terminal.language)))
         return
     insight = result.insight
     until = "–" if insight is None or insight.snoozed_until is None else terminal.moment(insight.snoozed_until)
@@ -344,21 +282,28 @@ def _show_result(choice: Choice, result: DecisionResultView | ClearwellError, te
         show_copies(result, terminal)
 
 
-def _promote_outputs(group: str, rows: Sequence[UUID], origin: Origin, fields: OutputFields, *, as_json: bool) -> None:
+def _promote_outputs(
+    group: str, ids: Sequence[str], origin: Origin, fields: OutputFields, supersedes: str | None, *, as_json: bool
+) -> None:
     settings, terminal = start()
-    results = ask(
-        settings,
-        terminal,
-        lambda client: _each(
+    old = None if supersedes is None else read_id(supersedes, IdKind.MEMORY, group=group)
+    typed = [read_id(one, IdKind.ROW, group=group) for one in ids]
+
+    async def act(client: ApiClient) -> tuple[list[UUID], list[PromotionResultView | ClearwellError]]:
+        if old is not None:
+            fields["supersedes"] = await old.find(client)
+        rows = [await one.find(client) for one in typed]
+        return rows, await decide_each(
             rows, lambda row_id: _promote_output(client, group, row_id, origin, fields, terminal, may_ask=not as_json)
-        ),
-    )
+        )
+
+    rows, results = ask(settings, terminal, act)
     if as_json:
         terminal.json({"results": [_result_json(result, terminal) for result in results]})
     else:
         for row_id, result in zip(rows, results, strict=True):
             if isinstance(result, ClearwellError):
-                terminal.fail(result.text(terminal.language))
+                terminal.fail(shorten_ids(result.text(terminal.language)))
                 continue
             code = "cli_decided_promoting" if result.status == "promoting" else "cli_decided_promoted"
             terminal.tell(f"{code}_already" if result.already else code, style="green", insight=row_id, id=result.id)
@@ -406,7 +351,7 @@ def decisions(
 
 def _decision_row(decision: DecisionView, terminal: Terminal) -> list[str]:
     return [
-        str(decision.id),
+        shorten_id(decision.id),
         terminal.moment(decision.at),
         terminal.words(f"action_{decision.action}"),
         _name_subject(decision, terminal),

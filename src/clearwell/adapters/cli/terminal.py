@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import TYPE_CHECKING
+from uuid import UUID
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from clearwell.adapters.cli.wrapping import fit_columns, wrap
 from clearwell.messages import Language, catalogue, say
+from clearwell.text.short_ids import shorten_id
 
 if TYPE_CHECKING:
     from clearwell.records import Json
     from clearwell.views.view import View
 
 WIDTH_OF_A_FILE = 240
+COLUMN_GAP = 2
 _SHOWN_CONTROLS = frozenset("\n\t")
 _TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 """Characters that reorder the text around them."""
+
+
+_COMMAND = re.compile(r"(?<=[:：])\s*(?:\S*/)?clearwell\s[^\n]+$")
+"""A command at the end of a sentence. It gets a line of its own, which is not broken, where both do not fit one."""
 
 
 class Terminal:
@@ -38,7 +45,9 @@ class Terminal:
         self.err = _console(stderr=True)
 
     def words(self, code: str, **params: object) -> str:
-        return say(code, self.language, **params)
+        """A sentence. Ids in it are shown in their short form."""
+        shown = {name: shorten_id(value) if isinstance(value, UUID) else value for name, value in params.items()}
+        return say(code, self.language, **shown)
 
     def name(self, code: str, otherwise: str) -> str:
         """The word for something that may be newer than its word."""
@@ -48,6 +57,10 @@ class Terminal:
         """Names one after the other, with the commas of the language."""
         return ("、" if self.language == "zh" else ", ").join(names)
 
+    def join_ids(self, ids: Iterable[UUID]) -> str:
+        """Short ids one after the other."""
+        return self.join_names(map(shorten_id, ids))
+
     def format_pair(self, name: str, text: str) -> str:
         return f"{name}：{text}" if self.language == "zh" else f"{name}: {text}"
 
@@ -55,35 +68,78 @@ class Terminal:
         self.line(self.words(code, **params), style)
 
     def line(self, text: str = "", style: str = "") -> None:
-        """One line that is never broken by us, so that a command or a path can be copied."""
+        """A sentence, broken between words where the terminal ends. What stands between backticks is not broken."""
+        self._print(self.out, make_visible(text), style)
+
+    def command(self, text: str, style: str = "") -> None:
+        """A line that is never broken by us, so that a command or a path can be copied."""
         self.out.print(Text(make_visible(text), style), soft_wrap=True)
 
     def warn(self, code: str, **params: object) -> None:
-        self.err.print(Text(make_visible("! " + self.words(code, **params)), "yellow"), soft_wrap=True)
+        self._print(self.err, make_visible("! " + self.words(code, **params)), "yellow")
 
     def fail(self, text: str) -> None:
-        self.err.print(Text(make_visible("✗ " + text), "red"), soft_wrap=True)
+        self._print(self.err, make_visible("✗ " + text), "red")
 
     def block(self, text: str, style: str = "", *, indent: int) -> None:
         """Text of others, wrapped and indented."""
-        self.out.print(Padding(Text(make_visible(text), style), (0, 0, 0, indent), expand=False))
+        for line in wrap(make_visible(text), self.out.width - indent):
+            self.out.print(Text(" " * indent + line, style), soft_wrap=True)
+
+    def styled_block(self, text: Text, *, indent: int) -> None:
+        """The same for a text of several styles."""
+        start = 0
+        for line in wrap(text.plain, self.out.width - indent):
+            start = text.plain.index(line.strip(), start)
+            end = start + len(line.strip())
+            self.out.print(Text(" " * indent).append_text(text[start:end]), soft_wrap=True)
+            start = end
 
     def pairs(self, rows: Sequence[tuple[str, str]], *, indent: int = 2) -> None:
         """Print names and values in two columns."""
         width = max(cell_len(name) for name, _ in rows)
+        start = indent + width + COLUMN_GAP
         for name, value in rows:
-            gap = " " * (width - cell_len(name) + 2)
-            line = Text(" " * indent).append(name, "bold").append(gap).append(make_visible(value))
+            gap = " " * (width - cell_len(name) + COLUMN_GAP)
+            first, *others = self._wrap(self.out, make_visible(value), start)
+            line = Text(" " * indent).append(name, "bold").append(gap).append(first)
             self.out.print(line, soft_wrap=True)
+            for other in others:
+                self.out.print(Text(" " * start + other), soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """``headings`` are message codes. The first column names the row and is never broken."""
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column, heading in enumerate(headings):
-            table.add_column(self.words(heading), overflow="fold", no_wrap=column == 0)
-        for row in rows:
-            table.add_row(*(Text(make_visible(cell)) for cell in row))
-        self.out.print(table)
+        cells = [[self.words(heading) for heading in headings], *([make_visible(cell) for cell in row] for row in rows)]
+        gaps = 1 + COLUMN_GAP * (len(headings) - 1)
+        widths = fit_columns(cells, self.out.width - gaps)
+        self.out.print()
+        self._print_row(cells[0], widths, "bold")
+        self.out.print(Text(" " + "─" * (sum(widths) + gaps - 1)), soft_wrap=True)
+        for row in cells[1:]:
+            self._print_row(row, widths)
+        self.out.print()
+
+    def _print_row(self, row: Sequence[str], widths: Sequence[int], style: str = "") -> None:
+        wrapped = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for lines in zip_longest(*wrapped, fillvalue=""):
+            padded = [
+                line + " " * (width - cell_len(line) + COLUMN_GAP) for line, width in zip(lines, widths, strict=True)
+            ]
+            self.out.print(Text(" " + "".join(padded).rstrip(), style), soft_wrap=True)
+
+    def _print(self, console: Console, text: str, style: str) -> None:
+        for line in self._wrap(console, text, 0):
+            console.print(Text(line, style), soft_wrap=True)
+
+    def _wrap(self, console: Console, text: str, start: int) -> list[str]:
+        """Lines of a text that begins at this column. A file has long lines, as whoever searches it expects."""
+        width = max(console.width - start, 1)
+        if console.width == WIDTH_OF_A_FILE:
+            return text.split("\n")
+        ends_with = _COMMAND.search(text)
+        if ends_with is None or cell_len(text) <= width:
+            return wrap(text, width)
+        return [*wrap(text[: ends_with.start()].rstrip(), width), f"  {ends_with.group().strip()}"]
 
     def json(self, data: Json) -> None:
         utf8 = (self.out.encoding or "").replace("-", "").lower() == "utf8"
@@ -132,10 +188,17 @@ def _escaped(character: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Shorten a text to one line of this width."""
-    line = Text(" ".join(text.split()))
+    """Shorten a text to one line of this width, between two words where they are not far apart."""
+    whole = " ".join(text.split())
+    line = Text(whole)
     line.truncate(width, overflow="ellipsis")
-    return line.plain
+    cut = line.plain
+    if cut == whole:
+        return whole
+    kept = cut[:-1].rstrip()
+    before, space, word = kept.rpartition(" ")
+    broken = kept[-1:].isalnum() and whole[len(kept) : len(kept) + 1].isalnum()
+    return f"{before if broken and space and word.isascii() and len(word) < width // 4 else kept}…"
 
 
 def size(count: int) -> str:

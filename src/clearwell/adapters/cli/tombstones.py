@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id, read_text
+from clearwell.adapters.cli.arguments import read_text
 from clearwell.adapters.cli.command import AsJson, Group, ask, start
 from clearwell.adapters.cli.conflicts import show_copies
+from clearwell.adapters.cli.ids import read_id
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import IdKind
 
 if TYPE_CHECKING:
     from clearwell.adapters.cli.terminal import Terminal
-    from clearwell.views.groups import TombstoneView
+    from clearwell.client.routes import ApiClient
+    from clearwell.views.groups import IdView, TombstoneView
 
 tombstones = typer.Typer(help="Reject texts, list tombstones and lift them.", rich_markup_mode=None)
 
@@ -65,8 +69,12 @@ def lift(
 ) -> None:
     """Lift the tombstone of a rejected text."""
     settings, terminal = start()
-    wanted = parse_id(tombstone_id, "tombstone_not_found", group=group)
-    lifted = ask(settings, terminal, lambda client: client.lift_tombstone(group, wanted))
+    tombstone = read_id(tombstone_id, IdKind.TOMBSTONE, group=group)
+
+    async def act(client: ApiClient) -> IdView:
+        return await client.lift_tombstone(group, await tombstone.find(client))
+
+    lifted = ask(settings, terminal, act)
     if as_json:
         terminal.answer(lifted)
     else:
@@ -75,7 +83,7 @@ def lift(
 
 def _row(tombstone: TombstoneView, terminal: Terminal) -> list[str]:
     return [
-        str(tombstone.id),
+        shorten_id(tombstone.id),
         terminal.words(f"tombstone_kind_{tombstone.kind}"),
         escaped(tombstone.reason),
         escaped(tombstone.made_by_name),

@@ -45,7 +45,7 @@ def reembed(
         terminal.tell("cli_reembed_done", chunks=done.chunks, model=wanted.stored_name)
         terminal.line()
         for name, value in wanted.settings().items():
-            terminal.line(f"  {name}={value}", "bold")
+            terminal.command(f"  {name}={value}", "bold")
 
 
 def rebuild(settings: Settings, terminal: Terminal, *, as_json: bool) -> None:

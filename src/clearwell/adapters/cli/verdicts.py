@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_ids
 from clearwell.vocabulary import Outcome
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def name_check(check: str, terminal: Terminal) -> str:
 
 
 def write_reason(verdict: VerdictView) -> str:
-    """The reason in words. It may quote an agent, so hidden characters are written out."""
-    return escaped(verdict.reason)
+    """The reason in words, with short ids. It may quote an agent, so hidden characters are written out."""
+    return shorten_ids(escaped(verdict.reason))
 
 
 def write_value(value: object) -> str:

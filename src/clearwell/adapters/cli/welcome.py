@@ -81,7 +81,7 @@ def _commands(served: Served, terminal: Terminal) -> None:
         terminal.line()
         terminal.tell(f"cli_try_{number}")
         terminal.line()
-        terminal.line(f"  {command}", "cyan")
+        terminal.command(f"  {command}", "cyan")
     terminal.line()
 
 

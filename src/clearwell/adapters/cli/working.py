@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearwell.adapters.cli.arguments import parse_id
 from clearwell.adapters.cli.command import AsJson, Group, ask, run, start
+from clearwell.adapters.cli.ids import read_id
 from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flags
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id
+from clearwell.vocabulary import IdKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clearwell.client.routes import ApiClient
     from clearwell.settings import Settings
+    from clearwell.views.groups import IdView
     from clearwell.views.memories import WorkingEntryView
 
 working = typer.Typer(help="List, remove and rebuild entries of working memory.", rich_markup_mode=None)
@@ -46,8 +50,12 @@ def remove(
 ) -> None:
     """Remove an entry. Its output stays in quarantine."""
     settings, terminal = start()
-    wanted = parse_id(entry_id, "entry_not_found", group=group)
-    removed = ask(settings, terminal, lambda client: client.remove_working_entry(group, wanted))
+    entry = read_id(entry_id, IdKind.ROW, group=group, missing="entry_not_found")
+
+    async def act(client: ApiClient) -> IdView:
+        return await client.remove_working_entry(group, await entry.find(client))
+
+    removed = ask(settings, terminal, act)
     if as_json:
         terminal.answer(removed)
     else:
@@ -81,13 +89,12 @@ async def _rebuild(settings: Settings, terminal: Terminal, group: str | None) ->
 
 def _show(entries: Sequence[WorkingEntryView], terminal: Terminal) -> None:
     for number, entry in enumerate(entries, start=1):
-        facts = [terminal.age(entry.created_at)]
+        facts = [shorten_id(entry.id), terminal.age(entry.created_at)]
         if entry.expires_at is not None:
             facts.append(terminal.time_left(entry.expires_at))
         if entry.agent_id is not None:
             facts.append(escaped(entry.agent_id))
         terminal.line(f"{number:>2}. {entry.label_text}  {' · '.join(facts)}", "bold")
-        terminal.line(f"    {entry.id}")
         if entry.flags:
             terminal.line(f"    ! {name_flags(entry.flags, terminal)}", "yellow")
         terminal.block(shorten(entry.content_shown, SHOWN_WIDTH), indent=4)

@@ -24,6 +24,7 @@ from clearwell.adapters.http.api import (
     factcheck,
     groups,
     health,
+    ids,
     insights,
     memory,
     provenance,
@@ -88,6 +89,7 @@ def create_app(
         events,
         audit,
         erasure,
+        ids,
     ):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router, *CONSOLE):

@@ -312,7 +312,7 @@ class Admitter:
             outputs[result.state][str(result.log_id)] = captors.get(result.log_id)
         event = self._audit_events.make(
             "settle captures",
-            f"{len(settled)} outputs",
+            f"{len(settled)} output{'' if len(settled) == 1 else 's'}",
             group_id,
             by=ACTOR,
             at=settled[-1].at,

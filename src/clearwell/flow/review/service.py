@@ -4,6 +4,7 @@ It is bound to its caller, as the memory manager is. Reading needs the right to 
 the gate, which allows it to people alone and records what it refuses.
 """
 
+import re
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -45,12 +46,19 @@ from clearwell.records import (
     SourceSelector,
 )
 from clearwell.signatures import explain_wrong_calls
+from clearwell.text.short_ids import SHORT_ID_LENGTH
+from clearwell.vocabulary import IdKind
 
 WORDS_BYTES = 1000
 """The largest size of words to look for in a list of memories."""
 
 MAX_DAYS = 366
 """The longest time for which days are counted."""
+
+MOST_IDS = 10
+"""How many ids with the same ending are returned."""
+
+ID_ENDING = re.compile(rf"[0-9a-f-]{{{SHORT_ID_LENGTH},36}}")
 
 
 @explain_wrong_calls
@@ -103,6 +111,16 @@ class ReviewService:
         if group_id is None or not self._by.covers(group_id):
             raise NotFound(f"{kind}_not_found", id=one, group="–")
         return group_id
+
+    async def find_ids(self, ending: str, *, group: str, kind: IdKind) -> Sequence[UUID]:
+        """The ids of this kind in the group that end with these characters, such as a short id that was printed.
+
+        More than one can have the same ending; at most ten are returned.
+        """
+        require_in_group(self._by, group, Right.REVIEW, Right.ADMIN)
+        if not ID_ENDING.fullmatch(ending):
+            raise InvalidInput("id_ending_invalid", field="ending", limit=SHORT_ID_LENGTH)
+        return await self._review.find_ids(group, kind, ending, limit=MOST_IDS)
 
     async def insights(
         self, *, group: str, state: InsightState | None = None, before: UUID | None = None, limit: int = 50

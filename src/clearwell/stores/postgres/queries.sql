@@ -1675,6 +1675,37 @@ WHERE EXISTS (SELECT FROM quarantine_logs q WHERE q.group_id = g.group_id AND q.
 -- name: group_of_memory
 SELECT group_id FROM promotions WHERE memory_id = %(id)s
 
+-- name: row_ids_with_ending
+-- The key has both columns, so that nothing but the index is read. Row-level security allows no index on the ending.
+SELECT id FROM quarantine_logs
+WHERE group_id = %(group_id)s AND right(id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
+-- name: insight_ids_with_ending
+SELECT id FROM insights
+WHERE group_id = %(group_id)s AND right(id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
+-- name: memory_ids_with_ending
+SELECT DISTINCT memory_id AS id FROM promotions
+WHERE group_id = %(group_id)s AND right(memory_id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
+-- name: decision_ids_with_ending
+SELECT id FROM decisions
+WHERE group_id = %(group_id)s AND right(id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
+-- name: tombstone_ids_with_ending
+SELECT id FROM tombstones
+WHERE group_id = %(group_id)s AND right(id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
+-- name: digest_ids_with_ending
+SELECT id FROM digests
+WHERE group_id = %(group_id)s AND right(id::text, %(length)s) = %(ending)s
+ORDER BY id LIMIT %(limit)s
+
 -- name: insights_of_rows
 SELECT DISTINCT insight_id FROM insight_sources WHERE group_id = %(group_id)s AND log_id = ANY(%(ids)s)
 

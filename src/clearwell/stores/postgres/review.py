@@ -34,7 +34,7 @@ from clearwell.stores.postgres.decision_rows import decision_of, promotion_state
 from clearwell.stores.postgres.insight_rows import insights_of
 from clearwell.stores.postgres.quarantine import find_rows
 from clearwell.stores.postgres.queries import query
-from clearwell.vocabulary import ENDED
+from clearwell.vocabulary import ENDED, IdKind
 
 MOST_ROWS = 1000
 BUCKETS = 10
@@ -47,6 +47,10 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
     async def group_of(self, kind: str, one: UUID) -> str | None:
         rows = await self._database.run(Role.OPERATOR, None, query(f"group_of_{kind}"), {"id": one})
         return str(rows[0]["group_id"]) if rows else None
+
+    async def find_ids(self, group_id: str, kind: IdKind, ending: str, *, limit: int) -> Sequence[UUID]:
+        rows = await self._run(group_id, f"{kind}_ids_with_ending", ending=ending, length=len(ending), limit=limit)
+        return [row["id"] for row in rows]
 
     async def insights(
         self,

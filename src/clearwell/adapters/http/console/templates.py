@@ -19,6 +19,7 @@ from clearwell.adapters.http.console.navigation import PAGES, page_url
 from clearwell.messages import Language, catalogue, say
 from clearwell.records import Principal
 from clearwell.text.hidden_text import escaped
+from clearwell.text.short_ids import shorten_id
 from clearwell.version import __version__
 
 FOLDER = Path(__file__).parent / "templates"
@@ -80,7 +81,7 @@ def environment() -> Environment:
         code=show_code,
         tojson_plain=lambda value: json.dumps(value, ensure_ascii=False).replace("'", "\\u0027"),
         url=lambda text: quote(str(text), safe=""),
-        short=lambda row_id: str(row_id)[-8:],
+        short=shorten_id,
     )
     return made
 
