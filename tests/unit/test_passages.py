@@ -105,7 +105,7 @@ async def test_a_row_of_a_table_is_shown_with_its_header() -> None:
     (item,) = answer.items
     assert item.content.startswith(header)
     assert rows[31] in item.content
-    assert len(item.content) <= SHORT.max_chars
+    assert len(item.content) <= 240
     assert item.cut_before
     assert item.match is not None
     assert "31" in item.content[slice(*item.match)]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
+
 from clearwell.comparison import Features, features_of
 from clearwell.comparison.values import agree
 from clearwell.flow.digest.drafting.clusters import Cluster
@@ -45,30 +47,33 @@ class Links:
         """The linked parts of clusters, each in the order of its cluster, as far as they have so many speakers."""
         return [part for cluster in clusters for part in self._find_parts(cluster) if self._has(part, speakers)]
 
-    def connect(self, place: int, others: Iterable[int]) -> bool:
+    def connect(self, place: int, others: Sequence[int]) -> bool:
         """Whether a text is linked to one of the others."""
-        return any(self._are_linked(place, other) for other in others)
+        read = features_of[self.texts[place].content]
+        cosines = self.space.meaning[list(others)] @ self.space.meaning[place]
+        return any(
+            self._are_linked(read, features_of[self.texts[other].content], float(cosine))
+            for other, cosine in zip(others, cosines, strict=True)
+        )
 
     def _find_parts(self, cluster: Cluster) -> list[Cluster]:
-        members = cluster.members
-        parts = list(range(len(members)))
-        for one, place in enumerate(members[:CENTRAL]):
+        members = np.array(cluster.members)
+        vectors = self.space.meaning[members]
+        cosines = vectors[:CENTRAL] @ vectors.T
+        read = [features_of[self.texts[place].content] for place in cluster.members]
+        parts = np.arange(len(members))
+        for one, row in enumerate(cosines):
             for other in range(one + 1, len(members)):
-                first, second = sorted((parts[one], parts[other]))
-                if first != second and self._are_linked(place, members[other]):
-                    parts = [first if part == second else part for part in parts]
-        found: dict[int, list[int]] = {}
-        for place, part in zip(members, parts, strict=True):
-            found.setdefault(part, []).append(place)
-        return [Cluster(members=tuple(places)) for places in found.values()]
+                if parts[one] != parts[other] and self._are_linked(read[one], read[other], float(row[other])):
+                    first, second = sorted((parts[one], parts[other]))
+                    parts[parts == second] = first
+        return [Cluster(members=tuple(map(int, members[parts == part]))) for part in np.unique(parts)]
 
-    def _are_linked(self, one: int, other: int) -> bool:
-        cosine = float(self.space.meaning[one] @ self.space.meaning[other])
-        read, others = (features_of[self.texts[place].content] for place in (one, other))
-        link = measure_link(read, others, cosine)
+    def _are_linked(self, one: Features, other: Features, cosine: float) -> bool:
+        link = cosine if cosine >= LINKED + SHARED else measure_link(one, other, cosine)
         if not COMPARED <= link < LINKED:
             return link >= LINKED
-        found = self.comparison.compare(read.raw, others.raw, self.space.similarity(cosine))
+        found = self.comparison.compare(one.raw, other.raw, self.space.similarity(cosine))
         return found.relation in {Relation.SAME, Relation.CONFLICT}
 
     def _has(self, cluster: Cluster, speakers: int) -> bool:
