@@ -8,6 +8,7 @@ import httpx
 
 from clearwell.records import Right
 from tests.integration.http.serving import PROBLEM, Api, new_group
+from tests.integration.http.test_console import sign_in
 
 SAID = (
     ("risk", "s-1", "支付网关在并发超过五百时出现超时，建议上线前扩容并补充压测报告。"),
@@ -139,3 +140,21 @@ async def test_what_cannot_be_digested_is_refused(http: httpx.AsyncClient) -> No
     for body in ({}, {"group_id": ""}, {"group_id": "unassigned"}, {"group_id": "g", "more": 1}):
         assert (await http.post("/api/v1/digests", json=body)).status_code == 422
     assert (await http.get("/api/v1/digests")).status_code == 422
+
+
+async def test_the_review_shows_that_many_names_share_one_key(api: Api) -> None:
+    group = new_group()
+    key, secret = await api.key(Right.CAPTURE, groups=[group])
+    await capture_all(await api.client(Authorization=f"Bearer {secret}"), group)
+    _, reviewing = await api.key(Right.READ, Right.REVIEW, groups=[group])
+    reviewer = await api.client(Authorization=f"Bearer {reviewing}")
+    (first, *_) = (await digest_of(reviewer, group))["insights"]
+    assert first["support"]["agents"] >= 2
+    assert first["support"]["keys"] == 1
+    assert {source["captured_by"] for source in first["sources"]} == {key.holder}
+    browser = await api.client()
+    await sign_in(browser, reviewing)
+    page = await browser.get(f"/g/{group}/review", params={"insight": first["id"]})
+    assert "Keys: 1. Agents choose their names themselves" in page.text
+    page = await browser.get(f"/g/{group}/review", headers={"Accept-Language": "zh"})
+    assert "1 个密钥：智能体的名称由其自行填写" in page.text
