@@ -18,7 +18,7 @@ from clearwell.adapters.cli.terminal import Terminal, shorten
 from clearwell.adapters.cli.verdicts import name_flags, show_flags, show_verdicts
 from clearwell.errors import Unavailable
 from clearwell.text.hidden_text import escaped
-from clearwell.text.short_ids import shorten_id
+from clearwell.text.short_ids import shorten_id, shorten_ids
 from clearwell.vocabulary import RULES, STATEMENT_KINDS, Admission, IdKind, Outcome
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _name_origin(row: QuarantineRowView, terminal: Terminal) -> list[tuple[str, 
         rows.append(("cli_explain_whole", terminal.words("cli_explain_partial")))
     if row.metadata:
         metadata = json.dumps(row.metadata, ensure_ascii=False)
-        rows.append(("cli_explain_metadata", shorten(escaped(metadata), METADATA_WIDTH)))
+        rows.append(("cli_explain_metadata", shorten(shorten_ids(escaped(metadata)), METADATA_WIDTH)))
     return rows
 
 
