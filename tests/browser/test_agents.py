@@ -127,3 +127,17 @@ async def test_a_reviewer_sees_why_parts_are_missing(locked: Console) -> None:
         await expect(page.locator("#keys")).to_contain_text("lacks the scope admin")
         await expect(page.get_by_role("button", name="Save")).to_have_count(0)
         await expect(page.locator(".settings, .keys-table")).to_have_count(0)
+
+
+async def test_an_administrator_of_some_groups_sees_no_settings(locked: Console) -> None:
+    group = f"agents-{uuid4()}"
+    _, secret = await locked.clearwell.keys.create(
+        name="lead", rights=frozenset({Right.READ, Right.ADMIN}), groups=frozenset({group}), by=Principal.local()
+    )
+    async with locked.open(f"/sign-in?next=/g/{group}/agents") as page:
+        await page.get_by_label("Key").fill(secret)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_label("System prompt of the group")).to_be_visible()
+        await expect(page.locator(".settings")).to_have_count(0)
+        await expect(page.locator("main")).not_to_contain_text("DATABASE_URL")
+        await expect(page.locator("main")).to_contain_text("covers only some groups")

@@ -146,6 +146,15 @@ RULES: dict[str, Rule] = {
     "POST /api/v1/audit/verify": write(READERS),
     "POST /api/v1/forget/preview": write(ADMIN, 200, {"memory_id": "{memory}"}, log_id="{row}"),
     "POST /api/v1/forget": write(ADMIN, 409, {"memory_id": "{memory}", "token": "x"}, log_id="{row}", token="x"),
+    "GET /api/v1/keys": Rule(needs=ADMIN, cover=Cover.EVERY),
+    "POST /api/v1/keys": Rule(
+        needs=ADMIN, cover=Cover.EVERY, body={"scopes": ["read"], "groups": ["{group}"]}, answers=frozenset({201})
+    ),
+    "POST /api/v1/keys/{key}/revoke": Rule(needs=ADMIN, cover=Cover.EVERY, body={}),
+    "GET /api/v1/settings": Rule(needs=ADMIN, cover=Cover.EVERY),
+    "POST /api/v1/demo": Rule(
+        needs=ADMIN, cover=Cover.EVERY, body={}, answers=frozenset({202}), control="tests/browser/test_overview.py"
+    ),
     "GET /metrics": Rule(needs=ADMIN, cover=Cover.EVERY),
     # anybody
     "GET /healthz": OPEN,

@@ -220,3 +220,34 @@ async def test_a_key_passes_a_proxy_and_a_foreign_host(module_api: Api) -> None:
     response = await ask(client, "query", new_group())
     assert response.status_code == 200
     assert not [name for name in response.headers if name.startswith("access-control-")]
+
+
+async def test_an_operator_creates_lists_and_revokes_keys(module_api: Api) -> None:
+    operator, group = await module_api.caller(ADMIN, REVIEW), new_group()
+    made = await operator.post("/api/v1/keys", json={"scopes": ["read"], "groups": [group], "agent_id": "scout"})
+    assert (made.status_code, made.json()["key"]["name"], made.json()["key"]["scopes"]) == (201, "read", ["read"])
+    key_id, secret = made.json()["key"]["id"], made.json()["secret"]
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert (await operator.get(f"{WORKING}/{group}", headers=headers)).status_code == 200
+    listed = (await operator.get("/api/v1/keys")).json()["keys"]
+    assert [key["agent_id"] for key in listed if key["id"] == key_id] == ["scout"]
+    assert secret not in str(listed)
+    assert (await operator.post(f"/api/v1/keys/{key_id}/revoke", json={})).json() == {"id": key_id}
+    require_problem(await operator.get(f"{WORKING}/{group}", headers=headers), 401, "key_invalid")
+    require_problem(await operator.post(f"/api/v1/keys/{key_id}/revoke", json={}), 404, "key_not_found")
+    bound = {"scopes": ["admin"], "groups": None, "agent_id": "scout"}
+    require_problem(await operator.post("/api/v1/keys", json=bound), 422, "key_agent_decides")
+
+
+async def test_keys_and_settings_are_for_operators_of_every_group(module_api: Api) -> None:
+    group = new_group()
+    some, operator = await module_api.caller(ADMIN, groups=[group]), await module_api.caller(ADMIN)
+    for method, path in (("GET", "keys"), ("GET", "settings"), ("POST", "demo")):
+        refused = await some.request(method, f"/api/v1/{path}", json=None if method == "GET" else {})
+        require_problem(refused, 403, "operator_of_some_groups")
+    events = (await operator.get("/api/v1/audit", params={"action": "refused"})).json()["events"]
+    attempts = {event["subject"] for event in events if event["detail"]["why"] == "operator_of_some_groups"}
+    assert {"list keys", "read settings", "run demo"} <= attempts
+    shown = (await operator.get("/api/v1/settings")).json()["settings"]
+    address = next(setting for setting in shown if setting["variable"].endswith("DATABASE_URL"))
+    assert address["value"].startswith("postgresql://")

@@ -26,13 +26,14 @@ from clearwell.adapters.http.api import (
     health,
     ids,
     insights,
+    installation,
     memory,
     provenance,
 )
 from clearwell.adapters.http.callers import require_closed_or_local
 from clearwell.adapters.http.console import ROUTERS as CONSOLE
-from clearwell.adapters.http.console.demo import DemoRunner
 from clearwell.adapters.http.console.request import show_problem, wants_page
+from clearwell.adapters.http.demo import DemoRunner
 from clearwell.adapters.http.mcp_endpoint import McpEndpoint, make_mcp_server
 from clearwell.adapters.http.problems import Refused, answer_to, failure, invalid_request
 from clearwell.app import open_clearwell
@@ -90,6 +91,7 @@ def create_app(
         audit,
         erasure,
         ids,
+        installation,
     ):
         app.include_router(module.router)
     for router in (health.router, health.metrics_router, docs.router, *CONSOLE):

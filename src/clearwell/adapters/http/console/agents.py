@@ -18,10 +18,9 @@ from clearwell.errors import InvalidInput, NotAllowed
 from clearwell.flow.access.permissions import require_operator, require_right
 from clearwell.flow.digest.schedule import find_next_tick
 from clearwell.records import ApiKey, GroupChange, Right
-from clearwell.settings import Settings
 from clearwell.views.groups import AgentView, GroupView
+from clearwell.views.installation import KeysView, SettingsView
 from clearwell.views.provenance import CalibrationView, ReviewStatisticsView
-from clearwell.views.settings import write_setting
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
@@ -40,16 +39,6 @@ class Profile:
     @property
     def next_digest_at(self) -> datetime | None:
         return find_next_tick(self.cron, self.zone, datetime.now(UTC))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A setting in force, without secrets."""
-
-    variable: str
-    value: str
-    origin: str
-    meaning: str
 
 
 @router.get("/g/{group:path}/agents")
@@ -131,25 +120,11 @@ async def _show(request: ConsoleRequest, group: str, keys: Mapping[str, Any]) ->
         "agents.html",
         group=group,
         profile=None if no_prompts else await _read_profile(request, group),
-        settings=() if no_admin else read_settings(request.clearwell.settings),
+        settings=() if keys["no_keys"] else SettingsView.from_settings(request.clearwell.settings).settings,
         no_prompts=no_prompts,
         no_admin=no_admin,
         **keys,
     )
-
-
-def read_settings(settings: Settings) -> Sequence[Setting]:
-    """All settings, those that differ from their default first."""
-    found = [
-        Setting(
-            variable=Settings.variables(name)[0],
-            value=write_setting(name, getattr(settings, name)),
-            origin=settings.origin(name),
-            meaning=field.description or "",
-        )
-        for name, field in Settings.model_fields.items()
-    ]
-    return sorted(found, key=lambda setting: setting.origin == "default")
 
 
 async def _read_profile(request: ConsoleRequest, group: str) -> Profile:
@@ -172,7 +147,7 @@ async def _read_keys(request: ConsoleRequest, new: ApiKey | None = None, secret:
     found = [] if refusal else await request.clearwell.keys.list()
     return {
         "no_keys": refusal,
-        "keys": sorted(found, key=lambda key: (key.revoked_at is not None, -key.created_at.timestamp())),
+        "keys": KeysView.from_records(found).keys,
         "new_key": new,
         "secret": secret,
         "rights": tuple(Right),
