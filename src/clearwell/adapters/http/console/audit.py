@@ -77,8 +77,16 @@ async def verify(request: ConsoleRequest, group: str) -> Response:
 
 def write_detail(detail: Mapping[str, JsonValue]) -> str:
     """The details of an event in one line. They are ids and numbers."""
-    return " · ".join(
-        f"{name}: {value if not isinstance(value, list) else ', '.join(map(str, value)) or '–'}"
-        for name, value in detail.items()
-        if value is not None
-    )
+    return " · ".join(f"{name}: {_write(value)}" for name, value in detail.items() if value is not None)
+
+
+def _write(value: JsonValue) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{name} ({_write(inner)})" for name, inner in value.items()) or "–"
+        case list():
+            return ", ".join(map(_write, value)) or "–"
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
