@@ -19,7 +19,8 @@ def main(faults: int = FAULTS, seed: int = SEED, minutes: float = math.inf) -> i
         campaign = Campaign(folder, seed, tell=lambda line: print(line, flush=True))  # noqa: T201
         outcome = asyncio.run(campaign.run(faults, seconds=60 * minutes))
     took = (time.monotonic() - started) / 60
-    measured_by = f"`make test-faults FAULTS={faults}`, seed {seed}, in {took:.0f} minutes"
+    limit = "" if math.isinf(minutes) else f" {minutes:g}"
+    measured_by = f"`python -m tests.faults {faults} {seed}{limit}` in {took:.0f} minutes"
     figures = Figures.of(outcome, measured_by=measured_by)
     print(figures.make_page())  # noqa: T201
     if outcome.problems:

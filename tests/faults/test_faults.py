@@ -18,7 +18,7 @@ from tests.faults.campaign import Campaign, Outcome, Round, choose, share_rounds
 from tests.faults.faults import BUNDLED, PROXIED, STEPPED, Fault
 from tests.faults.janitor import find_pids, swept_folder
 from tests.faults.ledger import Kind, Ledger
-from tests.faults.report import Figures, find_summary
+from tests.faults.report import PAGES, RESULT, Figures, find_summary
 from tests.faults.world import proxied_world, use_stepped_server
 from tests.waiting import until
 
@@ -76,6 +76,11 @@ def test_the_figures_of_several_runs_are_put_together_from_their_logs() -> None:
     assert again == figures
     again.add(figures)
     assert find_summary(again.make_page()) == "| 4 | 2 | 0 | 0 | 0 | 0 | 0.9 | 1.2 |"
+
+
+def test_the_documentation_has_the_figures_of_the_last_run() -> None:
+    rows = [find_summary(path.read_text(encoding="utf-8")) for path in (RESULT, *PAGES)]
+    assert len(set(rows)) == 1
 
 
 async def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:

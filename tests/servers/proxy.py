@@ -181,9 +181,10 @@ class FaultyProxy:
         return False
 
     async def close(self) -> None:
-        for task in (tasks := list(self._tasks)):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """End every connection. Cancelling their tasks instead would be logged as an error by asyncio."""
+        self.cut()
+        if tasks := list(self._tasks):
+            await asyncio.wait(tasks, timeout=5)
 
 
 @asynccontextmanager
