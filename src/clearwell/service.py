@@ -21,6 +21,8 @@ from clearwell.flow.access.permissions import (
     require_right,
     resolve_agent,
 )
+from clearwell.flow.archive.exporter import GroupExporter
+from clearwell.flow.archive.importer import GroupImporter
 from clearwell.flow.audit.trail import AuditTrail
 from clearwell.flow.capture.assignment import OutputAssigner
 from clearwell.flow.capture.intake import Intake
@@ -70,6 +72,8 @@ from clearwell.records import (
     Group,
     GroupChange,
     IdempotencyKey,
+    ImportBatch,
+    ImportResult,
     IngressCount,
     Json,
     MemoryOrigin,
@@ -103,6 +107,8 @@ class MemoryManager:
         gate: AccessGate,
         trail: AuditTrail,
         forgetter: Forgetter,
+        exporter: GroupExporter,
+        importer: GroupImporter,
         assigner: OutputAssigner,
         intake: Intake,
         requeuer: Requeuer,
@@ -130,6 +136,8 @@ class MemoryManager:
         self._gate = gate
         self._trail = trail
         self._forgetter = forgetter
+        self._exporter = exporter
+        self._importer = importer
         self._assigner = assigner
         self._intake = intake
         self._requeuer = requeuer
@@ -602,3 +610,21 @@ class MemoryManager:
     async def forget(self, selector: ForgetSelector, *, group: str, token: str) -> ForgetReceipt:
         """Erase what was previewed for good, or nothing if that has changed since; returns a signed receipt."""
         return await self._forgetter.forget(group, selector, token=token, by=self._by)
+
+    # export and import
+
+    def export_group(self, *, group: str) -> AsyncGenerator[str]:
+        """Yield the lines of a file with everything of a group, as it is at this moment.
+
+        The lines are in batches, and each batch is signed by this installation. Without its last line the file is not
+        complete. Requires ``admin`` and ``review``.
+        """
+        return self._exporter.export(group, by=self._by)
+
+    async def import_batch(self, batch: ImportBatch, *, group: str, trust: str | None = None) -> ImportResult:
+        """Verify a batch of an export and store it. Batches are imported in order; a repeated one changes nothing.
+
+        ``trust`` is the fingerprint of the key of another installation that has signed the export. Requires ``admin``
+        and ``review``.
+        """
+        return await self._importer.add(group, batch, trust=trust, by=self._by)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "audit.key"
 SEED_BYTES: Final = 32
 KEY_ID_BYTES: Final = 8
+FINGERPRINT_DIGITS: Final = 40
 
 
 class SigningKey:
@@ -69,6 +70,41 @@ class SigningKey:
         except InvalidSignature:
             return SignatureState.INVALID
         return SignatureState.VALID
+
+    def verify_other(self, public_key: str, data: bytes, signature: bytes) -> bool:
+        """Whether the owner of this public key, here or elsewhere, has signed the data."""
+        return verify_signature(public_key, data, signature)
+
+    def fingerprint(self, public_key: str) -> str:
+        """A short name of a public key, to compare it by eye. Raises ValueError if it is no key."""
+        return fingerprint(public_key)
+
+
+def fingerprint(public_key: str) -> str:
+    """A short name of a public key, to compare it by eye. Raises ValueError if it is no key."""
+    return sha256(_decode_public_key(public_key)).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def verify_signature(public_key: str, data: bytes, signature: bytes) -> bool:
+    """Whether the owner of this public key has signed the data. Raises ValueError if it is no key."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    key = _decode_public_key(public_key)
+    if signature[:KEY_ID_BYTES] != sha256(key).digest()[:KEY_ID_BYTES]:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature[KEY_ID_BYTES:], data)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _decode_public_key(public_key: str) -> bytes:
+    key = base64.b64decode(public_key, validate=True)
+    if len(key) != SEED_BYTES:
+        raise ValueError("not an Ed25519 key")
+    return key
 
 
 def load_signing_key(settings: Settings) -> SigningKey:

@@ -7,6 +7,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -26,6 +27,7 @@ from clearwell.records import (
     DecisionRequest,
     ForgetSelector,
     GroupChange,
+    ImportBatch,
     InsightState,
     MemoryState,
     NewMemory,
@@ -291,6 +293,22 @@ async def test_an_output_is_forgotten(face: Face) -> None:
     assert (receipt.outputs, receipt.kind) == ((row,), "quarantine")
     with pytest.raises(NotFound):
         await face("quarantine_row", row, group="g")
+
+
+async def test_a_group_is_exported_and_imported(face: Face) -> None:
+    await face("promote", LONG, group="g")
+    exported = await face("export_group", group="g")
+    lines = list[str]()
+    if inspect.isasyncgen(exported):
+        lines += [str(one) async for one in exported]
+    else:
+        lines += await asyncio.to_thread(list, exported)
+    seal = next(number for number, line in enumerate(lines) if '"kind":"seal"' in line)
+    batch = ImportBatch(header=lines[0], previous="", lines=tuple(lines[1:seal]), seal=lines[seal])
+    imported = await face("import_batch", batch, group="g")
+    assert (imported.group_id, imported.next_number, imported.finished) == ("g", 1, False)
+    with pytest.raises(InvalidInput):
+        await face("import_batch", replace(batch, previous="0"), group="g")
 
 
 async def test_an_output_without_a_group_is_assigned(face: Face) -> None:

@@ -17,6 +17,8 @@ ROUTES = {
     ("post", "/api/v1/captures"),
     ("post", "/api/v1/forget/preview"),
     ("post", "/api/v1/forget"),
+    ("get", "/api/v1/export"),
+    ("post", "/api/v1/import"),
     ("post", "/api/v1/quarantine/{id}/assign"),
     ("get", "/api/v1/keys"),
     ("post", "/api/v1/keys"),
@@ -146,6 +148,8 @@ def test_every_route_is_described(document: dict[str, Any]) -> None:
             kind = "application/problem+json" if int(status) >= 400 else "application/json"
             if (path, status) == ("/metrics", "200"):
                 kind = "text/plain; version=0.0.4; charset=utf-8"
+            if (path, status) == ("/api/v1/export", "200"):
+                kind = "application/x-ndjson"
             if (path, status) == ("/api/v1/events", "200"):
                 kind = "text/event-stream"
             assert list(answer["content"]) == [kind], (path, status)

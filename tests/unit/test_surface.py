@@ -24,7 +24,7 @@ from tests.unit.test_client_surface import NAMES
 
 def test_the_public_names_are_these() -> None:
     assert clearwell.__all__ == sorted(clearwell.__all__)
-    assert len(clearwell.__all__) == 111
+    assert len(clearwell.__all__) == 113
     assert all(hasattr(clearwell, name) for name in clearwell.__all__)
 
 

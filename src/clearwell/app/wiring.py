@@ -10,6 +10,8 @@ from clearwell.errors import Unavailable
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.rates import RequestRates
+from clearwell.flow.archive.exporter import GroupExporter
+from clearwell.flow.archive.importer import GroupImporter
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.audit.seals import AuditSealer
 from clearwell.flow.audit.trail import AuditTrail
@@ -264,6 +266,8 @@ def build(
         by=NOBODY,
         gate=gate,
         forgetter=forgetter,
+        exporter=GroupExporter(stores.archive, stores.audit, signer, clock, ids),
+        importer=GroupImporter(stores.archive, knowledge, chunker, signer, clock, ids),
         assigner=OutputAssigner(stores.quarantine, recorder, queue, stores.audit, clock, ids),
         trail=AuditTrail(stores.audit, sealer, AuditVerifier(stores.audit, signer, clock)),
         intake=Intake(recorder, admitter, queue, stores.admissions, settings),

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
         ForgetSelector,
         Group,
         GroupChange,
+        ImportBatch,
+        ImportResult,
         IngressCount,
         MemoryOrigin,
         Metadata,
@@ -486,6 +488,27 @@ class AsyncClient:
     async def audit_head(self, *, group: str | None = None) -> AuditHead:
         """Return the last seal, to be kept outside of the database."""
         return (await self._routes.audit_head(group)).to_record()
+
+    # export and import
+
+    def export_group(self, *, group: str) -> AsyncGenerator[str]:
+        """Yield the lines of a file with everything of a group, as it is at this moment.
+
+        The lines are in batches, and each batch is signed by the installation of the server. Without its last line the
+        file is not complete. Requires ``admin`` and ``review``.
+        """
+        return self._routes.export_group(group)
+
+    async def import_batch(self, batch: ImportBatch, *, group: str, trust: str | None = None) -> ImportResult:
+        """Verify a batch of an export and store it. Batches are imported in order; a repeated one changes nothing.
+
+        ``trust`` is the fingerprint of the key of another installation that has signed the export. Requires ``admin``
+        and ``review``.
+        """
+        answer = await self._routes.import_batch(
+            group, header=batch.header, previous=batch.previous, lines=batch.lines, seal=batch.seal, trust=trust
+        )
+        return answer.to_record()
 
     # forgetting
 

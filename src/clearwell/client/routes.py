@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from uuid import UUID
 
 from clearwell.client.api import ApiConnection, rename, segment
+from clearwell.views.archive import ImportView
 from clearwell.views.audit import AuditHeadView, AuditPageView, AuditReportView
 from clearwell.views.captures import (
     CaptureBatchView,
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
 RETRIEVAL_NAMES = {"since": "from", "until": "to"}
 """Names of the API that are words of Python."""
+
+
+EXPORT_SECONDS = 60.0
+"""Nothing comes for longer only if the server does not respond."""
 
 
 class CaptureFields(TypedDict, total=False):
@@ -309,6 +314,19 @@ class ApiClient:
         from clearwell.client.events import follow_events
 
         return follow_events(self._api, group_id, after=after)
+
+    # export and import
+
+    def export_group(self, group_id: str) -> AsyncGenerator[str]:
+        """Export a group, line by line."""
+        return self._api.stream("/export", headers={}, silence_seconds=EXPORT_SECONDS, group_id=group_id)
+
+    async def import_batch(
+        self, group_id: str, *, header: str, previous: str, lines: Sequence[str], seal: str, trust: str | None = None
+    ) -> ImportView:
+        """Import a batch of an export. It can be repeated."""
+        fields = {"header": header, "previous": previous, "lines": list(lines), "seal": seal, "trust": trust}
+        return await self._api.post(ImportView, "/import", {"group_id": group_id, **fields})
 
     # audit
 

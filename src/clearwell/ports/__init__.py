@@ -4,6 +4,7 @@
 """
 
 from clearwell.ports.access import AuditBatch, AuditStore, Claim, IdempotencyStore, KeyStore
+from clearwell.ports.archive import ArchiveSnapshot, ArchiveStore
 from clearwell.ports.comparison import StatementComparison
 from clearwell.ports.digest import (
     CandidateFilter,
@@ -83,6 +84,8 @@ __all__ = [
     "AdmissionResult",
     "AdmissionStore",
     "AnswerForm",
+    "ArchiveSnapshot",
+    "ArchiveStore",
     "AuditBatch",
     "AuditStore",
     "BackOff",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from clearwell.ports.access import AuditStore, IdempotencyStore, KeyStore
+from clearwell.ports.archive import ArchiveStore
 from clearwell.ports.digest import DigestMaterial, DigestRuns, DigestStore
 from clearwell.ports.erasure import ErasureStore
 from clearwell.ports.events import EventStore
@@ -45,6 +46,7 @@ class Stores:
     keys: KeyStore
     audit: AuditStore
     erasure: ErasureStore
+    archive: ArchiveStore
     idempotency: IdempotencyStore
     reembeddings: ReembeddingStore
     lexical_index: LexicalIndex

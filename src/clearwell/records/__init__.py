@@ -1,5 +1,16 @@
 """The data types of the path. Records are frozen, times are aware and in UTC, and the group is always explicit."""
 
+from clearwell.records.archive import (
+    ArchivedRow,
+    ArchiveKind,
+    ExportHeader,
+    ImportBatch,
+    ImportedRow,
+    ImportProgress,
+    ImportResult,
+    ImportState,
+    RowCounts,
+)
 from clearwell.records.audit import (
     INSTALLATION,
     AuditEvent,
@@ -151,6 +162,8 @@ __all__ = [
     "Admission",
     "Agent",
     "ApiKey",
+    "ArchiveKind",
+    "ArchivedRow",
     "AssessedEvidence",
     "Assessment",
     "AuditEvent",
@@ -194,6 +207,7 @@ __all__ = [
     "EventType",
     "Evidence",
     "Explanation",
+    "ExportHeader",
     "FactCheck",
     "FactCheckMethod",
     "Fate",
@@ -205,6 +219,11 @@ __all__ = [
     "GroupChange",
     "IdKind",
     "IdempotencyKey",
+    "ImportBatch",
+    "ImportProgress",
+    "ImportResult",
+    "ImportState",
+    "ImportedRow",
     "IndexChanges",
     "IngressCount",
     "Insight",
@@ -265,6 +284,7 @@ __all__ = [
     "ReviewCounts",
     "ReviewStatistics",
     "Right",
+    "RowCounts",
     "ScaleBounds",
     "Scope",
     "Section",

@@ -10,7 +10,10 @@ from clearwell.records.values import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """The decision of a person to promote a text, and the memory that it became."""
+    """The decision of a person to promote a text, and the memory that it became.
+
+    ``import_id`` is the export that it was imported with, if the person decided elsewhere.
+    """
 
     id: UUID
     memory_id: UUID
@@ -21,6 +24,7 @@ class Promotion:
     chunks: int
     supersedes: UUID | None = None
     fingerprint: bytes | None = None
+    import_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

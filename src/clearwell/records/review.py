@@ -357,7 +357,7 @@ class MemoryOrigin:
     """What agents may know of the origin of a memory: who promoted it and when, and whose outputs it is based on.
 
     It has no text of an output. ``promoted_by`` is the recorded holder of the key, ``promoted_by_name`` the name of
-    that key.
+    that key. ``import_id`` is the export that it was imported with, if it was promoted elsewhere.
     """
 
     memory_id: UUID
@@ -370,6 +370,7 @@ class MemoryOrigin:
     outputs: int
     supersedes: UUID | None = None
     conflicts_with: tuple[UUID, ...] = ()
+    import_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

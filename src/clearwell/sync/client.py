@@ -58,6 +58,8 @@ if TYPE_CHECKING:
         ForgetSelector,
         Group,
         GroupChange,
+        ImportBatch,
+        ImportResult,
         IngressCount,
         Insight,
         InsightState,
@@ -426,6 +428,22 @@ class Client:
     def audit_head(self, *, group: str | None = None) -> AuditHead:
         """Return the last seal, to be kept outside of the database."""
         return self._loop.run(self._inner.audit_head(group=group))
+
+    def export_group(self, *, group: str) -> Iterator[str]:
+        """Yield the lines of a file with everything of a group, as it is at this moment.
+
+        The lines are in batches, and each batch is signed by the installation of the server. Without its last line the
+        file is not complete. Requires ``admin`` and ``review``.
+        """
+        return self._loop.iterate(self._inner.export_group(group=group))
+
+    def import_batch(self, batch: ImportBatch, *, group: str, trust: str | None = None) -> ImportResult:
+        """Verify a batch of an export and store it. Batches are imported in order; a repeated one changes nothing.
+
+        ``trust`` is the fingerprint of the key of another installation that has signed the export. Requires ``admin``
+        and ``review``.
+        """
+        return self._loop.run(self._inner.import_batch(batch, group=group, trust=trust))
 
     def preview_forget(self, selector: ForgetSelector, *, group: str) -> ErasurePlan:
         """Return everything that ``forget`` would touch, by ids, with the token to do so."""

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         ForgetSelector,
         Group,
         GroupChange,
+        ImportBatch,
+        ImportResult,
         IngressCount,
         Insight,
         InsightState,
@@ -442,6 +444,22 @@ class SyncMemoryManager:
     def forget(self, selector: ForgetSelector, *, group: str, token: str) -> ForgetReceipt:
         """Erase what was previewed for good, or nothing if that has changed since; returns a signed receipt."""
         return self._loop.run(self._inner.forget(selector, group=group, token=token))
+
+    def export_group(self, *, group: str) -> Iterator[str]:
+        """Yield the lines of a file with everything of a group, as it is at this moment.
+
+        The lines are in batches, and each batch is signed by this installation. Without its last line the file is not
+        complete. Requires ``admin`` and ``review``.
+        """
+        return self._loop.iterate(self._inner.export_group(group=group))
+
+    def import_batch(self, batch: ImportBatch, *, group: str, trust: str | None = None) -> ImportResult:
+        """Verify a batch of an export and store it. Batches are imported in order; a repeated one changes nothing.
+
+        ``trust`` is the fingerprint of the key of another installation that has signed the export. Requires ``admin``
+        and ``review``.
+        """
+        return self._loop.run(self._inner.import_batch(batch, group=group, trust=trust))
 
 
 @explain_wrong_calls

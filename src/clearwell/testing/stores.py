@@ -5,6 +5,7 @@ from datetime import timedelta
 from clearwell.ports import Clock, Ids, SparseEncoder, Stores
 from clearwell.settings import Settings
 from clearwell.testing.access import MemoryAudit, MemoryIdempotency, MemoryKeys
+from clearwell.testing.archive import NoArchive
 from clearwell.testing.decisions import MemoryDecisions
 from clearwell.testing.digests import MemoryDigests
 from clearwell.testing.erasure import NoErasure
@@ -72,6 +73,7 @@ class MemoryStores:
             keys=self.keys,
             audit=self.audit,
             erasure=NoErasure(),
+            archive=NoArchive(),
             idempotency=self.idempotency,
             reembeddings=MemoryReembeddings(self.longterm),
             lexical_index=indexes,

@@ -58,6 +58,7 @@ class PromotionView(View):
     decided_at: datetime
     valid_to: datetime | None
     chunks: int
+    import_id: UUID | None = Field(description="the export that it was imported with, if it was promoted elsewhere")
 
     @classmethod
     def from_record(cls, state: PromotionState, language: Language, key_names: Mapping[str, str]) -> Self:
@@ -220,6 +221,7 @@ class MemoryOriginView(View):
     outputs: int = Field(description="how many outputs it is based on; none if a person wrote it")
     supersedes: UUID | None
     conflicts_with: tuple[UUID, ...] = Field(description="the valid memories that it contradicts")
+    import_id: UUID | None = Field(description="the export that it was imported with, if it was promoted elsewhere")
 
     def to_record(self) -> MemoryOrigin:
         from clearwell.records import MemoryOrigin
@@ -460,4 +462,5 @@ def _read_promotion(state: PromotionState, language: Language, key_names: Mappin
         "decided_at": promotion.decided_at,
         "valid_to": state.valid_to,
         "chunks": state.chunks,
+        "import_id": promotion.import_id,
     }

@@ -44,6 +44,8 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("index",): (),
     ("backup",): ("b",),
     ("restore",): ("b",),
+    ("export",): ("file.jsonl", "-g", "g"),
+    ("import",): ("export.jsonl",),
     ("ingest",): (OTHER, "-g", "g"),
     ("retract",): ("--agent", "a1", "--token", "x", "-g", "g"),
     ("admit",): (ID, "-g", "g"),
@@ -104,6 +106,7 @@ def test_of_every_command_it_is_known_whether_an_agent_may_use_it() -> None:
 def test_what_only_people_do_is_refused(served: Program) -> None:
     without_model = {"CLEARWELL_EMBEDDER": "openai", "CLEARWELL_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1"}
     agent = served.but(CLEARWELL_ACTOR="agent", **without_model)
+    served.good("export", "export.jsonl", "-g", "g")
     with ThreadPoolExecutor(2) as pool:
         answers = [*pool.map(lambda given: agent.run(*given[0], *given[1]), REFUSED.items())]
     for command, refused in zip(REFUSED, answers, strict=True):

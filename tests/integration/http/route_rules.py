@@ -36,6 +36,7 @@ class Rule:
     """Who may use a route, and a request that its callers are served.
 
     ``answers`` are the statuses of a caller who is allowed. ``also`` are other bodies that name things by their ids.
+    With ``every`` the caller needs all of ``needs``, otherwise one of them.
     ``unnamed`` says whether the group can be omitted by a key that covers only one. ``control`` is off where serving
     the request would disturb the other tests, and says which test serves it.
     """
@@ -49,6 +50,11 @@ class Rule:
     also: tuple[Mapping[str, Any], ...] = ()
     unnamed: bool = True
     control: str = ""
+    every: bool = False
+
+    def admits(self, rights: frozenset[Right]) -> bool:
+        """Whether a caller with these rights has those that the route needs."""
+        return self.needs <= rights if self.every else bool(self.needs & rights)
 
 
 def read(needs: frozenset[Right], **query: str) -> Rule:
@@ -154,6 +160,13 @@ RULES: dict[str, Rule] = {
     "GET /api/v1/settings": Rule(needs=ADMIN, cover=Cover.EVERY),
     "POST /api/v1/demo": Rule(
         needs=ADMIN, cover=Cover.EVERY, body={}, answers=frozenset({202}), control="tests/browser/test_overview.py"
+    ),
+    "GET /api/v1/export": Rule(needs=READERS, every=True, query=GROUP),
+    "POST /api/v1/import": Rule(
+        needs=READERS,
+        every=True,
+        body={**GROUP, "header": "{}", "lines": ["{}"], "seal": "{}"},
+        control="a batch is signed for its group: tests/integration/test_archive.py",
     ),
     "GET /metrics": Rule(needs=ADMIN, cover=Cover.EVERY),
     # anybody

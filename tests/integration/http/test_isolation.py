@@ -377,7 +377,7 @@ def expect(rule: Rule, kind: Kind, where: str = "own") -> set[Outcome]:
     if not kind.rights:
         return {Outcome.STRANGER}
     omitted = {Outcome.INVALID} if where == "no" else set()
-    allowed = kind.effective & rule.needs and rule.cover is not Cover.EVERY
+    allowed = rule.admits(kind.effective) and rule.cover is not Cover.EVERY
     if not allowed or (where == "no" and not rule.unnamed):
         return {Outcome.REFUSED, *omitted}
     return {Outcome.REFUSED} if where == "another" and rule.cover is Cover.NAMED else {Outcome.SERVED, *omitted}
@@ -421,7 +421,7 @@ async def test_a_refused_request_changes_nothing_and_tells_nothing(world: World,
 @pytest.mark.parametrize("route", [route for route in RULES if NAME.search(route.partition(" ")[2])])
 async def test_another_group_is_like_one_that_does_not_exist(world: World, route: str) -> None:
     rule = RULES[route]
-    callers = [(name, kind) for name, kind in list_callers(route) if kind.effective & rule.needs]
+    callers = [(name, kind) for name, kind in list_callers(route) if rule.admits(kind.effective)]
     for name, _ in callers:
         real = await world.ask(name, route, await world.other.names(route, rule))
         absent = await world.ask(name, route, {**unknown_names(), "group": "iso-zirconhorse"})
@@ -448,7 +448,7 @@ async def test_an_id_of_another_group_is_like_an_unknown_one(world: World, route
         absent = {**same, **{name: str(uuid4()) for name in foreign}}
         before = await world.stored()
         for name, kind in list_callers(route):
-            if not kind.effective & rule.needs:
+            if not rule.admits(kind.effective):
                 continue
             for grouped in (True, False):
                 answers = [await world.ask(name, route, names, body=body, grouped=grouped) for names in (real, absent)]

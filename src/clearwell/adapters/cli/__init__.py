@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from clearwell.adapters.cli import ingress, memory, operations, quarantine
+from clearwell.adapters.cli.archive import export, import_file
 from clearwell.adapters.cli.audit import audit
 from clearwell.adapters.cli.command import USAGE_ERROR, Interrupted
 from clearwell.adapters.cli.demo import demo
@@ -67,6 +68,7 @@ for command in (
     operations.index,
     operations.backup,
     operations.restore,
+    export,
     memory.capture,
     memory.query,
     memory.context,
@@ -88,6 +90,7 @@ for command in (
     operations.settings,
 ):
     app.command()(command)
+app.command(name="import")(import_file)
 app.add_typer(working, name="working")
 app.add_typer(review, name="review")
 app.add_typer(memories, name="memories")

@@ -64,12 +64,26 @@ class Connection:
         """The events of a group. A program in this process is followed directly: its answers are not streamed."""
         if self.program is None:
             return self.client.events(group_id, after=after)
+        return self.program.memory.acting_as(await self._caller(self.program)).events(group=group_id, after=after)
+
+    async def _caller(self, program: Clearwell) -> Principal:
+        """Who a program in this process acts for."""
         caller, key = local_person(), self.settings.api_key
         if key is not None:
-            caller = await self.program.keys.authenticate(key.get_secret_value(), local=False)
-        if self.settings.actor == "agent":
-            caller = caller.lowered()
-        return self.program.memory.acting_as(caller).events(group=group_id, after=after)
+            caller = await program.keys.authenticate(key.get_secret_value(), local=False)
+        return caller.lowered() if self.settings.actor == "agent" else caller
+
+    async def export_lines(self, group_id: str) -> AsyncGenerator[str]:
+        """The lines of an export. A program in this process is asked directly: its answers are not streamed."""
+        if self.program is None:
+            return self.client.export_group(group_id)
+        return self.program.memory.acting_as(await self._caller(self.program)).export_group(group=group_id)
+
+    async def public_key(self) -> str:
+        """The key with which this installation signs."""
+        from clearwell.signing import load_signing_key
+
+        return load_signing_key(self.settings).public_key
 
     async def wait_for_admission(self, group_id: str, row_id: UUID) -> QuarantineRowView:
         """Wait until the admission of an output has ended, or some seconds, and return the output."""

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clearwell.adapters.http import docs, openapi
 from clearwell.adapters.http.api import (
+    archive,
     audit,
     captures,
     context,
@@ -89,6 +90,7 @@ def create_app(
         groups,
         events,
         audit,
+        archive,
         erasure,
         ids,
         installation,

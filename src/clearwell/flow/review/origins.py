@@ -41,4 +41,5 @@ def _make_origin(provenance: Provenance, key_names: Mapping[str, str]) -> Memory
         outputs=len(provenance.rows),
         supersedes=promotion.supersedes,
         conflicts_with=provenance.conflicts_with,
+        import_id=promotion.import_id,
     )

@@ -1,6 +1,7 @@
 """PostgreSQL with pgvector: quarantine, long-term memory, keys and the audit trail."""
 
 from clearwell.stores.postgres.admissions import PostgresAdmissions
+from clearwell.stores.postgres.archive import PostgresArchive
 from clearwell.stores.postgres.audit import PostgresAudit
 from clearwell.stores.postgres.database import Database, Role, database_address, open_database
 from clearwell.stores.postgres.decisions import PostgresDecisions
@@ -26,6 +27,7 @@ __all__ = [
     "GroupIndexBuilder",
     "IndexedGroups",
     "PostgresAdmissions",
+    "PostgresArchive",
     "PostgresAudit",
     "PostgresCaptures",
     "PostgresDecisions",

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import psycopg
 from pgvector.psycopg import register_vector_async
+from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import set_json_loads
@@ -30,6 +31,7 @@ class Role(StrEnum):
     WORKER = "clearwell_worker"
     ERASER = "clearwell_eraser"
     OPERATOR = "clearwell_operator"
+    ARCHIVIST = "clearwell_archivist"
 
 
 @contextmanager
@@ -102,6 +104,22 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
                 yield connection.runner
+
+    @asynccontextmanager
+    async def snapshot(self, role: Role, group_id: str) -> AsyncIterator[StatementRunner]:
+        """Open a transaction that reads one group as it is at this moment, whatever is committed meanwhile."""
+        with translated_errors():
+            async with self._pool.connection() as connection:
+                await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+                await connection.set_read_only(True)
+                try:
+                    async with connection.transaction():
+                        await connection.runner.run([(query("enter"), {"role": role, "group_id": group_id})])
+                        yield connection.runner
+                finally:
+                    if not connection.closed:
+                        await connection.set_isolation_level(None)
+                        await connection.set_read_only(None)
 
     async def ping(self) -> None:
         await self.run(None, None, query("ping"))

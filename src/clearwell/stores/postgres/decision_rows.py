@@ -161,6 +161,7 @@ def promotion_state_of(row: DictRow) -> PromotionState:
         chunks=row["chunks"],
         supersedes=row["supersedes"],
         fingerprint=None if row["fingerprint"] is None else bytes(row["fingerprint"]),
+        import_id=row["import_id"],
     )
     return PromotionState(
         promotion=promotion,

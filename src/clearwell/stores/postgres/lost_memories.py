@@ -65,7 +65,7 @@ class PostgresLostMemories(LostMemoryStore):
                 params = {"group_id": group_id, "promotion_ids": held, "at": event.at, "problem": TOMBSTONED}
                 await runner.run([(query("hold_lost_promotions"), params)])
             if chunks:
-                await self._insert_chunks(runner, group_id, chunks)
+                await insert_chunks(runner, self._encoder, group_id, chunks)
             if chunks or held:
                 detail = {"memories": len(written), "chunks": len(chunks), "on_hold": len(held)}
                 stored = replace(event, detail=detail)
@@ -77,24 +77,28 @@ class PostgresLostMemories(LostMemoryStore):
         (row,) = await self._database.run(Role.WORKER, group_id, query("outdated_terms"), params)
         return bool(row["groups"])
 
-    async def _insert_chunks(self, runner: StatementRunner, group_id: str, chunks: Sequence[Memory]) -> None:
-        """Insert chunks, each with its own terms, and place the valid ones among their neighbours in the session."""
-        size = sum(len(chunk.content) for chunk in chunks)
-        placed = await offload(size, self._encode, chunks)
-        ids = list(dict.fromkeys(chunk.id for chunk in chunks))
-        noted = {"group_id": group_id, "tokenizer_version": self._encoder.version}
-        statements: list[SqlStatement] = [
-            *((query("note_embedding_model"), model) for model in models_of(chunks)),
-            (query("add_memories"), {"group_id": group_id, **chunks_params(placed)}),
-            (query("mark_disputed"), {"group_id": group_id, "ids": ids}),
-            (query("note_indexed"), noted),
-        ]
-        await runner.run(statements)
-        valid = [_row_of(chunk) for chunk in chunks if chunk.valid_to is None]
-        await reindex_sessions(runner, self._encoder, group_id, valid, by=1)
 
-    def _encode(self, chunks: Sequence[Memory]) -> list[tuple[Memory, dict[str, Any]]]:
-        return [(chunk, {"position": None, **encode_chunk(self._encoder, chunk.content, ())}) for chunk in chunks]
+async def insert_chunks(
+    runner: StatementRunner, encoder: SparseEncoder, group_id: str, chunks: Sequence[Memory]
+) -> None:
+    """Insert chunks, each with its own terms, and place the valid ones among their neighbours in the session."""
+    size = sum(len(chunk.content) for chunk in chunks)
+    placed = await offload(size, _encode, encoder, chunks)
+    ids = list(dict.fromkeys(chunk.id for chunk in chunks))
+    noted = {"group_id": group_id, "tokenizer_version": encoder.version}
+    statements: list[SqlStatement] = [
+        *((query("note_embedding_model"), model) for model in models_of(chunks)),
+        (query("add_memories"), {"group_id": group_id, **chunks_params(placed)}),
+        (query("mark_disputed"), {"group_id": group_id, "ids": ids}),
+        (query("note_indexed"), noted),
+    ]
+    await runner.run(statements)
+    valid = [_row_of(chunk) for chunk in chunks if chunk.valid_to is None]
+    await reindex_sessions(runner, encoder, group_id, valid, by=1)
+
+
+def _encode(encoder: SparseEncoder, chunks: Sequence[Memory]) -> list[tuple[Memory, dict[str, Any]]]:
+    return [(chunk, {"position": None, **encode_chunk(encoder, chunk.content, ())}) for chunk in chunks]
 
 
 def _lost_params(

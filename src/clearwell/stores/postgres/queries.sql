@@ -1315,7 +1315,7 @@ UPDATE promotion_work SET next_try_at = %(at)s WHERE group_id = %(group_id)s AND
 -- part: promotion_columns
 SELECT p.id, p.memory_id, p.group_id, p.scope, p.agent_id, p.origin, p.origin_id, p.content, p.session_id, p.author,
     p.occurred_at, p.metadata, p.flags, p.supersedes, p.fingerprint, p.decided_by, p.decided_at,
-    w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
+    p.import_id, w.promotion_id IS NOT NULL AS waiting, w.problem, coalesce(m.chunks, 0) AS chunks, m.valid_to
 
 -- part: promotion_fate
 -- Whether the chunks of a promotion are still to be written, how many there are, and until when they are valid.
@@ -2065,3 +2065,187 @@ SELECT count(*) AS forgets FROM forgets
 
 -- name: empty_forgotten
 SELECT clearwell_empty_forgotten(%(log_id)s)
+
+-- name: export_count
+-- How many rows an export has, for its progress.
+SELECT 1 + (SELECT count(*) FROM agents WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM tombstones WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM quarantine_logs WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM digests WHERE group_id = %(group_id)s AND status NOT IN ('queued', 'running'))
+    + (SELECT count(*) FROM insights WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM promotions WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM decisions WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM memory_gaps WHERE group_id = %(group_id)s)
+    + (SELECT count(*) FROM memory_conflicts WHERE group_id = %(group_id)s) AS rows
+
+-- name: export_group
+-- The secret is needed for the tombstones: without it nobody could recognise what they refuse.
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT jsonb_build_object(
+    'group', (SELECT to_jsonb(g) FROM groups g WHERE g.group_id = %(group_id)s),
+    'secret', (SELECT encode(s.secret, 'hex') FROM group_secrets s WHERE s.group_id = %(group_id)s)) AS row
+
+-- name: export_agent
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(a) AS row FROM agents a WHERE a.group_id = %(group_id)s ORDER BY a.agent_id
+
+-- name: export_tombstone
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(t) AS row FROM tombstones t WHERE t.group_id = %(group_id)s ORDER BY t.id
+
+-- name: export_output
+-- An output with its admission, verdicts, sightings and what digests made of it. Nobody has leased it elsewhere.
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(q) || jsonb_build_object(
+    'admission', to_jsonb(a) || '{"leased_by": null, "leased_until": null}',
+    'verdicts', (SELECT jsonb_agg(to_jsonb(v) ORDER BY v.at, v.position) FROM ingress_verdicts v
+        WHERE v.group_id = q.group_id AND v.log_id = q.id),
+    'sightings', (SELECT jsonb_agg(to_jsonb(s) ORDER BY s.entry_id) FROM sightings s
+        WHERE s.group_id = q.group_id AND s.log_id = q.id),
+    'marks', (SELECT jsonb_agg(to_jsonb(m)) FROM digest_marks m
+        WHERE m.group_id = q.group_id AND m.log_id = q.id)) AS row
+FROM quarantine_logs q LEFT JOIN admissions a ON a.group_id = q.group_id AND a.log_id = q.id
+WHERE q.group_id = %(group_id)s ORDER BY q.id
+
+-- name: export_digest
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(d) AS row FROM digests d
+WHERE d.group_id = %(group_id)s AND d.status NOT IN ('queued', 'running') ORDER BY d.id
+
+-- name: export_insight
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(i) || jsonb_build_object('sources', (
+    SELECT jsonb_agg(to_jsonb(s) ORDER BY s.position) FROM insight_sources s
+    WHERE s.group_id = i.group_id AND s.insight_id = i.id)) AS row
+FROM insights i WHERE i.group_id = %(group_id)s ORDER BY i.id
+
+-- name: export_memory
+-- A promotion, with the times of its chunks, which are made again.
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(p) || jsonb_build_object(
+    'waiting', EXISTS (SELECT FROM promotion_work w WHERE w.group_id = p.group_id AND w.promotion_id = p.id),
+    'promoted_at', m.promoted_at, 'valid_to', m.valid_to) AS row
+FROM promotions p LEFT JOIN LATERAL (
+    SELECT min(c.promoted_at) AS promoted_at, min(c.valid_to) AS valid_to FROM memories c
+    WHERE c.group_id = p.group_id AND c.promotion_id = p.id) AS m ON true
+WHERE p.group_id = %(group_id)s ORDER BY p.id
+
+-- name: export_decision
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(d) AS row FROM decisions d WHERE d.group_id = %(group_id)s ORDER BY d.id
+
+-- name: export_gap
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(g) AS row FROM memory_gaps g WHERE g.group_id = %(group_id)s ORDER BY g.memory_id, g.withdrawn_at
+
+-- name: export_conflict
+DECLARE archive NO SCROLL CURSOR FOR
+SELECT to_jsonb(c) AS row FROM memory_conflicts c WHERE c.group_id = %(group_id)s ORDER BY c.memory_id, c.other_id
+
+-- name: fetch_archive
+FETCH FORWARD 16 FROM archive
+
+-- name: close_archive
+CLOSE archive
+
+-- name: begin_import
+INSERT INTO imports (group_id, id, public_key, started_by, started_at)
+VALUES (%(group_id)s, %(id)s, %(public_key)s, %(by)s, %(at)s) ON CONFLICT DO NOTHING
+
+-- name: lock_import
+SELECT next_number, root, finished_at FROM imports WHERE group_id = %(group_id)s AND id = %(id)s FOR UPDATE
+
+-- name: find_import
+SELECT next_number, root, finished_at FROM imports WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: advance_import
+UPDATE imports SET next_number = %(number)s + 1, root = %(root)s, finished_at = %(finished_at)s
+WHERE group_id = %(group_id)s AND id = %(id)s
+
+-- name: import_secret
+INSERT INTO group_secrets (group_id, secret) VALUES (%(group_id)s, decode(%(secret)s, 'hex')) ON CONFLICT DO NOTHING
+
+-- name: import_group
+INSERT INTO groups SELECT * FROM jsonb_populate_recordset(NULL::groups, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING group_id AS id
+
+-- name: import_agent
+INSERT INTO agents SELECT * FROM jsonb_populate_recordset(NULL::agents, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING agent_id AS id
+
+-- name: import_tombstone
+INSERT INTO tombstones SELECT * FROM jsonb_populate_recordset(NULL::tombstones, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING id
+
+-- name: import_output
+WITH logs AS (
+    INSERT INTO quarantine_logs SELECT * FROM jsonb_populate_recordset(NULL::quarantine_logs, %(rows)s)
+    ON CONFLICT DO NOTHING RETURNING id
+), admitted AS (
+    INSERT INTO admissions
+    SELECT r.* FROM jsonb_populate_recordset(NULL::admissions, %(admission)s) r JOIN logs ON logs.id = r.log_id
+    ON CONFLICT DO NOTHING
+), judged AS (
+    INSERT INTO ingress_verdicts
+    SELECT r.* FROM jsonb_populate_recordset(NULL::ingress_verdicts, %(verdicts)s) r JOIN logs ON logs.id = r.log_id
+    ON CONFLICT DO NOTHING
+), seen AS (
+    INSERT INTO sightings
+    SELECT r.* FROM jsonb_populate_recordset(NULL::sightings, %(sightings)s) r JOIN logs ON logs.id = r.log_id
+    ON CONFLICT DO NOTHING
+), marked AS (
+    INSERT INTO digest_marks
+    SELECT r.* FROM jsonb_populate_recordset(NULL::digest_marks, %(marks)s) r JOIN logs ON logs.id = r.log_id
+    ON CONFLICT DO NOTHING
+)
+SELECT id FROM logs
+
+-- name: import_digest
+INSERT INTO digests SELECT * FROM jsonb_populate_recordset(NULL::digests, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING id
+
+-- name: import_insight
+-- Without those that rest on an output that is not here, since what it said was forgotten.
+WITH given AS (
+    SELECT * FROM jsonb_populate_recordset(NULL::insight_sources, %(sources)s)
+), added AS (
+    INSERT INTO insights SELECT r.* FROM jsonb_populate_recordset(NULL::insights, %(rows)s) r
+    WHERE NOT EXISTS (SELECT FROM given s WHERE s.insight_id = r.id AND NOT EXISTS (
+        SELECT FROM quarantine_logs q WHERE q.group_id = s.group_id AND q.id = s.log_id))
+    ON CONFLICT DO NOTHING RETURNING id
+), sourced AS (
+    INSERT INTO insight_sources SELECT s.* FROM given s JOIN added ON added.id = s.insight_id
+    ON CONFLICT DO NOTHING
+)
+SELECT id FROM added
+
+-- name: import_memory
+INSERT INTO promotions SELECT * FROM jsonb_populate_recordset(NULL::promotions, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING id
+
+-- name: import_waiting
+INSERT INTO promotion_work (group_id, promotion_id, next_try_at)
+SELECT %(group_id)s, promotion_id, %(at)s::timestamptz FROM unnest(%(ids)s::uuid[]) AS promotion_id
+ON CONFLICT DO NOTHING
+
+-- name: import_decision
+-- Without those about something that is not here, since what it said was forgotten or refused.
+WITH given AS (
+    SELECT * FROM jsonb_populate_recordset(NULL::decisions, %(rows)s)
+)
+INSERT INTO decisions SELECT g.* FROM given g
+WHERE (g.insight_id IS NULL OR EXISTS (
+        SELECT FROM insights i WHERE i.group_id = g.group_id AND i.id = g.insight_id))
+    AND (g.promotion_id IS NULL OR EXISTS (
+        SELECT FROM promotions p WHERE p.group_id = g.group_id AND p.id = g.promotion_id))
+    AND (g.undoes IS NULL OR g.undoes IN (SELECT id FROM given) OR EXISTS (
+        SELECT FROM decisions d WHERE d.group_id = g.group_id AND d.id = g.undoes))
+ON CONFLICT DO NOTHING RETURNING id
+
+-- name: import_gap
+INSERT INTO memory_gaps SELECT * FROM jsonb_populate_recordset(NULL::memory_gaps, %(rows)s) ON CONFLICT DO NOTHING
+RETURNING memory_id AS id
+
+-- name: import_conflict
+INSERT INTO memory_conflicts SELECT * FROM jsonb_populate_recordset(NULL::memory_conflicts, %(rows)s)
+ON CONFLICT DO NOTHING RETURNING memory_id AS id

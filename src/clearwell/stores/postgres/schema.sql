@@ -68,6 +68,7 @@ CREATE TABLE public.quarantine_logs (
     captured_by text NOT NULL,
     idempotency_key text,
     request_hash bytea,
+    import_id uuid,
     CONSTRAINT quarantine_logs_group_id_check CHECK ((group_id <> ''::text))
 );
 ALTER TABLE ONLY public.quarantine_logs FORCE ROW LEVEL SECURITY;
@@ -252,6 +253,7 @@ CREATE TABLE public.promotions (
     decided_at timestamp with time zone NOT NULL,
     fingerprint bytea,
     flags text[] DEFAULT '{}'::text[] NOT NULL,
+    import_id uuid,
     CONSTRAINT promotions_check CHECK (((scope = 'agent'::text) = (agent_id IS NOT NULL))),
     CONSTRAINT promotions_check1 CHECK (((origin = 'typed'::text) = (origin_id IS NULL))),
     CONSTRAINT promotions_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text))),
@@ -436,6 +438,18 @@ CREATE TABLE public.idempotency (
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT idempotency_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text])))
 );
+CREATE TABLE public.imports (
+    group_id text NOT NULL,
+    id uuid NOT NULL,
+    next_number integer DEFAULT 0 NOT NULL,
+    root text DEFAULT ''::text NOT NULL,
+    public_key text NOT NULL,
+    started_by text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT imports_group_id_check CHECK (((group_id <> ''::text) AND (group_id <> 'unassigned'::text)))
+);
+ALTER TABLE ONLY public.imports FORCE ROW LEVEL SECURITY;
 CREATE TABLE public.indexed_groups (
     group_id text NOT NULL,
     tokenizer_version smallint NOT NULL
@@ -656,6 +670,8 @@ ALTER TABLE ONLY public.groups
     ADD CONSTRAINT groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (principal, route, key);
+ALTER TABLE ONLY public.imports
+    ADD CONSTRAINT imports_pkey PRIMARY KEY (group_id, id);
 ALTER TABLE ONLY public.indexed_groups
     ADD CONSTRAINT indexed_groups_pkey PRIMARY KEY (group_id);
 ALTER TABLE ONLY public.ingress_counts
@@ -786,6 +802,7 @@ ALTER TABLE public.group_indexes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_secrets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.group_terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.imports ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.indexed_groups ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingress_days ENABLE ROW LEVEL SECURITY;
@@ -819,6 +836,7 @@ CREATE POLICY own_group ON public.group_indexes USING ((group_id = NULLIF(curren
 CREATE POLICY own_group ON public.group_secrets USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.group_terms USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
+CREATE POLICY own_group ON public.imports USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.indexed_groups USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_counts USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
 CREATE POLICY own_group ON public.ingress_days USING ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text))) WITH CHECK ((group_id = NULLIF(current_setting('clearwell.group'::text, true), ''::text)));
@@ -872,6 +890,7 @@ GRANT USAGE ON SCHEMA public TO clearwell_worker;
 GRANT USAGE ON SCHEMA public TO clearwell_eraser;
 GRANT USAGE ON SCHEMA public TO clearwell_operator;
 GRANT USAGE ON SCHEMA public TO clearwell_finder;
+GRANT USAGE ON SCHEMA public TO clearwell_archivist;
 REVOKE ALL ON FUNCTION pg_catalog.lo_close(integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_catalog.lo_creat(integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_catalog.lo_create(oid) FROM PUBLIC;
@@ -893,6 +912,7 @@ GRANT SELECT ON TABLE public.agents TO clearwell_agent;
 GRANT SELECT ON TABLE public.agents TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.agents TO clearwell_operator;
 GRANT SELECT,DELETE ON TABLE public.agents TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.agents TO clearwell_archivist;
 GRANT SELECT,INSERT ON TABLE public.api_keys TO clearwell_operator;
 GRANT UPDATE(revoked_at) ON TABLE public.api_keys TO clearwell_operator;
 REVOKE ALL ON FUNCTION public.clearwell_agent_names(wanted text) FROM PUBLIC;
@@ -902,6 +922,7 @@ GRANT INSERT ON TABLE public.ingress_verdicts TO clearwell_agent;
 GRANT SELECT ON TABLE public.ingress_verdicts TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.ingress_verdicts TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.ingress_verdicts TO clearwell_archivist;
 GRANT UPDATE(value) ON TABLE public.ingress_verdicts TO clearwell_eraser;
 GRANT UPDATE(reason) ON TABLE public.ingress_verdicts TO clearwell_eraser;
 GRANT UPDATE(params) ON TABLE public.ingress_verdicts TO clearwell_eraser;
@@ -909,6 +930,7 @@ GRANT INSERT ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.quarantine_logs TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.quarantine_logs TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.quarantine_logs TO clearwell_archivist;
 GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_agent;
 GRANT SELECT(group_id) ON TABLE public.quarantine_logs TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.quarantine_logs TO clearwell_agent;
@@ -929,6 +951,7 @@ GRANT ALL ON FUNCTION public.clearwell_has_revoked(held uuid[]) TO clearwell_rev
 GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.decisions TO clearwell_worker;
 GRANT SELECT ON TABLE public.decisions TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.decisions TO clearwell_archivist;
 GRANT SELECT(group_id) ON TABLE public.decisions TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.decisions TO clearwell_operator;
 GRANT UPDATE(reason) ON TABLE public.decisions TO clearwell_eraser;
@@ -939,6 +962,7 @@ GRANT SELECT ON TABLE public.memories TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.memories TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.memories TO clearwell_archivist;
 GRANT SELECT(ctid) ON TABLE public.memories TO clearwell_finder;
 GRANT SELECT(group_id) ON TABLE public.memories TO clearwell_finder;
 GRANT UPDATE(embedding) ON TABLE public.memories TO clearwell_worker;
@@ -947,18 +971,23 @@ GRANT UPDATE(valid_to) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE("position") ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE("position") ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE("position") ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE("position") ON TABLE public.memories TO clearwell_archivist;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_eraser;
 GRANT SELECT(lexemes) ON TABLE public.memories TO clearwell_finder;
+GRANT UPDATE(lexemes) ON TABLE public.memories TO clearwell_archivist;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_reviewer;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_eraser;
+GRANT UPDATE(tokenizer_version) ON TABLE public.memories TO clearwell_archivist;
 GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_worker;
 GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_reviewer;
+GRANT UPDATE(disputed) ON TABLE public.memories TO clearwell_archivist;
 GRANT SELECT,INSERT,DELETE ON TABLE public.promotion_work TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.promotion_work TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.promotion_work TO clearwell_archivist;
 GRANT UPDATE(attempts) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.promotion_work TO clearwell_reviewer;
@@ -966,6 +995,7 @@ GRANT UPDATE(problem) ON TABLE public.promotion_work TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.promotions TO clearwell_worker;
 GRANT SELECT ON TABLE public.promotions TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.promotions TO clearwell_archivist;
 GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_operator;
 GRANT SELECT(group_id) ON TABLE public.promotions TO clearwell_agent;
 GRANT SELECT(id) ON TABLE public.promotions TO clearwell_agent;
@@ -986,6 +1016,7 @@ GRANT INSERT ON TABLE public.admissions TO clearwell_agent;
 GRANT SELECT ON TABLE public.admissions TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.admissions TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.admissions TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.admissions TO clearwell_archivist;
 GRANT UPDATE(state) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(attempts) ON TABLE public.admissions TO clearwell_worker;
 GRANT UPDATE(next_try_at) ON TABLE public.admissions TO clearwell_worker;
@@ -1001,21 +1032,25 @@ GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.audit_events TO clearwell_operator;
 GRANT INSERT ON TABLE public.audit_events TO clearwell_eraser;
+GRANT INSERT ON TABLE public.audit_events TO clearwell_archivist;
 GRANT INSERT ON TABLE public.audit_pending TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.audit_pending TO clearwell_worker;
 GRANT INSERT ON TABLE public.audit_pending TO clearwell_operator;
 GRANT INSERT ON TABLE public.audit_pending TO clearwell_eraser;
+GRANT INSERT ON TABLE public.audit_pending TO clearwell_archivist;
 GRANT SELECT ON TABLE public.audit_seals TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.audit_seals TO clearwell_operator;
 GRANT SELECT,INSERT ON TABLE public.audit_seals TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.digest_marks TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.digest_marks TO clearwell_archivist;
 GRANT UPDATE(considered) ON TABLE public.digest_marks TO clearwell_worker;
 GRANT UPDATE(judged_by) ON TABLE public.digest_marks TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.digests TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.digests TO clearwell_archivist;
 GRANT UPDATE(status) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(started_at) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(finished_at) ON TABLE public.digests TO clearwell_worker;
@@ -1028,29 +1063,36 @@ GRANT UPDATE(next_try_at) ON TABLE public.digests TO clearwell_worker;
 GRANT UPDATE(leased_until) ON TABLE public.digests TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_worker;
+GRANT SELECT,INSERT ON TABLE public.embedding_models TO clearwell_archivist;
 GRANT SELECT,INSERT ON TABLE public.forgets TO clearwell_eraser;
 GRANT UPDATE(finished_at) ON TABLE public.forgets TO clearwell_eraser;
 GRANT SELECT ON TABLE public.group_authors TO clearwell_agent;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_eraser;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_authors TO clearwell_archivist;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_reviewer;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_worker;
 GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_eraser;
+GRANT UPDATE(chunks) ON TABLE public.group_authors TO clearwell_archivist;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.group_indexes TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_reviewer;
+GRANT SELECT,INSERT ON TABLE public.group_secrets TO clearwell_archivist;
 GRANT SELECT ON TABLE public.group_terms TO clearwell_agent;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_eraser;
+GRANT SELECT,INSERT,DELETE ON TABLE public.group_terms TO clearwell_archivist;
 GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_reviewer;
 GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_worker;
 GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_eraser;
+GRANT UPDATE(chunks) ON TABLE public.group_terms TO clearwell_archivist;
 GRANT SELECT ON TABLE public.groups TO clearwell_agent;
 GRANT SELECT ON TABLE public.groups TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.groups TO clearwell_operator;
 GRANT SELECT ON TABLE public.groups TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.groups TO clearwell_archivist;
 GRANT SELECT(group_id) ON TABLE public.groups TO clearwell_worker;
 GRANT UPDATE(system_prompt) ON TABLE public.groups TO clearwell_eraser;
 GRANT SELECT(digest_cron) ON TABLE public.groups TO clearwell_worker;
@@ -1059,11 +1101,18 @@ GRANT SELECT(scheduled_at) ON TABLE public.groups TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotency TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.idempotency TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.imports TO clearwell_archivist;
+GRANT SELECT ON TABLE public.imports TO clearwell_reviewer;
+GRANT UPDATE(next_number) ON TABLE public.imports TO clearwell_archivist;
+GRANT UPDATE(root) ON TABLE public.imports TO clearwell_archivist;
+GRANT UPDATE(finished_at) ON TABLE public.imports TO clearwell_archivist;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.indexed_groups TO clearwell_archivist;
 GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_worker;
 GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_eraser;
+GRANT UPDATE(tokenizer_version) ON TABLE public.indexed_groups TO clearwell_archivist;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingress_counts TO clearwell_worker;
 GRANT SELECT ON TABLE public.ingress_counts TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.ingress_counts TO clearwell_eraser;
@@ -1073,10 +1122,12 @@ GRANT UPDATE(count) ON TABLE public.ingress_days TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_worker;
 GRANT SELECT,INSERT,DELETE ON TABLE public.insight_sources TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.insight_sources TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.insight_sources TO clearwell_archivist;
 GRANT UPDATE(statement) ON TABLE public.insight_sources TO clearwell_eraser;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.insights TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.insights TO clearwell_archivist;
 GRANT SELECT(group_id) ON TABLE public.insights TO clearwell_operator;
 GRANT SELECT(id) ON TABLE public.insights TO clearwell_operator;
 GRANT UPDATE(version) ON TABLE public.insights TO clearwell_reviewer;
@@ -1109,10 +1160,12 @@ GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_conflicts TO clearwell_agent;
 GRANT SELECT,DELETE ON TABLE public.memory_conflicts TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.memory_conflicts TO clearwell_archivist;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_agent;
 GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_reviewer;
 GRANT SELECT ON TABLE public.memory_gaps TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.memory_gaps TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.memory_gaps TO clearwell_archivist;
 GRANT SELECT ON TABLE public.memory_uses TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.memory_uses TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.memory_uses TO clearwell_eraser;
@@ -1125,6 +1178,7 @@ GRANT SELECT ON TABLE public.reembeddings TO clearwell_agent;
 GRANT SELECT ON TABLE public.reembeddings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.reembeddings TO clearwell_worker;
 GRANT SELECT ON TABLE public.reembeddings TO clearwell_operator;
+GRANT SELECT ON TABLE public.reembeddings TO clearwell_archivist;
 GRANT UPDATE(moving_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT UPDATE(finished_at) ON TABLE public.reembeddings TO clearwell_worker;
 GRANT SELECT ON TABLE public.schema_migrations TO clearwell_app;
@@ -1140,12 +1194,14 @@ GRANT UPDATE(due_at) ON TABLE public.segmentations TO clearwell_worker;
 GRANT SELECT ON TABLE public.sightings TO clearwell_reviewer;
 GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_worker;
 GRANT SELECT,DELETE ON TABLE public.sightings TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.sightings TO clearwell_archivist;
 GRANT SELECT,INSERT,DELETE ON TABLE public.statements TO clearwell_worker;
 GRANT SELECT ON TABLE public.statements TO clearwell_reviewer;
 GRANT SELECT,DELETE ON TABLE public.statements TO clearwell_eraser;
 GRANT SELECT ON TABLE public.tombstones TO clearwell_worker;
 GRANT SELECT,INSERT ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT SELECT,INSERT,DELETE ON TABLE public.tombstones TO clearwell_eraser;
+GRANT SELECT,INSERT ON TABLE public.tombstones TO clearwell_archivist;
 GRANT UPDATE(lifted_by) ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT UPDATE(lifted_at) ON TABLE public.tombstones TO clearwell_reviewer;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.working_groups TO clearwell_worker;
