@@ -3,8 +3,8 @@
 import pytest
 from pydantic import SecretStr
 
-from clearwell.adapters.http.console.agents import read_settings
 from clearwell.settings import Settings
+from clearwell.views.installation import SettingsView
 from clearwell.views.settings import mask_address, mask_setting
 
 
@@ -36,7 +36,8 @@ def test_a_key_is_hidden_whole_and_other_values_are_shown() -> None:
 
 def test_the_console_shows_no_secret_among_the_settings() -> None:
     url = SecretStr("postgresql://joe:hush@db/x")
-    shown = {each.variable: each for each in read_settings(Settings(database_url=url, judge_api_key=SecretStr("hush")))}
+    view = SettingsView.from_settings(Settings(database_url=url, judge_api_key=SecretStr("hush")))
+    shown = {each.variable: each for each in view.settings}
     assert "hush" not in str(shown)
     assert shown["CLEARWELL_JUDGE_API_KEY"].value == "****"
     assert shown["CLEARWELL_CONFIDENCE_THRESHOLD"].value == "0.8"
