@@ -2,9 +2,11 @@
 
 from uuid import uuid4
 
+from playwright.async_api import expect
+
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
-from tests.hostile import BADGES, HOSTILE, UNICODE
+from tests.hostile import BADGES, HOSTILE, MATHEMATICS, UNICODE
 from tests.insights import put_insight
 
 LOOK = """() => ({
@@ -58,3 +60,13 @@ async def test_a_hostile_output_is_plain_text_in_its_dialog(console: Console) ->
         assert seen.pop("text")
         assert seen == NOTHING
         assert "<script>window.pwned = 1</script>" in await page.locator("dialog[open] .output").inner_text()
+
+
+async def test_a_formula_that_is_not_drawn_is_shown_as_written(console: Console) -> None:
+    group = f"hostile-{uuid4()}"
+    texts = (*MATHEMATICS, "$" + "{" * 5000 + "$", "$E = m c^2$")
+    await console.memory.promote("Formulas of the report:\n\n" + "\n\n".join(texts), group=group)
+    async with console.open(f"/g/{group}/memories") as page:
+        await expect(page.locator(".math .katex")).to_have_count(1)
+        shown = await page.locator(".math.undrawn").all_text_contents()
+        assert [text.strip() for text in shown] == [text.strip("$") for text in texts[:-1]]

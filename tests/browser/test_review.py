@@ -258,3 +258,11 @@ async def test_hidden_text_of_an_output_is_confirmed_on_a_page(console: Console)
         await expect(page.locator(".badge-verified").first).to_be_visible()
     items = (await console.memory.retrieve("billing database backups", group=group)).items
     assert [item.content for item in items if item.verified] == [TOPICS[1]]
+
+
+async def test_the_open_insight_stays_in_view_on_a_phone(console: Console) -> None:
+    group, ids = await put_insights(console, 10)
+    async with console.open(f"/g/{group}/review?at={ids[9]}", width=390) as page:
+        await expect(page.locator(".insight-list .current")).to_have_count(1)
+        await expect(page.locator(".dossier > .statement")).to_be_in_viewport()
+        assert await page.evaluate("[scrollY, document.querySelector('.insight-list').scrollTop > 0]") == [0, True]

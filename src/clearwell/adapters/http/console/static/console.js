@@ -39,13 +39,23 @@
     if (!found.length) return;
     for (const element of found) element.dataset.shown = ""; // before the script is there: nothing is drawn twice
     loadKatex().then(() => {
-      for (const element of found) {
-        const displayMode = element.classList.contains("block");
-        window.katex.render(element.textContent, element, {
-          displayMode, throwOnError: false, trust: false, strict: "ignore", maxExpand: 200, maxSize: 10,
-        });
-      }
+      for (const element of found) drawFormula(element);
     });
+  }
+
+  /* A formula that cannot be drawn, for whatever reason, or asks for a link or an image, is shown as it was written. */
+  function drawFormula(element) {
+    const source = element.textContent;
+    const displayMode = element.classList.contains("block");
+    const trust = ({ command }) => { throw new window.katex.ParseError(`${command} is not allowed`); };
+    try {
+      window.katex.render(source, element, {
+        displayMode, throwOnError: true, trust, strict: "ignore", maxExpand: 200, maxSize: 10,
+      });
+    } catch {
+      element.textContent = source;
+      element.classList.add("undrawn");
+    }
   }
 
   function prepare(part) {

@@ -46,9 +46,19 @@
     bar.querySelector("[data-count]").textContent = selected.size;
   }
 
+  /* Scrolls the list alone: on a phone it comes after the open insight, which has to stay in view. */
+  function showCurrent() {
+    const list = document.querySelector(".insight-list");
+    const current = list?.querySelector(".current");
+    if (!current) return;
+    const [frame, line] = [list.getBoundingClientRect(), current.getBoundingClientRect()];
+    if (line.top < frame.top) list.scrollTop -= frame.top - line.top;
+    else if (line.bottom > frame.bottom) list.scrollTop += line.bottom - frame.bottom;
+  }
+
   function settle() {
     showSelected();
-    document.querySelector(".insight-list .current")?.scrollIntoView({ block: "nearest" });
+    showCurrent();
     const open = document.querySelector("[data-insight]");
     if (open) localStorage.setItem(place(), open.dataset.insight);
     else localStorage.removeItem(place());
