@@ -68,7 +68,7 @@ async def test_reliability_is_said_in_words(console: Console) -> None:
     await console.memory.review.promote_row(receipt.id, NewMemory(content=""), group=group)
     async with console.open(f"/g/{group}/agents") as page:
         await expect(page.locator(".figures").last).to_contain_text(
-            "Of 1 decided outputs, 100% were promoted; it had said 90% on average."
+            "Of 1 decided output, 100% was promoted; the stated confidence was 90% on average."
         )
         await page.get_by_text("Settings with their default").click()
         await expect(page.locator(".settings").last).to_contain_text("CLEARWELL_CONFIDENCE_THRESHOLD")

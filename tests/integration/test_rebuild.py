@@ -149,7 +149,7 @@ async def test_doctor_finds_the_loss_and_rebuild_repairs_it(installation: Instal
     assert ill.code == 1
     assert lost is not None
     assert (lost["status"], "rebuild" in lost["advice"]) == ("problem", True)
-    assert ": 3, in 1 groups (for example g)" in lost["text"]
+    assert ": 3, in 1 group (for example g)" in lost["text"]
 
     ran = await installation.run("rebuild", "--json")
     assert ran.code == 0, ran.err

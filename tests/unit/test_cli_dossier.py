@@ -56,7 +56,7 @@ async def test_the_sides_of_a_dispute_are_shown_with_their_numbers(capsys: pytes
     assert "(2 agents, 2 sources)" in " ".join(shown.split())
     assert "[side 2] The licence" in shown
     show_insights([InsightView.from_record(found.insight, "zh")], Terminal("zh"))
-    assert "（智能体：1，来源：1）" in "".join(capsys.readouterr().out.split("\n"))
+    assert "（1 个智能体，1 条来源）" in "".join(capsys.readouterr().out.split("\n"))
 
 
 async def test_a_reviewer_is_told_why_an_insight_is_quoted(capsys: pytest.CaptureFixture[str]) -> None:

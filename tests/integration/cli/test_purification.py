@@ -57,7 +57,7 @@ async def test_the_fate_of_outputs_and_the_working_memory_of_their_group(
     assert "再次出现" in next(one["reason"] for one in found["verdicts"] if one["outcome"] == "fail")
 
     listed = served.chinese().good("working", "list", "-g", "g").out
-    assert "群组 g 的工作记忆：2 条，最多 50 条" in listed
+    assert "群组 g 的工作记忆：2 个条目，最多 50 个" in listed
     assert f" 1. ⚡️ 临时上下文  {flagged[-8:]} · 刚刚 · 剩余 23 小时 · a1\n    ! 隐藏字符、疑似指令、自称权威" in listed
     assert "已验证⟦U+200B⟧，" in listed
     assert "\u200b" not in listed
@@ -90,7 +90,7 @@ async def test_a_rejected_value_is_refused_until_it_is_lifted(served: Program, c
     assert await clearwell.memory.acting_as(PERSON).quarantine_rows(group="g") == []
     listed = served.chinese().good("tombstone", "list", "-g", "g").out
     assert f"{made[-8:]}  已驳回  it was⟦U+200B⟧ a rumour  local:" in listed
-    assert "this text can be captured and promoted again" in served.good("tombstone", "lift", made, "-g", "g").out
+    assert "this text can be admitted and promoted again" in served.good("tombstone", "lift", made, "-g", "g").out
     (one,) = served.good("tombstone", "list", "-g", "g", "--json").json["tombstones"]
     assert (one["id"], one["kind"]) == (made, "rejected")
     assert one["lifted_by"].startswith("local:")

@@ -191,7 +191,7 @@ def test_proposed_outputs_are_listed_until_they_are_promoted(served: Program) ->
     assert "review promote --from quarantine --group g ID" in listed
     assert len(served.good("quarantine", "-g", "g", "--admission", "admitted", "--json").json["rows"]) == 2
     served.good("review", "promote", "--from", "quarantine", "-g", "g", row)
-    assert "No output of the group g waits" in served.good("quarantine", "-g", "g", "--proposed").out
-    assert "没有等待处理的提请审核的产出" in served.chinese().good("quarantine", "-g", "g", "--proposed").out
+    assert "The group g has no waiting output" in served.good("quarantine", "-g", "g", "--proposed").out
+    assert "没有智能体提请审核、尚待处理的产出" in served.chinese().good("quarantine", "-g", "g", "--proposed").out
     assert "No output of the group g matches." in served.good("quarantine", "-g", "g", "--agent", "nobody").out
     assert "lacks the scope review" in bad(served.but(CLEARWELL_ACTOR="agent"), "quarantine", "-g", "g").err

@@ -148,7 +148,7 @@ async def test_nothing_is_overwritten(whole: Path, running: RunningServer, used:
     (folder / "link").symlink_to(folder / "elsewhere")
     with pytest.raises(EmbeddedStoreError, match="is not an empty folder"):
         await _back_up(running, folder / "link")
-    with pytest.raises(EmbeddedStoreError, match="A PostgreSQL runs"):
+    with pytest.raises(EmbeddedStoreError, match="A PostgreSQL server is running"):
         await restore_backup(whole, used, _silent)
     full = folder / "full"
     full.mkdir()

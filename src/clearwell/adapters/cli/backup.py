@@ -23,7 +23,7 @@ SETTINGS_FILE = "clearwell.toml"
 
 
 def back_up(settings: Settings, terminal: Terminal, target: Path, *, as_json: bool) -> None:
-    """Back up the bundled PostgreSQL, the key of the audit and the settings file."""
+    """Back up the bundled PostgreSQL, the audit key and the settings file."""
     by = operator(settings, "backup")
     _require_bundled(settings)
     if target.resolve().is_relative_to(settings.data_dir.resolve()):

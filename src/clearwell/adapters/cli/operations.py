@@ -93,7 +93,7 @@ def backup(
 ) -> None:
     """Back up the data folder while it is in use.
 
-    The backup has everything that was stored before the command began: the database, the key of the audit and the
+    The backup has everything that was stored before the command began: the database, the audit key and the
     settings file. Working memory is made again from quarantine.
     """
     from clearwell.adapters.cli.backup import back_up
