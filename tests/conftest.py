@@ -44,6 +44,12 @@ def plain_logs() -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed to a file is not wrapped, whatever terminal started the tests or xdist's processes."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def own_spool(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A spool of each test's own, so that no test delivers what another one left."""
     monkeypatch.setenv("CLEARWELL_SPOOL_DIR", str(tmp_path_factory.getbasetemp() / f"spool-{next(_numbers)}"))

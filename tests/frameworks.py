@@ -13,6 +13,8 @@ from clearwell.records import Capture
 from tests.path import AGENT, Path
 
 QUESTION: Final = "When was the payment service moved to the new cluster?"
+RUN: Final = {"run": {"started_at": "2026-01-01T00:00:00+00:00"}}
+"""What the middleware adds to the metadata of an output whose agent was given nothing."""
 CONFIG: Final[RunnableConfig] = {"configurable": {"thread_id": "meeting-7", "group": "g"}}
 
 

@@ -30,7 +30,7 @@ from pydantic import BaseModel
 from clearwell.adapters.openai_agents import ClearwellHooks, ClearwellSession
 from clearwell.errors import Unavailable
 from clearwell.middleware import MemoryMiddleware
-from tests.frameworks import QUESTION, Board
+from tests.frameworks import QUESTION, RUN, Board
 from tests.path import LONG, OTHER
 
 CALL = [function_call("read_log", {"day": "Monday"}, call_id="call-1")]
@@ -154,7 +154,7 @@ async def test_handoff_captures_what_was_written_and_the_next_agent_reads_memory
     step = [assistant_message(RESULT), function_call("transfer_to_clerk", {}, call_id="call-2")]
     await run_async(agent_of(ScriptedModel([step]), handoffs=[clerk]), hooks_of(board))
     handed, answer = await board.captured()
-    assert (handed.content, handed.agent_id, handed.metadata) == (RESULT, "auditor", {"handoff_to": "clerk"})
+    assert (handed.content, handed.agent_id, handed.metadata["handoff_to"]) == (RESULT, "auditor", "clerk")
     assert (answer.content, answer.agent_id) == (OTHER, "clerk")
     assert any(LONG in str(text) for text in contents(clerk_model.calls[0]))
 
@@ -260,7 +260,7 @@ async def test_failed_stream_is_captured_as_partial(board: Board) -> None:
         await run_streamed(agent_of(model, tools=[read_log]), hooks_of(board))
     _, capture = await board.captured()
     assert (capture.content, capture.partial) == ("".join(PIECES), True)
-    assert capture.metadata == {"partial_reason": "failed: ConnectionError"}
+    assert capture.metadata == {**RUN, "partial_reason": "failed: ConnectionError"}
 
 
 async def test_cancelled_stream_is_captured_as_partial(board: Board) -> None:
@@ -273,7 +273,7 @@ async def test_cancelled_stream_is_captured_as_partial(board: Board) -> None:
         if seen == len(PIECES):
             result.cancel()
     (capture,) = await board.captured()
-    assert (capture.content, capture.metadata) == ("".join(PIECES), {"partial_reason": "cancelled"})
+    assert (capture.content, capture.metadata) == ("".join(PIECES), {**RUN, "partial_reason": "cancelled"})
 
 
 async def test_cancelled_reader_of_a_stream_is_captured_as_partial(board: Board) -> None:
@@ -294,7 +294,7 @@ async def test_cancelled_reader_of_a_stream_is_captured_as_partial(board: Board)
     with pytest.raises(asyncio.CancelledError):
         await task
     (capture,) = await board.captured()
-    assert (capture.content, capture.metadata) == ("".join(PIECES), {"partial_reason": "cancelled"})
+    assert (capture.content, capture.metadata) == ("".join(PIECES), {**RUN, "partial_reason": "cancelled"})
 
 
 async def test_stream_that_is_left_is_captured_once_when_the_run_ends(board: Board) -> None:

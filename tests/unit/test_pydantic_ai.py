@@ -23,7 +23,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from clearwell.adapters.pydantic_ai import ClearwellMemory
 from clearwell.errors import Unavailable
 from clearwell.middleware import MemoryMiddleware
-from tests.frameworks import QUESTION, Board
+from tests.frameworks import QUESTION, RUN, Board
 from tests.path import LONG, OTHER
 
 CALL = ToolCallPart("read_log", {"day": "Monday"}, "call-1")
@@ -273,7 +273,7 @@ async def test_failed_stream_is_captured_as_partial(board: Board) -> None:
         await run_streamed(agent)
     _, capture = await board.captured()
     assert (capture.content, capture.partial) == ("".join(PIECES), True)
-    assert capture.metadata == {"partial_reason": "failed: ConnectionError"}
+    assert capture.metadata == {**RUN, "partial_reason": "failed: ConnectionError"}
 
 
 async def test_cancelled_stream_is_captured_as_partial(board: Board) -> None:
@@ -291,7 +291,7 @@ async def test_cancelled_stream_is_captured_as_partial(board: Board) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     (capture,) = await board.captured()
-    assert (capture.content, capture.metadata) == ("".join(PIECES), {"partial_reason": "cancelled"})
+    assert (capture.content, capture.metadata) == ("".join(PIECES), {**RUN, "partial_reason": "cancelled"})
 
 
 async def test_stream_that_is_left_is_captured_as_partial(board: Board) -> None:

@@ -33,7 +33,8 @@ def test_a_capture_answers_programs_with_its_verdicts(program: Program) -> None:
 
 def test_a_person_promotes_a_file_and_it_is_found_as_verified(program: Program, database_url: str) -> None:
     (program.folder / "rule.txt").write_text(f"{KNOWN} \x1b[2J[bold]red[/bold] \u202eabc")
-    promoted = program.chinese().good("ingest", "-g", "board", "--file", "rule.txt", "--author", "secretary")
+    seen = ("--acknowledge", "hidden_text", "--keep-invisible")
+    promoted = program.chinese().good("ingest", "-g", "board", "--file", "rule.txt", "--author", "secretary", *seen)
     assert promoted.out.startswith("✅ 已晋升")
     found = program.chinese().good("query", "-g", "board", "Who signs large invoices?")
     assert re.match(r" 1\. ✅ 已验证  [0-9a-f]{8} · 得分 ", found.out)

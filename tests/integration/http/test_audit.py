@@ -39,7 +39,7 @@ REFUSED_TO_AGENTS: dict[str, Request] = {
     "change group": lambda client: client.put(f"/api/v1/groups/{GROUP}", json={"system_prompt": "x"}),
     "put agent": lambda client: client.put(f"/api/v1/groups/{GROUP}/agents/a", json={"persona": "x"}),
     "remove agent": lambda client: client.delete(f"/api/v1/groups/{GROUP}/agents/a"),
-    "quarantine rows": lambda client: client.get("/api/v1/quarantine", params={"group_id": GROUP}),
+    "quarantine page": lambda client: client.get("/api/v1/quarantine", params={"group_id": GROUP}),
     "quarantine row": lambda client: client.get(f"/api/v1/quarantine/{ROW}", params={"group_id": GROUP}),
     "insights": lambda client: client.get("/api/v1/insights", params={"group_id": GROUP}),
     "tombstones": lambda client: client.get("/api/v1/tombstones", params={"group_id": GROUP}),

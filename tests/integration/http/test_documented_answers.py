@@ -139,7 +139,7 @@ def test_every_answer_in_a_chain_of_requests_is_described(edge: Edge, session: r
                 served.add(case.operation.label)
 
     Chain.run(settings=settings(HYPOTHESIS, max_examples=16 * EXAMPLES, phases=[Phase.generate]))
-    assert len(served) >= 5, "the chains reach what exists"
+    assert len(served) >= 3, "the chains reach what exists"
 
 
 def test_no_request_failed_in_the_log(edge: Edge) -> None:

@@ -109,7 +109,7 @@ async def test_no_holder_raises_its_own_key(api: Api, rights: Sequence[Right]) -
     holder = await api.client(Authorization=f"Bearer {secret}")
     for path, body in (
         (f"/g/{group}/agents/keys", {"name": "more", "scope": "review"}),
-        ("/api/v1/keys", {"name": "more", "scopes": ["review"]}),
+        ("/api/v1/keys", {"name": "more", "scopes": ["review"], "groups": [group]}),
         (f"/api/v1/keys/{key.id}", {"scopes": ["capture", "read", "review", "admin"]}),
     ):
         for method in ("POST", "PUT", "PATCH"):
