@@ -102,6 +102,45 @@ async def test_a_memory_is_withdrawn_and_restored(console: Console) -> None:
         await expect(page.locator(".badge-verified")).to_be_visible()
 
 
+async def test_a_memory_shows_its_versions_and_what_was_verified_then(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    first = await console.memory.promote("Backups are kept for ninety days in two regions.", group=group)
+    await console.memory.promote("Backups are kept for sixty days in two regions.", group=group, supersedes=first.id)
+    async with console.open(f"/g/{group}/memories/{first.id}") as page:
+        versions = page.locator(".versions .record")
+        await expect(versions).to_have_count(2)
+        await expect(versions.first.locator("ins")).to_have_text("sixty")
+        await expect(versions.first.locator("del")).to_have_text("ninety")
+        await expect(versions.last).to_contain_text("this version")
+        await versions.last.get_by_role("link", name="Ask as of then").click()
+        found = page.locator(".record.cold")
+        await expect(found).to_have_count(1)
+        await expect(found).to_contain_text("ninety days")
+        await page.get_by_label("What was verified at (UTC)").fill("")
+        await page.get_by_role("button", name="Ask", exact=True).click()
+        await expect(found).to_contain_text("sixty days")
+
+
+async def test_a_memory_shows_what_it_contradicts_and_its_use(console: Console) -> None:
+    group = f"lists-{uuid4()}"
+    await console.memory.promote("Backups are kept for ninety days in two regions.", group=group)
+    await console.memory.promote("Backups are kept for sixty days in two regions.", group=group)
+    async with console.open(f"/g/{group}/memories") as page:
+        await expect(page.get_by_text("never given to an agent", exact=True)).to_have_count(2)
+        await page.get_by_label("Text contains").fill("How long are backups kept?")
+        await page.get_by_role("button", name="Search as agents do").click()
+        await expect(page.locator(".record.cold")).to_have_count(2)
+        await page.locator(".record").first.get_by_text("Why here?").click()
+        await expect(page.locator(".parts").first).to_contain_text("vectors")
+    await console.clearwell.uses.record()
+    async with console.open(f"/g/{group}/memories") as page:
+        used = page.get_by_text("given to agents on 1 day · last")
+        await expect(used).to_have_count(2)
+        await page.get_by_role("link", name="Open the memory").first.click()
+        await expect(used).to_be_visible()
+        await expect(page.locator("#contradicted .record")).to_contain_text("ninety days")
+
+
 async def test_text_of_an_agent_neither_runs_nor_poses_as_verified(console: Console) -> None:
     group = f"lists-{uuid4()}"
     receipt = await console.memory.capture(say(group, HOSTILE), wait=True)

@@ -34,6 +34,13 @@ async def test_a_question_shows_items_of_both_tiers_and_the_context(console: Con
         assert "q=How+long" in page.url
 
 
+async def test_what_the_budget_cut_is_named_by_its_text(console: Console) -> None:
+    group = f"playground-{uuid4()}"
+    await console.memory.promote(VERIFIED + " The second region is checked every night." * 40, group=group)
+    async with console.open(f"/g/{group}/playground?q=How+long+are+backups+kept%3F&max_tokens=200") as page:
+        await expect(page.locator("table")).to_contain_text(f"“{VERIFIED}")
+
+
 async def test_an_option_out_of_range_is_explained(console: Console) -> None:
     async with console.open(f"/g/playground-{uuid4()}/playground?q=backups&max_results=1000", language="zh-CN") as page:
         await expect(page.get_by_role("heading", level=1)).to_be_visible()

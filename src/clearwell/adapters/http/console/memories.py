@@ -1,6 +1,8 @@
 """Long-term memory: the list of memories with filters, one with its origin, and what a person can do with it."""
 
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,14 +13,16 @@ from starlette.responses import Response
 from clearwell.adapters.http.console.fields import Filters, Optional, end_of, start_of
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.flow.review.dossier import diff_words
 from clearwell.ports import MemoryFilter
-from clearwell.records import MemoryState, Origin
-from clearwell.views.provenance import MemoryPageView, ProvenanceView
+from clearwell.records import Action, DiffPiece, MemoryState, Origin
+from clearwell.views.provenance import ListedMemoryView, MemoryPageView, ProvenanceView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 PAGE = 30
 EVERY = "all"
+MOST_VERSIONS = 20
 
 
 class MemoryFilters(Filters):
@@ -31,7 +35,7 @@ class MemoryFilters(Filters):
     by: Optional[str] = None
     since: Optional[date] = None
     until: Optional[date] = None
-    words: Optional[str] = None
+    q: Optional[str] = None
     disputed: bool = False
     unused: bool = False
 
@@ -44,10 +48,24 @@ class MemoryFilters(Filters):
             promoted_by=self.by,
             since=start_of(self.since),
             until=end_of(self.until),
-            words=self.words,
+            words=self.q,
             disputed=self.disputed,
             unused=self.unused,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A memory in the line of those that superseded one another, with the words that differ from the one before."""
+
+    memory: ListedMemoryView
+    diff: Sequence[DiffPiece]
+
+    @property
+    def as_of(self) -> datetime:
+        """A moment just after it was promoted, as exact as the field of a form is."""
+        after = self.memory.decided_at + timedelta(milliseconds=1)
+        return after.replace(microsecond=after.microsecond // 1000 * 1000)
 
 
 @router.get("/g/{group:path}/memories")
@@ -75,8 +93,18 @@ async def memory(request: ConsoleRequest, group: str, memory_id: UUID) -> Respon
         for source in insight.sources
         if source.span is not None
     }
-    undone = {decision.undoes for decision in origin.decisions}
-    return request.page("memory.html", group=group, origin=origin, spans=spans, undone=undone)
+    versions = await find_versions(request, group, origin)
+    others = await read_memories(request, group, origin.conflicts_with)
+    return request.page(
+        "memory.html",
+        group=group,
+        origin=origin,
+        spans=spans,
+        undone={decision.undoes for decision in origin.decisions},
+        used=next(version.memory for version in versions if version.memory.memory_id == memory_id),
+        versions=versions,
+        contradicted=list(others.values()),
+    )
 
 
 @router.post("/g/{group:path}/memories/{memory_id}/withdraw")
@@ -97,3 +125,42 @@ async def replace(request: ConsoleRequest, group: str, memory_id: UUID) -> Respo
 async def undo(request: ConsoleRequest, group: str, memory_id: UUID) -> Response:
     await request.review.undo(UUID(request.sent.get("decision", "")), group=group)
     return request.redirect(f"{page_url(group, 'memories')}/{memory_id}")
+
+
+async def find_versions(request: ConsoleRequest, group: str, origin: ProvenanceView) -> list[Version]:
+    """A memory, the one that superseded it, and all that it superseded in turn, newest first."""
+    later = find_successor(origin)
+    ids = [origin.id] if later is None else [later, origin.id]
+    found = await read_memories(request, group, ids)
+    line = [found[each] for each in ids if each in found]
+    while (earlier := line[-1].supersedes) is not None and len(line) < MOST_VERSIONS:
+        read = await read_memories(request, group, [earlier])
+        if earlier not in read or earlier in {memory.memory_id for memory in line}:
+            break
+        line.append(read[earlier])
+    before = [memory.content for memory in line[1:]] + [line[-1].content]
+    return [
+        Version(memory=memory, diff=diff_words(old, memory.content)) for memory, old in zip(line, before, strict=True)
+    ]
+
+
+def find_successor(origin: ProvenanceView) -> UUID | None:
+    """The memory that superseded this one, by the last decision that is not undone."""
+    undone = {decision.undoes for decision in origin.decisions}
+    found = [
+        decision.memory_id
+        for decision in origin.decisions
+        if decision.action is Action.PROMOTE and decision.supersedes == origin.id and decision.id not in undone
+    ]
+    return found[-1] if found and found[-1] != origin.id else None
+
+
+async def read_memories(request: ConsoleRequest, group: str, ids: Iterable[UUID]) -> Mapping[UUID, ListedMemoryView]:
+    """Memories in every state, by id; the last promotion of each."""
+    wanted = list(ids)
+    if not wanted:
+        return {}
+    listed = await request.review.memories(group=group, where=MemoryFilter(ids=wanted))
+    names = await request.key_names()
+    views = [ListedMemoryView.from_listed(memory, request.language, names) for memory in reversed(listed)]
+    return {view.memory_id: view for view in views}

@@ -1,6 +1,7 @@
 """The playground: ask memory as an agent would, and see the items in order and the context that is built from them."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -11,6 +12,7 @@ from clearwell.adapters.http.console.fields import Optional
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.retrieval.options import RetrieveOptions
+from clearwell.records import Source
 from clearwell.views.context import ContextView
 from clearwell.views.memories import RetrievalView
 
@@ -29,6 +31,13 @@ class Question(BaseModel):
     relevance_threshold: Optional[float] = None
     recent: Optional[int] = None
     max_tokens: Optional[int] = None
+    tier: Optional[Source] = None
+    as_of: Optional[datetime] = None
+
+    @property
+    def moment(self) -> datetime | None:
+        """The time to ask for. A form sends it without a zone, and means UTC."""
+        return None if self.as_of is None else self.as_of.replace(tzinfo=self.as_of.tzinfo or UTC)
 
     def to_options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -37,6 +46,8 @@ class Question(BaseModel):
             hot_threshold=self.hot_threshold,
             relevance_threshold=self.relevance_threshold,
             recent=self.recent,
+            sources=None if self.tier is None else (self.tier,),
+            as_of=self.moment,
             explain=True,
         )
 
@@ -44,7 +55,9 @@ class Question(BaseModel):
 @router.get("/g/{group:path}/playground")
 async def playground(request: ConsoleRequest, group: str, question: Annotated[Question, Query()]) -> Response:
     if question.q is None:
-        return request.page("playground.html", group=group, question=question, found=None, built=None)
+        return request.page(
+            "playground.html", group=group, question=question, found=None, built=None, tiers=tuple(Source)
+        )
     options = question.to_options()
     wanted = ContextRequest(
         proposal=question.q, max_tokens=question.max_tokens, language=request.language, options=options
@@ -53,10 +66,13 @@ async def playground(request: ConsoleRequest, group: str, question: Annotated[Qu
         request.memory.retrieve(question.q, group=group, options=options),
         request.memory.build_context(wanted, group=group),
     )
+    view = RetrievalView.from_record(found, request.language)
     return request.page(
         "playground.html",
         group=group,
         question=question,
-        found=RetrievalView.from_record(found, request.language),
+        found=view,
+        texts={item.id: item.content for item in view.results},
         built=ContextView.from_record(context, request.language),
+        tiers=tuple(Source),
     )
