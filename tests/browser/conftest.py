@@ -14,7 +14,7 @@ import psycopg
 import pytest
 import redis
 import uvicorn
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from clearwell.adapters.http import create_app
 from clearwell.app import Clearwell
@@ -39,6 +39,7 @@ REFUSALS = ("the server responded with a status of", "Response Status Error Code
 """What Chromium and htmx report of an answer that is an error, which the page shows."""
 PERSON = Principal.local("local")
 _numbers = count()
+expect.set_options(timeout=15_000)  # milliseconds; 5,000 is too short beside other work
 
 
 @dataclass
