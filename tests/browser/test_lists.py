@@ -19,7 +19,7 @@ MANY = """
 WITH captured AS (
     INSERT INTO quarantine_logs (group_id, id, node_type, content, raw_metadata, partial, occurred_at, created_at,
         captured_by)
-    SELECT %(group)s, gen_random_uuid(), 'agent', 'Nothing of note.', '{}', false, now(), now() + n * interval '1 ms',
+    SELECT %(group)s, uuidv7(), 'agent', 'Nothing of note.', '{}', false, now(), now() + n * interval '1 ms',
         'test'
     FROM generate_series(1, %(rows)s) AS n RETURNING id
 )
