@@ -88,7 +88,7 @@ def import_file(
 
 
 @dataclass
-class Exported:
+class ExportSummary:
     """What was written."""
 
     groups: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Exported:
 
 
 @dataclass
-class Imported:
+class ImportSummary:
     """What became of the rows of a file."""
 
     groups: list[str] = field(default_factory=list)
@@ -113,13 +113,13 @@ class Imported:
         return {"groups": [*self.groups], "stored": self.stored, "known": self.known, "refused": self.refused}
 
 
-async def _export(settings: Settings, terminal: Terminal, file: Path, groups: list[str]) -> Exported:
+async def _export(settings: Settings, terminal: Terminal, file: Path, groups: list[str]) -> ExportSummary:
     from clearwell.adapters.cli.connection import connect
     from clearwell.adapters.cli.progress import show_progress
     from clearwell.flow.archive.format import read_header
     from clearwell.signing import fingerprint
 
-    exported = Exported()
+    exported = ExportSummary()
     async with connect(settings, terminal) as connection:
         named = groups or [one.group_id for one in (await connection.client.groups()).groups]
         if not named:
@@ -172,14 +172,14 @@ def _new_file(path: Path) -> Iterator[IO[bytes]]:
         unfinished.unlink()
 
 
-async def _import(settings: Settings, terminal: Terminal, file: Path, trust: str | None) -> Imported:
+async def _import(settings: Settings, terminal: Terminal, file: Path, trust: str | None) -> ImportSummary:
     """Verify the whole file, then send its batches. A server verifies each of them again."""
     from clearwell.adapters.cli.archive_file import read_batches, verify_file
     from clearwell.adapters.cli.connection import connect
     from clearwell.adapters.cli.progress import show_progress
 
     headers = verify_file(file)
-    imported = Imported(groups=list(dict.fromkeys(header.group_id for header in headers)))
+    imported = ImportSummary(groups=list(dict.fromkeys(header.group_id for header in headers)))
     total = sum(header.rows for header in headers)
     async with connect(settings, terminal) as connection:
         trusted = _confirm_key(terminal, headers, trust, await connection.public_key())
