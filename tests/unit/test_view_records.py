@@ -58,7 +58,8 @@ from clearwell.views.dossiers import DossierView
 from clearwell.views.groups import AgentView, GroupView, TombstoneView
 from clearwell.views.insights import InsightView
 from clearwell.views.memories import IngestedView, PromotionResultView, RetrievalView, WorkingEntryView
-from clearwell.views.provenance import CalibrationRowView, ProvenanceView, RetractionPreviewView, ReviewStatisticsView
+from clearwell.views.provenance import ProvenanceView, RetractionPreviewView
+from clearwell.views.statistics import CalibrationRowView, ReviewStatisticsView
 from clearwell.views.view import View
 
 NOW = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)

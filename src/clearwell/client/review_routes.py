@@ -12,15 +12,8 @@ from clearwell.views.dossiers import DossierView
 from clearwell.views.ids import IdsView
 from clearwell.views.insights import InsightPageView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
-from clearwell.views.provenance import (
-    ActivityView,
-    CalibrationView,
-    MemoryPageView,
-    ProvenanceView,
-    RetractionPreviewView,
-    ReviewCountsView,
-    ReviewStatisticsView,
-)
+from clearwell.views.provenance import MemoryPageView, ProvenanceView, RetractionPreviewView
+from clearwell.views.statistics import ActivityView, CalibrationView, ReviewCountsView, ReviewStatisticsView
 from clearwell.vocabulary import Action, IdKind, InsightState, MemoryState, Origin
 
 DECISION_NAMES = {"others": "with"}

@@ -23,15 +23,8 @@ from clearwell.ports import MemoryFilter
 from clearwell.records import Action, MemoryState, Origin, SourceSelector
 from clearwell.views.decisions import DecisionPageView, DecisionResultView
 from clearwell.views.memories import PromotionBatchView, PromotionResultView
-from clearwell.views.provenance import (
-    ActivityView,
-    CalibrationView,
-    MemoryPageView,
-    ProvenanceView,
-    RetractionPreviewView,
-    ReviewCountsView,
-    ReviewStatisticsView,
-)
+from clearwell.views.provenance import MemoryPageView, ProvenanceView, RetractionPreviewView
+from clearwell.views.statistics import ActivityView, CalibrationView, ReviewCountsView, ReviewStatisticsView
 
 router = APIRouter(tags=["review"], route_class=ApiRoute)
 

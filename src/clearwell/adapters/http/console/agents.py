@@ -20,7 +20,7 @@ from clearwell.flow.digest.schedule import find_next_tick
 from clearwell.records import ApiKey, GroupChange, Right
 from clearwell.views.groups import AgentView, GroupView
 from clearwell.views.installation import KeysView, SettingsView
-from clearwell.views.provenance import CalibrationView, ReviewStatisticsView
+from clearwell.views.statistics import CalibrationView, ReviewStatisticsView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 

@@ -12,7 +12,7 @@ from clearwell.adapters.http.api import events
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.errors import NotAllowed, Unavailable
 from clearwell.records import Outcome, ReviewCounts, WorkingEntry
-from clearwell.views.provenance import ActivityView
+from clearwell.views.statistics import ActivityView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
