@@ -164,6 +164,13 @@ async def test_a_key_of_another_group_or_without_the_right_is_refused(caller: Pr
         Path().memory.acting_as(caller).events(group="g")
 
 
+@pytest.mark.parametrize("right", [Right.READ, Right.REVIEW, Right.ADMIN])
+async def test_each_right_to_read_the_group_follows_its_events(right: Right) -> None:
+    caller = Principal(name="key", rights=frozenset({right}), groups=frozenset({"g"}))
+    async with aclosing(Path().memory.acting_as(caller).events(group="g")) as events:
+        await take(events, 1)
+
+
 async def test_the_events_of_outputs_without_a_group_are_for_reviewers() -> None:
     path = Path()
     everywhere = Principal(name="bot", rights=frozenset({Right.READ}))

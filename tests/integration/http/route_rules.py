@@ -93,7 +93,7 @@ RULES: dict[str, Rule] = {
     "GET /api/v1/memories/{memory}": read(READ),
     "GET /api/v1/memories/{memory}/promotion": read(READ),
     "GET /api/v1/working/{group}": at(READ),
-    "GET /api/v1/events": read(READ),
+    "GET /api/v1/events": read(READ | READERS),
     "ANY /mcp": Rule(needs=READ, body=SEARCH, unnamed=False),
     # groups and agents
     "GET /api/v1/groups": Rule(needs=READ | READERS, cover=Cover.OWN),
@@ -182,7 +182,7 @@ RULES: dict[str, Rule] = {
     # the console: a person is signed in
     "GET /": Rule(needs=READERS, cover=Cover.OWN, answers=frozenset({303})),
     "GET /groups": Rule(needs=READERS, cover=Cover.OWN),
-    "GET /events": read(READ),
+    "GET /events": read(READ | READERS),
     "POST /demo": Rule(
         needs=ADMIN, cover=Cover.EVERY, form={}, answers=frozenset({303}), control="tests/browser/test_overview.py"
     ),

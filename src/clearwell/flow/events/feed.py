@@ -50,7 +50,7 @@ class EventFeed:
         if group_id == UNASSIGNED:
             require_reviewer(by, group_id)
         else:
-            require_in_group(by, group_id, Right.READ)
+            require_in_group(by, group_id, Right.READ, Right.REVIEW, Right.ADMIN)
         return self._follow(group_id, by, after)
 
     def close(self) -> None:

@@ -53,7 +53,8 @@ async def subscribe(
     "codes, never a text. The first event is subscribed. With Last-Event-ID the events since that one come first; if "
     "it is too old or unknown, the first event is reset, and what was read before should be read again. While Redis "
     "or Valkey does not respond there is an event degraded, and recovered afterwards. Events are best effort: the "
-    "audit is the record. Requires the scope read; callers without review or admin get only what an agent may know.",
+    "audit is the record. Requires the scope read, review or admin; callers with read alone get only what an agent may "
+    "know.",
     response_class=EventSourceResponse,
     response_description="The events, with a comment every 15 seconds while nothing happens.",
     responses=openapi.problems(*openapi.READS),

@@ -76,6 +76,8 @@ class Inbox:
     undoable: Decision | None
     digest: DigestSummaryView | None
     next_digest_at: datetime | None
+    following: UUID | None = None
+    """Where to go on from an open insight that the list no longer has."""
 
     @property
     def number(self) -> int | None:
@@ -89,9 +91,10 @@ class Inbox:
 
     @property
     def next_id(self) -> UUID | None:
-        if self.number is None or self.number + 1 >= len(self.insights):
-            return None
-        return self.insights[self.number + 1].id
+        ids = [insight.id for insight in self.insights]
+        if self.number is None:
+            return self.following if self.following in ids else next(iter(ids), None)
+        return ids[self.number + 1] if self.number + 1 < len(ids) else None
 
     @property
     def following_id(self) -> UUID | None:
@@ -104,7 +107,7 @@ class Inbox:
         return [insight for insight in self.insights if self.open is None or insight.id != self.open.id]
 
 
-async def read_inbox(request: ConsoleRequest, group: str, place: Place) -> Inbox:
+async def read_inbox(request: ConsoleRequest, group: str, place: Place, following: UUID | None = None) -> Inbox:
     """Read what a place shows. An insight that is named by its id is open even if the list leaves it out."""
     found = await request.review.insights(group=group, state=place.state, limit=MOST_INSIGHTS)
     views = [InsightView.from_record(insight, request.language) for insight in found]
@@ -120,6 +123,7 @@ async def read_inbox(request: ConsoleRequest, group: str, place: Place) -> Inbox
         undoable=await find_undoable(request, group),
         digest=DigestSummaryView.from_record(digests[0], request.language) if digests else None,
         next_digest_at=await find_next_digest(request, group),
+        following=following,
     )
 
 

@@ -8,18 +8,21 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from clearwell.adapters.http.console.inbox import Place, read_id, read_inbox
+from clearwell.adapters.http.console.inbox import Place, read_dossier, read_id, read_inbox
 from clearwell.adapters.http.console.navigation import page_url
 from clearwell.adapters.http.console.request import UNACKNOWLEDGED, ConsoleRequest, ConsoleRoute
 from clearwell.errors import ClearwellError, Conflict, InvalidInput
+from clearwell.messages import say
 from clearwell.records import Action, DecisionRequest, DecisionResult
+from clearwell.text.hidden_text import escaped
 from clearwell.views.captures import QuarantineRowView
-from clearwell.views.insights import InsightView
 from clearwell.views.problems import ProblemView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 SNOOZE_DAYS = (1, 7, 30)
+MOST_QUOTED = 120
+"""So many characters name an insight in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,16 @@ class Toast:
     decisions: Sequence[UUID] = ()
     at: UUID | None = None
     disputed: int = 0
-    problems: Sequence[ProblemView] = ()
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsent:
+    """A decision that came too late: why, what was to be done, and what the person had written for it."""
+
+    why: str
+    action: Action
+    text: str
 
 
 @router.get("/g/{group:path}/review")
@@ -55,10 +67,15 @@ async def changes(request: ConsoleRequest, group: str, insight_id: UUID, version
     """A note if the open insight is no longer the one that is shown, else nothing."""
     dossier = await request.review.insight(insight_id, group=group)
     names = await request.key_names()
-    last = next((one for one in dossier.decisions if one.by != request.caller.name), None)
-    by = None if last is None else names.get(last.by, last.by)
+    last = dossier.decisions[0] if dossier.decisions else None
     return request.page(
-        "review_changes.html", group=group, insight=dossier.insight, version=version, by=by, place=Place(at=insight_id)
+        "review_changes.html",
+        group=group,
+        insight=dossier.insight,
+        version=version,
+        last=last,
+        by=None if last is None or last.by == request.caller.name else names.get(last.by, last.by),
+        place=Place(at=insight_id),
     )
 
 
@@ -81,30 +98,39 @@ async def undo(request: ConsoleRequest, group: str) -> Response:
 
 @router.post("/g/{group:path}/review/bulk")
 async def bulk(request: ConsoleRequest, group: str) -> Response:
-    """Show what a decision on many insights would do, or carry it out once it is confirmed."""
-    action = _read_action(request)
-    chosen = await _read_chosen(request, group)
-    wanted = [view for view in chosen if action is not Action.PROMOTE or not view.sides]
+    """Show what a decision on many insights would do, or carry it out once it is confirmed.
+
+    What is confirmed is what was shown: the form names the version of each insight.
+    """
+    action, chosen = _read_action(request), _read_chosen(request)
+    place = Place.read(request.sent.get("back", ""))
     if "confirmed" not in request.sent:
+        listed = {view.id: view for view in (await read_inbox(request, group, place)).insights}
+        views = [listed[one] for one in chosen if one in listed]
+        wanted = [view for view in views if action is not Action.PROMOTE or not view.sides]
         return request.page(
             "review_bulk.html",
             group=group,
             action=action,
             wanted=wanted,
-            left_out=[view for view in chosen if view not in wanted],
+            left_out=len(views) - len(wanted),
+            decided=len(chosen) - len(views),
             back=request.sent.get("back", ""),
         )
-    requests = [_decision(request, action, view.id, view.version) for view in wanted]
+    requests = [_decision(request, action, insight_id, version) for insight_id, version in chosen.items()]
     results = await request.review.decide_many(requests, group=group)
     done = [result for result in results if isinstance(result, DecisionResult)]
-    problems = [_describe(request, result) for result in results if isinstance(result, ClearwellError)]
     toast = Toast(
         code=f"console_bulk_{action}",
         params={"count": len(done)},
-        decisions=[result.decision_id for result in done if result.decision_id is not None],
-        problems=problems,
+        decisions=[result.decision_id for result in done if result.decision_id is not None and not result.already],
+        problems=[
+            await _explain_one_of_many(request, group, insight_id, result)
+            for insight_id, result in zip(chosen, results, strict=True)
+            if isinstance(result, ClearwellError)
+        ],
     )
-    return await _answer(request, group, Place.read(request.sent.get("back", "")).move(None), toast)
+    return await _answer(request, group, place.move(None), toast)
 
 
 @router.post("/g/{group:path}/review/{insight_id}")
@@ -113,13 +139,16 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
     place = Place.read(request.sent.get("back", ""))
     version = request.sent.get("version", "")
     decision = _decision(request, _read_action(request), insight_id, int(version) if version.isdecimal() else None)
+    following = read_id(request.sent.get("following", ""))
     try:
         result = await request.review.decide(decision, group=group)
     except Conflict as conflict:
         if conflict.code == UNACKNOWLEDGED:
             raise
-        return await _answer(request, group, place.move(insight_id), await _explain(request, conflict))
-    following = insight_id if decision.action is Action.MERGE else read_id(request.sent.get("following", ""))
+        why = await _explain(request, conflict)
+        unsent = Unsent(why=why, action=decision.action, text=decision.text or decision.reason or "")
+        toast = Toast(code="console_not_decided", params={}, problems=[why])
+        return await _answer(request, group, place.move(insight_id), toast, unsent=unsent, following=following)
     toast = Toast(
         code=f"console_done_{result.status}",
         params={},
@@ -127,48 +156,86 @@ async def decide(request: ConsoleRequest, group: str, insight_id: UUID) -> Respo
         at=insight_id,
         disputed=len(result.conflicts_with),
     )
-    return await _answer(request, group, place.move(following), toast)
+    return await _answer(
+        request, group, place.move(insight_id if decision.action is Action.MERGE else following), toast
+    )
 
 
 async def _show(
-    request: ConsoleRequest, group: str, place: Place, template: str, toast: Toast | None = None
+    request: ConsoleRequest,
+    group: str,
+    place: Place,
+    template: str,
+    toast: Toast | None = None,
+    *,
+    unsent: Unsent | None = None,
+    following: UUID | None = None,
 ) -> Response:
-    inbox = await read_inbox(request, group, place)
+    inbox = await read_inbox(request, group, place, following)
     if place.at is not None and inbox.open is None:
         inbox = await read_inbox(request, group, place.move(None))
-    return request.page(template, group=group, inbox=inbox, place=inbox.place, toast=toast, snooze_days=SNOOZE_DAYS)
+    return request.page(
+        template,
+        group=group,
+        inbox=inbox,
+        place=inbox.place,
+        toast=toast,
+        unsent=unsent,
+        snooze_days=SNOOZE_DAYS,
+    )
 
 
-async def _answer(request: ConsoleRequest, group: str, place: Place, toast: Toast) -> Response:
-    """The inbox after a change: the part of the page for htmx, or else the page at its new address."""
+async def _answer(
+    request: ConsoleRequest,
+    group: str,
+    place: Place,
+    toast: Toast,
+    *,
+    unsent: Unsent | None = None,
+    following: UUID | None = None,
+) -> Response:
+    """The inbox after a change: the part of the page for htmx, or else the page at its new address.
+
+    A decision that came too late is shown in either case, because what was written for it is in no other place.
+    """
     address = f"{page_url(group, 'review')}?{place.query}"
-    if not request.is_fragment:
+    if not request.is_fragment and unsent is None:
         return request.redirect(address)
-    response = await _show(request, group, place, "review_inbox.html", toast)
+    template = "review_inbox.html" if request.is_fragment else "review.html"
+    response = await _show(request, group, place, template, toast, unsent=unsent, following=following)
     response.headers["HX-Replace-Url"] = address
     return response
 
 
-async def _explain(request: ConsoleRequest, conflict: Conflict) -> Toast:
-    """Say in words that somebody else has decided meanwhile, and who."""
-    by = str(conflict.current.get("by", ""))
-    problem = _describe(request, conflict)
-    if not by:
-        return Toast(code="console_not_decided", params={}, problems=[problem])
+async def _explain(request: ConsoleRequest, error: ClearwellError) -> str:
+    """Why a decision was not carried out; if somebody has decided meanwhile, who, and what."""
+    by = str(error.current.get("by", "")) if isinstance(error, Conflict) else ""
+    if not by or not isinstance(error, Conflict):
+        return ProblemView.from_error(error, request.language).detail
     name = (await request.key_names()).get(by, by)
-    own = by == request.caller.name
-    action = str(conflict.current.get("action", Action.PROMOTE))
-    code = "console_decided_by_you" if own else "console_decided_meanwhile"
-    return Toast(code=code, params={"name": name, "action": f"action_{action}"}, problems=[problem])
+    code = "console_decided_by_you" if by == request.caller.name else "console_decided_meanwhile"
+    action = say(f"action_{error.current['action']}", request.language)
+    return say(code, request.language, name=escaped(name), action=action)
 
 
-async def _read_chosen(request: ConsoleRequest, group: str) -> list[InsightView]:
-    """The insights that were selected, as they are now, in the order of the list."""
-    ids = {found for name, value in request.sent_all if name == "id" and (found := read_id(value))}
-    if not ids:
+async def _explain_one_of_many(request: ConsoleRequest, group: str, insight_id: UUID, error: ClearwellError) -> str:
+    """Why a decision was not carried out, after the text of its insight."""
+    dossier, why = await read_dossier(request, group, insight_id), await _explain(request, error)
+    if dossier is None:
+        return why
+    text = dossier.summary if len(dossier.summary) <= MOST_QUOTED else f"{dossier.summary[:MOST_QUOTED]}…"
+    return f"“{escaped(text)}” {why}"
+
+
+def _read_chosen(request: ConsoleRequest) -> dict[UUID, int | None]:
+    """The insights that were selected, in their order, each with the version that was shown, if one was."""
+    sent = (value.partition(":") for name, value in request.sent_all if name == "id")
+    chosen = {
+        found: int(version) if version.isdecimal() else None for text, _, version in sent if (found := read_id(text))
+    }
+    if not chosen:
         raise InvalidInput("console_nothing_selected", field="id")
-    inbox = await read_inbox(request, group, Place.read(request.sent.get("back", "")))
-    return [view for view in inbox.insights if view.id in ids]
+    return chosen
 
 
 def _read_action(request: ConsoleRequest) -> Action:
@@ -196,7 +263,3 @@ def _decision(request: ConsoleRequest, action: Action, insight_id: UUID, version
         days=float(days) if action is Action.SNOOZE and days.isdecimal() else None,
         others=tuple(found for name, value in request.sent_all if name == "with" and (found := read_id(value))),
     )
-
-
-def _describe(request: ConsoleRequest, error: ClearwellError) -> ProblemView:
-    return ProblemView.from_error(error, request.language)
