@@ -44,12 +44,17 @@ expect.set_options(timeout=15_000)  # milliseconds; 5,000 is too short beside ot
 
 @dataclass
 class Console:
-    """A running console, and what its pages did that they should not."""
+    """A running console, and what its pages did that they should not.
+
+    Its pages share one context of the browser for each language, because a context of its own for each page takes twice
+    the processor time of the test itself: Chromium opens a window for it and reads every script again.
+    """
 
     url: str
     clearwell: Clearwell
     browser: Browser
     faults: list[str] = field(default_factory=list)
+    contexts: dict[str, BrowserContext] = field(default_factory=dict)
 
     @property
     def memory(self) -> MemoryManager:
@@ -59,19 +64,33 @@ class Console:
     async def open(
         self, path: str = "/", *, language: str = "en-US", theme: str = "light", width: int = 1280, height: int = 800
     ) -> AsyncIterator[Page]:
-        """A page in a browser of its own: without cookies of another test."""
-        context = await self.browser.new_context(
-            base_url=self.url,
-            locale=language,
-            color_scheme="dark" if theme == "dark" else "light",
-            viewport={"width": width, "height": height},
-        )
+        """A new page without the cookies and the stored values of the pages before it."""
+        context = await self._context(language)
+        page = await self._watch(context)
         try:
-            page = await self._watch(context)
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
             await page.goto(path)
             yield page
         finally:
+            await self._forget(context, page)
+            await page.close()
+
+    async def close(self) -> None:
+        for context in self.contexts.values():
             await context.close()
+
+    async def _context(self, language: str) -> BrowserContext:
+        if language not in self.contexts:
+            self.contexts[language] = await self.browser.new_context(base_url=self.url, locale=language)
+            await self.contexts[language].new_page()  # keeps the window, which closes with its last page
+        return self.contexts[language]
+
+    async def _forget(self, context: BrowserContext, page: Page) -> None:
+        """Remove what the page stored, on whatever page the test ended."""
+        await context.clear_cookies()
+        devtools = await context.new_cdp_session(page)
+        await devtools.send("Storage.clearDataForOrigin", {"origin": self.url, "storageTypes": "all"})
 
     async def _watch(self, context: BrowserContext) -> Page:
         page = await context.new_page()
@@ -102,6 +121,15 @@ def chromium() -> str:
     return found
 
 
+@pytest.fixture(scope="package")
+async def browser(chromium: str) -> AsyncIterator[Browser]:
+    """One browser for the consoles of all modules."""
+    async with async_playwright() as playwright:
+        running = await playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        yield running
+        await running.close()
+
+
 @pytest.fixture(scope="module")
 def console_settings(
     postgres_url: str, valkey_server: str, tmp_path_factory: pytest.TempPathFactory
@@ -112,7 +140,7 @@ def console_settings(
         working.flushdb()
     name = f"browser_{next(_numbers)}"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_clearwell')
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template_clearwell STRATEGY FILE_COPY')
         yield make_settings(with_database(postgres_url, name), redis_url, tmp_path_factory.mktemp("data"))
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
@@ -122,28 +150,28 @@ def make_settings(database_url: str, redis_url: str, data_dir: Path) -> Settings
 
 
 @asynccontextmanager
-async def run_console(settings: Settings, chromium: str) -> AsyncIterator[Console]:
-    """The application behind uvicorn on a free port, and a browser."""
+async def run_console(settings: Settings, browser: Browser) -> AsyncIterator[Console]:
+    """The application behind uvicorn on a free port."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = int(listening.getsockname()[1])
     app = create_app(settings, servers_of(settings))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=2))
-    async with app.router.lifespan_context(app), async_playwright() as playwright:
+    async with app.router.lifespan_context(app):
         task = asyncio.create_task(server.serve(sockets=[listening]))
         async with asyncio.timeout(30):
             while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(0)
-        browser = await playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        yield Console(f"http://localhost:{port}", app.state.clearwell, browser)
-        await browser.close()
+        console = Console(f"http://localhost:{port}", app.state.clearwell, browser)
+        yield console
+        await console.close()
         app.state.clearwell.feed.close()
         server.should_exit = True
         await task
 
 
 @pytest.fixture(scope="module")
-async def module_console(console_settings: Settings, chromium: str) -> AsyncIterator[Console]:
-    async with run_console(console_settings, chromium) as running:
+async def module_console(console_settings: Settings, browser: Browser) -> AsyncIterator[Console]:
+    async with run_console(console_settings, browser) as running:
         yield running
 
 

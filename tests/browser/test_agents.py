@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from clearwell.records import NewCapture, NewMemory, Principal, Right
 from clearwell.settings import Settings
@@ -75,9 +75,9 @@ async def test_reliability_is_said_in_words(console: Console) -> None:
 
 
 @pytest.fixture
-async def locked(console_settings: Settings, chromium: str) -> AsyncIterator[Console]:
+async def locked(console_settings: Settings, browser: Browser) -> AsyncIterator[Console]:
     """A console of its own, because the first key ends local mode."""
-    async with run_console(console_settings, chromium) as running:
+    async with run_console(console_settings, browser) as running:
         yield running
         assert running.faults == []
 

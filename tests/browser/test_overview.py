@@ -2,7 +2,7 @@
 
 from uuid import uuid4
 
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from pydantic import SecretStr
 
 from clearwell.records import NewCapture
@@ -63,8 +63,8 @@ async def test_a_newcomer_runs_the_demo_with_one_click(console: Console) -> None
         await expect(page.locator(".chart canvas")).to_have_count(3)
 
 
-async def test_a_part_that_is_down_is_named_in_plain_words(console_settings: Settings, chromium: str) -> None:
+async def test_a_part_that_is_down_is_named_in_plain_words(console_settings: Settings, browser: Browser) -> None:
     settings = console_settings.model_copy(update={"redis_url": SecretStr("redis://127.0.0.1:1/0")})
-    async with run_console(settings, chromium) as degraded, degraded.open("/g/down/overview") as page:
+    async with run_console(settings, browser) as degraded, degraded.open("/g/down/overview") as page:
         await expect(page.get_by_role("alert")).to_contain_text("Redis or Valkey does not respond")
         await expect(page.locator(".tier-working .count dd").first).to_have_text("–")
