@@ -89,8 +89,8 @@ def list_addresses(found: Found) -> dict[str, str]:
         "never used": {"unused": "true"},
         "disputed (none is)": {"disputed": "true"},
         "of a session": {"session": "session-19000"},
-        "a word": {"words": "cluster"},
-        "a rare word": {"words": "zanzibar"},
+        "a word": {"q": "cluster"},
+        "a rare word": {"q": "zanzibar"},
     }
     here = f"/g/{GROUP}"
     return {

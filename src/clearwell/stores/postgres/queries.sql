@@ -297,21 +297,34 @@ SELECT set_config('role', %(role)s, true), set_config('clearwell.group', %(group
     set_config('plan_cache_mode', 'force_custom_plan', true)
 
 -- name: quarantine_rows
--- A page of a group's quarantine, newest first, from a window of it.
+-- A page of a group's quarantine, newest first, from a window of it. Columns that no filter needs are not read, so the
+-- window is mostly read from an index alone; admissions are looked up together, and whole rows only of the page.
 -- include: whole_row_columns
 FROM (
+    SELECT w.id FROM (
 -- include: quarantine_window
+    ) AS w
+    WHERE (%(node_type)s::text IS NULL OR w.node_type = %(node_type)s)
+        AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(w.content)) > 0)
+        AND (%(proposed)s::boolean IS NOT TRUE OR (
+            w.raw_metadata @> '{"proposed": true}'
+            AND NOT EXISTS (SELECT FROM promotions p WHERE p.group_id = w.group_id AND p.origin_id = w.id)))
+        AND (%(admission)s::text IS NULL AND %(flag)s::text IS NULL OR w.id IN (
+            SELECT a.log_id FROM (
+                SELECT log_id, state, flags FROM admissions WHERE group_id = %(group_id)s AND log_id = ANY(ARRAY(
+                    SELECT v.id FROM (
+-- include: quarantine_window
+                    ) AS v)) OFFSET 0
+            ) AS a
+            WHERE (%(admission)s::text IS NULL OR a.state = %(admission)s)
+                AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))))
+    ORDER BY w.created_at DESC, w.id DESC LIMIT %(limit)s
+) AS page CROSS JOIN LATERAL (
+    SELECT * FROM quarantine_logs WHERE group_id = %(group_id)s AND id = page.id OFFSET 0
 ) AS q CROSS JOIN LATERAL (
-    SELECT * FROM admissions a WHERE a.group_id = %(group_id)s AND a.log_id = q.id OFFSET 0
+    SELECT * FROM admissions WHERE group_id = %(group_id)s AND log_id = page.id OFFSET 0
 ) AS a
-WHERE (%(node_type)s::text IS NULL OR q.node_type = %(node_type)s)
-    AND (%(words)s::text IS NULL OR position(lower(%(words)s) IN lower(q.content)) > 0)
-    AND (%(admission)s::text IS NULL OR a.state = %(admission)s)
-    AND (%(flag)s::text IS NULL OR %(flag)s = ANY(a.flags))
-    AND (%(proposed)s::boolean IS NOT TRUE OR (
-        q.raw_metadata @> '{"proposed": true}'
-        AND NOT EXISTS (SELECT FROM promotions p WHERE p.group_id = q.group_id AND p.origin_id = q.id)))
-ORDER BY q.created_at DESC, q.id DESC LIMIT %(limit)s
+ORDER BY q.created_at DESC, q.id DESC
 
 -- name: end_of_window
 -- The last output of a window that is full.
