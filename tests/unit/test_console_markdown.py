@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clearwell.adapters.http.console.markdown import highlight, host_of, render_markdown, show_plain
+from clearwell.adapters.http.console.markdown import highlight, host_of, render_beginning, render_markdown, show_plain
 from tests.hostile import HOSTILE
 
 ALLOWED = re.compile(
@@ -52,3 +52,10 @@ def test_a_sentence_is_highlighted_where_it_stands() -> None:
 
 def test_a_long_text_is_shown_as_it_is() -> None:
     assert len(render_markdown("*" * 300_000)) < 301_000
+
+
+def test_a_list_renders_only_the_beginning_of_a_long_text() -> None:
+    text = "**begun** " + "so it goes on. " * 1000 + "ended"
+    assert "<strong>begun</strong>" in render_beginning(text)
+    assert "ended" not in render_beginning(text)
+    assert len(render_beginning(text)) < 3000

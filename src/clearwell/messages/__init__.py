@@ -81,5 +81,8 @@ def say(code: str, language: Language = "en", /, **params: object) -> str:
     """
     if code not in catalogue():
         return code
+    sentence = catalogue()[code][language]
+    if "{" not in sentence:
+        return sentence
     texts = {name: say(value, language) if isinstance(value, Word) else value for name, value in params.items()}
-    return _FORMATTER.vformat(catalogue()[code][language], (), texts)
+    return _FORMATTER.vformat(sentence, (), texts)

@@ -95,6 +95,8 @@ def readable(text: str) -> str:
 
 def escaped(text: str) -> str:
     """The text with every hidden character written out, for people."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text
     return _SELECTOR.sub(_written, _CONTROL.sub(_written, _INVISIBLE.sub(_written, text)))
 
 

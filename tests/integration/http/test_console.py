@@ -1,6 +1,7 @@
 """The console over HTTP: who gets in, what a change needs, and what every page sends with it."""
 
 import re
+from html import unescape
 
 import httpx
 import pytest
@@ -196,3 +197,15 @@ async def test_a_problem_is_a_page_for_people_and_json_for_programs(http: httpx.
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "没有页面 /no/such/page" in page.text
     assert (await http.get("/no/such/page")).headers["content-type"] == "application/problem+json"
+
+
+async def test_long_messages_of_a_session_are_shown_page_by_page(module_api: Api, http: httpx.AsyncClient) -> None:
+    group = new_group()
+    for name in ("first", "second", "third"):
+        said = NewCapture(content=f"{name} message. " + LONG * 600, group_id=group, session_id="s-1")
+        await module_api.clearwell.memory.acting_as(PERSON).capture(said)
+    pages = [await http.get(f"/g/{group}/chat")]
+    while found := re.search(r'href="([^"]+before=[^"]+)"', pages[-1].text):
+        pages.append(await http.get(unescape(found[1])))
+    shown = [re.findall(r"(\w+) message\.", page.text) for page in pages]
+    assert shown == [["third"], ["second"], ["first"]]

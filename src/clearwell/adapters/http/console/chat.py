@@ -7,6 +7,7 @@ a bubble asks for it when it comes into view.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
@@ -30,7 +31,8 @@ router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
 NEWEST = 200
 """Sessions are found among so many of the newest outputs; an older one is opened by its name."""
-PAGE = 60
+PAGE, PAGE_CHARS = 60, 40_000
+"""So many messages are shown at once, and so many characters: rendering long ones takes time."""
 MOST_GIVEN = 200
 """So many memories that the messages of a page were given are looked up."""
 STEP = "step"
@@ -82,10 +84,11 @@ async def chat(request: ConsoleRequest, group: str, place: Annotated[ChatPlace, 
     if session is not None:
         where = QuarantineFilter(session_id=session)
         found = await request.memory.quarantine_rows(group=group, where=where, before=place.before, limit=PAGE + 1)
-    entries = await _read_entries(request, group) if found else {}
-    given = await find_given(request, group, found[:PAGE])
-    messages = [_make_message(row, entries, given, request) for row in reversed(found[:PAGE])]
-    earlier = {"session": session, "before": str(messages[0].row.id)} if len(found) > PAGE else None
+    shown = cut_page(found)
+    entries = await _read_entries(request, group) if shown else {}
+    given = await find_given(request, group, shown)
+    messages = [_make_message(row, entries, given, request) for row in reversed(shown)]
+    earlier = {"session": session, "before": str(messages[0].row.id)} if len(shown) < len(found) else None
     return request.page(
         "chat_session.html" if request.is_fragment else "chat.html",
         group=group,
@@ -137,6 +140,12 @@ def list_sessions(newest: Iterable[QuarantineRow]) -> list[SessionLine]:
         if row.capture.session_id is not None:
             found.setdefault(row.capture.session_id, []).append(row.capture.created_at)
     return [SessionLine(name=name, messages=len(times), last_at=times[0]) for name, times in found.items()]
+
+
+def cut_page(newest: Sequence[QuarantineRow]) -> Sequence[QuarantineRow]:
+    """As many of these rows as one page shows, at least one if there is any."""
+    totals = accumulate(len(row.capture.content) for row in newest[:PAGE])
+    return newest[: max(1, sum(1 for total in totals if total <= PAGE_CHARS))]
 
 
 def arrange(messages: Sequence[Message]) -> list[list[list[Message]]]:

@@ -22,6 +22,8 @@ from clearwell.text.hidden_text import escaped
 
 LONGEST = 200_000
 """Longer texts are shown as they are: rendering them would keep others waiting."""
+BEGINNING = 2000
+"""More characters than a list shows of a text."""
 TAGS = {
     "p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "span", "div",
     "table", "thead", "tbody", "tr", "th", "td",
@@ -51,6 +53,11 @@ def render_markdown(text: str) -> Markup:
         strip_comments=True,
     )
     return Markup(_mark(clean))  # noqa: S704 - sanitised above
+
+
+def render_beginning(text: str) -> Markup:
+    """Render as much of a text as a list shows, which cuts it off by its height."""
+    return render_markdown(text[:BEGINNING])
 
 
 def show_plain(text: object) -> Markup:

@@ -76,6 +76,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         markdown=markdown.render_markdown,
+        beginning=markdown.render_beginning,
         highlight=markdown.highlight,
         visible=markdown.show_plain,
         code=show_code,
