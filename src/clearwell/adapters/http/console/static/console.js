@@ -61,9 +61,19 @@
   function prepare(part) {
     showTimes(part);
     showMath(part);
-    for (const toast of part.querySelectorAll("[data-toast]")) keepToast(toast);
+    const toasts = part.querySelectorAll("[data-toast]");
+    for (const toast of toasts) keepToast(toast);
+    if (toasts.length) raiseToasts();
     for (const field of part.querySelectorAll("[data-here]")) field.value = location.pathname + location.search;
     for (const dialog of part.querySelectorAll("dialog[data-open]")) if (!dialog.open) dialog.showModal();
+  }
+
+  /* Whatever is said while a dialog is open is shown above it. */
+  function raiseToasts() {
+    const toasts = document.getElementById("toasts");
+    if (!document.querySelector("dialog[open]")) return;
+    if (toasts.matches(":popover-open")) toasts.hidePopover();
+    toasts.showPopover();
   }
 
   /* A toast goes after a while, unless the pointer or the focus is on it. */
