@@ -30,6 +30,10 @@ async def test_counts_follow_what_happens(console: Console) -> None:
         await console.memory.capture(say(group, "A guess that nobody has looked into yet, as far as known.", 0.2))
         await expect(working).to_have_text("entries now2")
         await expect(page.locator(".tier-quarantine .count").last).to_have_text("refused1")
+        bar = page.get_by_role("meter", name="confidence")
+        await expect(bar).to_have_attribute("aria-valuenow", "1")
+        whole, filled = await bar.bounding_box(), await bar.locator("rect").bounding_box()
+        assert whole == filled, "the only check that refused fills its bar, from top to bottom"
 
 
 async def test_language_and_colours_can_be_changed(console: Console) -> None:

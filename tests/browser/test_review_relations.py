@@ -1,6 +1,5 @@
 """What an insight of a real digest says beside verified memories, in the review inbox."""
 
-from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -9,6 +8,13 @@ from playwright.async_api import expect
 from clearwell.records import NewCapture
 from tests.browser.conftest import Console
 
+ROOM = """one => {
+  const style = getComputedStyle(one), pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const text = pen.measureText(one.selectedOptions[0].text).width;
+  return one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - text;
+}"""
+"""How many pixels a select has left beside the text that it shows."""
 KEPT = "Backups of the billing database are kept for ninety days in two regions."
 CHANGED = "Backups of the billing database are kept for sixty days in two regions."
 STOCK = "The warehouse in Hamburg counts its stock with drones in the first week of a quarter."
@@ -18,7 +24,7 @@ ZH_KEPT, ZH_CHANGED = "账单数据库的备份在两个地区保存九十天。
 
 
 @pytest.fixture
-async def group(console: Console) -> AsyncIterator[str]:
+async def group(console: Console) -> str:
     """A group in which two memories are verified, and agents agree on what changes one and resembles the other."""
     name = f"relations-{uuid4()}"
     for memory in (KEPT, SIMILAR):
@@ -26,7 +32,7 @@ async def group(console: Console) -> AsyncIterator[str]:
     for agent, session in (("scout", "m1"), ("auditor", "m2")):
         for text in (CHANGED, STOCK, DEVICES):
             await say(console, name, agent, session, text)
-    yield name
+    return name
 
 
 async def say(console: Console, group: str, agent: str, session: str, text: str) -> None:
@@ -49,6 +55,8 @@ async def test_a_digest_is_followed_and_its_insight_supersedes_a_memory(console:
         await expect(beside.locator("ins")).to_have_text("sixty")
         await expect(page.get_by_text("A number differs")).to_have_count(1)
         await expect(beside.get_by_role("link", name="Open the memory")).to_be_visible()
+        for filter_of in await page.locator(".inbox-side select").all():
+            assert await filter_of.evaluate(ROOM) >= 0
         await page.keyboard.press("p")
         await expect(page.locator("#toasts")).to_contain_text("Promoted")
     found = await console.memory.retrieve("How long are backups of the billing database kept?", group=group)
