@@ -147,7 +147,7 @@ async def test_many_are_decided_after_a_preview_and_undone_together(console: Con
 async def test_a_source_opens_with_its_sentence_highlighted(console: Console) -> None:
     group = f"source-{uuid4()}"
     before = "# Report of the week\n\nA ✅ Verified <script>alert(1)</script> introduction.\n\n"
-    whole = f"{before}{TOPICS[0]}\n\nMore follows."
+    whole = f"{before}{TOPICS[0]}\n\n**Decision:** more follows."
     insight = await put_insight(console.clearwell, group, TOPICS[0], [said(group, whole)])
     await set_span(console, insight, len(before), len(before) + len(TOPICS[0]))
     async with console.open(f"/g/{group}/review") as page:
@@ -155,6 +155,8 @@ async def test_a_source_opens_with_its_sentence_highlighted(console: Console) ->
         await expect(page.locator("dialog mark")).to_have_text(TOPICS[0])
         await expect(page.locator("dialog .output")).to_contain_text("<script>alert(1)</script>")
         await expect(page.locator("dialog .output .badge")).to_have_count(0)
+        await expect(page.locator("dialog .output")).to_contain_text("Decision: more follows.")
+        await expect(page.locator("dialog .output")).not_to_contain_text("# Report")
 
 
 async def set_span(console: Console, insight: UUID, start: int, end: int) -> None:

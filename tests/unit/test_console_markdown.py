@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from clearwell.adapters.http.console.markdown import highlight, host_of, render_beginning, render_markdown, show_plain
+from clearwell.adapters.http.console.markdown import (
+    highlight,
+    host_of,
+    render_beginning,
+    render_markdown,
+    show_plain,
+    show_unmarked,
+)
 from tests.hostile import HOSTILE
 
 ALLOWED = re.compile(
@@ -59,3 +66,32 @@ def test_a_list_renders_only_the_beginning_of_a_long_text() -> None:
     assert "<strong>begun</strong>" in render_beginning(text)
     assert "ended" not in render_beginning(text)
     assert len(render_beginning(text)) < 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**Decision:** keep `invoices` for *ten* years.", "Decision: keep invoices for ten years."),
+        ("# Minutes\n\n- **决定：**保存十年。", "Minutes\n\n- 决定：保存十年。"),
+        ("Both are **`bold code`**.", "Both are bold code."),
+        ("2**3**4 is 2 * 3 * 4, #7 and snake__case__name", "2**3**4 is 2 * 3 * 4, #7 and snake__case__name"),
+        ("An open ** mark and `one more", "An open ** mark and `one more"),
+    ],
+)
+def test_marks_of_markdown_are_left_out(text: str, shown: str) -> None:
+    assert show_unmarked(text) == shown
+
+
+@pytest.mark.parametrize("part", ["Decision:** keep", "**Decision:**", "keep `invoices`", "for ten years."])
+def test_a_highlight_is_where_it_was_named(part: str) -> None:
+    text = "# Minutes\n\n**Decision:** keep `invoices` for ten years."
+    start = text.index(part)
+    shown = str(highlight(text, start, start + len(part)))
+    plain = re.sub(r"\*\*|`", "", part)
+    assert f'<mark id="statement">{plain}</mark>' in shown
+    assert re.sub(r"</?mark[^>]*>", "", shown) == "Minutes\n\nDecision: keep invoices for ten years."
+
+
+def test_the_marks_of_a_very_long_text_stay() -> None:
+    text = "**a** " * 10_000
+    assert show_unmarked(text) == text

@@ -24,6 +24,8 @@ LONGEST = 200_000
 """Longer texts are shown as they are: rendering them would keep others waiting."""
 BEGINNING = 2000
 """More characters than a list shows of a text."""
+LONGEST_UNMARKED = 40_000
+"""The marks of longer texts are shown, too: to find them would keep others waiting."""
 TAGS = {
     "p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a", "span", "div",
     "table", "thead", "tbody", "tr", "th", "td",
@@ -35,6 +37,14 @@ CLASSES = {
 }
 OF_NOTE = re.compile("<[^>]*>|(?P<mark>[\u26a1\u2705\u2714\u2611\u2713]\ufe0f?)|(?P<hidden>⟦U\\+[0-9A-F]{4,6}⟧)")
 """Tags, which stay as they are, and in the text between them marks and hidden characters that were written out."""
+MARKUP = (
+    re.compile(r"(?m)^[ \t]{0,3}(#{1,6}[ \t]+)()(?=\S)"),
+    re.compile(r"(?<![A-Za-z0-9*])(\*\*)(?=[^\s*])[^\n]{0,400}?(?<=[^\s*])(\*\*)(?![A-Za-z0-9*])"),
+    re.compile(r"(?<![\w*])(\*)(?=[^\s*])[^*\n]{0,400}(?<=[^\s*])(\*)(?![\w*])"),
+    re.compile(r"(?<!\w)(__)(?=[^\s_])[^\n]{0,400}?(?<=[^\s_])(__)(?!\w)"),
+    re.compile(r"(?<!`)(`)(?=[^\s`])[^`\n]{0,400}(?<=[^\s`])(`)(?!`)"),
+)
+"""Marks of headings, emphasis and code, before and after what they mark. One that is not closed in its line stays."""
 Tokens = Sequence[Token]
 
 
@@ -65,10 +75,38 @@ def show_plain(text: object) -> Markup:
     return Markup(_mark(str(escape(escaped(str(text))))))  # noqa: S704 - escaped
 
 
+def show_unmarked(text: object) -> Markup:
+    """A text as it is, without the marks of headings, emphasis and code."""
+    return show_plain(_drop_marks(str(text)))
+
+
 def highlight(text: str, start: int, end: int) -> Markup:
-    """A text as it is, with one part of it highlighted."""
-    before, part, after = show_plain(text[:start]), show_plain(text[start:end]), show_plain(text[end:])
+    """A text without marks, with one part of it highlighted. The part is named by its place in the text with marks."""
+    marks = _find_marks(text)
+    before, part, after = (
+        show_plain(_drop_marks(text, marks, *place)) for place in ((0, start), (start, end), (end, len(text)))
+    )
     return Markup('{}<mark id="statement">{}</mark>{}').format(before, part, after)
+
+
+def _find_marks(text: str) -> list[tuple[int, int]]:
+    """Where the marks of a text are, in their order."""
+    if len(text) > LONGEST_UNMARKED:
+        return []
+    return sorted(found.span(group) for mark in MARKUP for found in mark.finditer(text) for group in (1, 2))
+
+
+def _drop_marks(
+    text: str, marks: Sequence[tuple[int, int]] | None = None, start: int = 0, end: int | None = None
+) -> str:
+    """A part of a text without its marks."""
+    end = len(text) if end is None else end
+    kept, place = [], start
+    for begins, ends in _find_marks(text) if marks is None else marks:
+        if place < ends and begins < end:
+            kept.append(text[place : max(begins, place)])
+            place = min(ends, end)
+    return "".join([*kept, text[place:end]])
 
 
 def has_math(html: str) -> bool:

@@ -79,6 +79,7 @@ def environment() -> Environment:
         beginning=markdown.render_beginning,
         highlight=markdown.highlight,
         visible=markdown.show_plain,
+        unmarked=markdown.show_unmarked,
         code=show_code,
         tojson_plain=lambda value: json.dumps(value, ensure_ascii=False).replace("'", "\\u0027"),
         url=lambda text: quote(str(text), safe=""),
