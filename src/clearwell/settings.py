@@ -312,6 +312,9 @@ class Settings(BaseSettings):
     key_requests_per_minute: Annotated[int, Field(ge=0)] = Field(
         6000, description="most requests per minute with one key at one process; 0: no limit"
     )
+    key_requests_waiting: Count = Field(
+        100, description="most requests with one key that wait while others are answered and the process is behind"
+    )
     body_seconds: Seconds = Field(30.0, description="longest time for a request body to arrive")
     idempotency_hours: Seconds = Field(24.0, description="how long answers are kept for an Idempotency-Key")
     key_memory_seconds: Seconds = Field(300.0, description="how long a known key is accepted while PostgreSQL is down")

@@ -92,6 +92,20 @@ async def test_a_long_request_is_cut_into_batches_and_does_not_hold_up_a_short_o
     assert max(len(batch) for batch in encoder.batches) == BATCH_TEXTS
 
 
+async def test_every_other_batch_has_short_requests_alone(encoder: HeldEncoder, embedder: OfflineEmbedder) -> None:
+    long = await begin(embedder, *("a" * (number + 1) for number in range(2 * BATCH_TEXTS)))
+    await encoder.started.get()
+    queries = [await begin(embedder, "query") for _ in range(3)]
+    encoder.go(2)
+    assert [told(await query) for query in queries] == [[5]] * 3
+    later = await begin(embedder, "another")
+    encoder.go(100)
+    assert told(await long) == list(range(1, 2 * BATCH_TEXTS + 1))
+    assert told(await later) == [7]
+    assert encoder.batches[1] == ["query"] * 3
+    assert len(encoder.batches[2]) > 1
+
+
 async def test_a_batch_is_bounded_in_characters(encoder: HeldEncoder, embedder: OfflineEmbedder) -> None:
     encoder.go(100)
     assert told(await embedder.embed(["a" * 1_500] * 7)) == [1_500] * 7

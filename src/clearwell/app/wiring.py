@@ -10,6 +10,7 @@ from clearwell.errors import Unavailable
 from clearwell.flow.access.gate import AccessGate
 from clearwell.flow.access.keys import KeyRing
 from clearwell.flow.access.rates import RequestRates
+from clearwell.flow.access.turns import RequestTurns
 from clearwell.flow.archive.exporter import GroupExporter
 from clearwell.flow.archive.importer import GroupImporter
 from clearwell.flow.audit.events import AuditEvents
@@ -130,6 +131,7 @@ class Clearwell:
     history: HistoryRetriever
     uses: UsageRecorder
     keys: KeyRing
+    turns: RequestTurns
     gate: AccessGate
     sealer: AuditSealer
     forgetter: Forgetter
@@ -221,7 +223,8 @@ def build(
         settings,
         lease,
     )
-    queue = AdmissionQueue(admitter, batch=settings.admission_batch)
+    turns = RequestTurns(settings.key_requests_waiting)
+    queue = AdmissionQueue(admitter, batch=settings.admission_batch, is_behind=lambda: turns.behind)
     rebuilder = WorkingMemoryRebuilder(stores.admissions, stores.statements, stores.working, knowledge, clock, settings)
     longterm = MultiModelSearch(stores.longterm, models)
     memories, keys = MemoryReader(longterm), make_keys(settings, stores.keys, clock, ids, gate)
@@ -344,6 +347,7 @@ def build(
         history=history,
         uses=UsageRecorder(recalls, stores.statistics, clock),
         keys=keys,
+        turns=turns,
         gate=gate,
         sealer=sealer,
         forgetter=forgetter,

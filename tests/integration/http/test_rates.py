@@ -1,12 +1,14 @@
 """A key that sends too much is told when to come back; one large query holds up nobody."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from time import perf_counter
 
 import pytest
 from fastapi import FastAPI
 
+from clearwell.flow.access import turns
 from clearwell.records import Right
 from clearwell.settings import Settings
 from tests.integration.http.serving import LONG, Api, new_group, require_problem, served
@@ -40,6 +42,43 @@ async def test_a_key_that_sends_too_many_requests_is_told_when_to_retry(limited:
         chinese = await busy.post(QUERY, json=asked, headers={"Accept-Language": "zh"})
         assert "密钥" in require_problem(chinese, 429)["detail"]
         assert (await quiet.post(QUERY, json=asked)).status_code == 200
+
+
+@pytest.fixture
+async def queueing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FastAPI]:
+    """A process that is always behind, where one request of a key may wait."""
+    monkeypatch.setattr(turns, "LATE_SECONDS", -1.0)
+    async with served(settings.model_copy(update={"key_requests_waiting": 1})) as app:
+        yield app
+
+
+async def test_a_busy_process_answers_each_key_in_turn(queueing: FastAPI) -> None:
+    group = new_group()
+    asked = {"group_id": group, "query": "payments"}
+    arrived, go = asyncio.Event(), asyncio.Event()
+
+    async def send_slowly() -> AsyncIterator[bytes]:
+        arrived.set()
+        await go.wait()
+        yield json.dumps(asked).encode()
+
+    async with Api(queueing) as api:
+        busy, quiet = [await api.caller(Right.READ, groups=[group]) for _ in range(2)]
+        headers = {"Content-Type": "application/json"}
+        first = asyncio.create_task(busy.post(QUERY, content=send_slowly(), headers=headers))
+        await arrived.wait()
+        # The process finds out that it is behind, while the other key asks.
+        while not queueing.state.clearwell.turns.behind:
+            assert (await quiet.post(QUERY, json=asked)).status_code == 200
+        others = [asyncio.create_task(busy.post(QUERY, json=asked)) for _ in range(2)]
+        done, waiting = await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+        refused = done.pop().result()
+        require_problem(refused, 429, "key_turns_full")
+        assert refused.headers["retry-after"] == "1"
+        assert (await quiet.post(QUERY, json=asked)).status_code == 200
+        assert len(waiting) == 1
+        go.set()
+        assert [(await task).status_code for task in (first, *waiting)] == [200, 200]
 
 
 async def test_the_local_person_is_not_limited(limited: FastAPI) -> None:

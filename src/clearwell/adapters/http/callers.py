@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 from clearwell.adapters.http.problems import Malformed
 from clearwell.app import Clearwell
 from clearwell.errors import ConfigurationError, InvalidInput, NotAllowed, Unauthenticated
+from clearwell.flow.access.keys import hash_secret
 from clearwell.records import Principal
 from clearwell.views.flaws import make_printable
 
@@ -58,6 +59,11 @@ async def identify(request: HTTPConnection, clearwell: Clearwell, *, as_agent: b
     if secret is None:
         require_local(request, port=clearwell.settings.port)
     return principal.lowered() if _acts_for_agent(request) or as_agent else principal
+
+
+def read_turn_key(request: HTTPConnection) -> bytes:
+    """What the requests of one caller have in common before the caller is known: the key that they present."""
+    return hash_secret(request.headers.get("authorization", ""))
 
 
 def _read_secret(request: HTTPConnection) -> str | None:

@@ -10,10 +10,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 from uvicorn.importer import ImportFromStringError, import_from_string
 
-from clearwell.adapters.http.callers import identify
+from clearwell.adapters.http.callers import identify, read_turn_key
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import Refused
 from clearwell.adapters.http.request import get_program
+from clearwell.app import Clearwell
 from clearwell.errors import NotAllowed, Unauthenticated
 from clearwell.messages import Language
 from clearwell.service import MemoryManager
@@ -51,6 +52,11 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
         clearwell = get_program(request)
+        async with clearwell.turns.take(read_turn_key(request)):
+            await self._answer(request, clearwell, receive, send)
+
+    async def _answer(self, request: HTTPConnection, clearwell: Clearwell, receive: Receive, send: Send) -> None:
+        scope = request.scope
         try:
             caller = await identify(request, clearwell, as_agent=True)
         except (Unauthenticated, NotAllowed) as refusal:

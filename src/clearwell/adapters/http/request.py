@@ -21,7 +21,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 
-from clearwell.adapters.http.callers import identify
+from clearwell.adapters.http.callers import identify, read_turn_key
 from clearwell.adapters.http.fields import GroupedBody
 from clearwell.adapters.http.language import language_of
 from clearwell.adapters.http.problems import Malformed, Refused, WrongContentType
@@ -205,10 +205,14 @@ class PlainRoute(APIRoute):
 
 
 class ApiRoute(PlainRoute):
-    """A route of the API: first the caller is identified, then the body is read."""
+    """A route of the API: a request waits for its turn, then the caller is identified, then the body is read."""
 
     async def answer(self, handler: Handler, request: Request) -> Response:
         received = ApiRequest(request.scope, request.receive)
+        async with received.clearwell.turns.take(read_turn_key(received)):
+            return await self._answer(handler, received)
+
+    async def _answer(self, handler: Handler, received: ApiRequest) -> Response:
         try:
             await received.authenticate()
         except (Unauthenticated, NotAllowed) as refusal:

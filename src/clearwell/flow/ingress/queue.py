@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from clearwell.records import Capture
 log = structlog.get_logger(__name__)
 Waiting: TypeAlias = "asyncio.Future[bool]"
 RENEWALS_PER_LEASE = 3
+LONGEST_PAUSE_SECONDS = 0.25
 
 
 class AdmissionQueue:
@@ -24,10 +25,15 @@ class AdmissionQueue:
     A batch that fails for another reason than an outage is tried again row by row, so that one row does not hold up
     the others. The rows that this process works on are leased to it, and the leases are renewed until they end: other
     processes leave these rows alone, and take them over when a crash ends the renewals.
+
+    While ``is_behind`` says so, a group pauses after each batch for as long as the batch took: requests come first.
     """
 
-    def __init__(self, admitter: Admitter, *, batch: int, groups_at_once: int = 4) -> None:
+    def __init__(
+        self, admitter: Admitter, *, batch: int, is_behind: Callable[[], bool], groups_at_once: int = 4
+    ) -> None:
         self._admitter = admitter
+        self._is_behind = is_behind
         self._batch = batch
         self._slots = asyncio.Semaphore(groups_at_once)
         self._waiting: defaultdict[str, dict[UUID, Waiting]] = defaultdict(dict)
@@ -92,11 +98,14 @@ class AdmissionQueue:
         return kept
 
     async def _drain(self, group_id: str) -> None:
-        waiting = self._waiting[group_id]
+        waiting, loop = self._waiting[group_id], asyncio.get_running_loop()
         try:
             while waiting:
                 async with self._slots:
+                    started = loop.time()
                     await self._admit_batch(group_id, list(waiting)[: self._batch])
+                if self._is_behind():
+                    await asyncio.sleep(min(loop.time() - started, LONGEST_PAUSE_SECONDS))
         finally:
             for future in waiting.values():
                 _end(future, here=True)
