@@ -44,6 +44,21 @@ async def test_a_key_that_sends_too_many_requests_is_told_when_to_retry(limited:
         assert (await quiet.post(QUERY, json=asked)).status_code == 200
 
 
+async def test_a_body_in_several_parts_is_one_request(limited: FastAPI) -> None:
+    group = new_group()
+    body = json.dumps({"group_id": group, "query": "payments"}).encode()
+
+    async def send_in_parts() -> AsyncIterator[bytes]:
+        yield body[:10]
+        yield body[10:]
+
+    async with Api(limited) as api:
+        caller = await api.caller(Right.READ, groups=[group])
+        headers = {"Content-Type": "application/json"}
+        answers = [await caller.post(QUERY, content=send_in_parts(), headers=headers) for _ in range(8)]
+        assert {answer.status_code for answer in answers} == {200}
+
+
 @pytest.fixture
 async def queueing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FastAPI]:
     """A process that is always behind, where one request of a key may wait."""

@@ -48,14 +48,17 @@ PROXY_PREFIXES = ("x-forwarded", "cf-", "x-envoy-", "x-amzn-", "x-appengine-", "
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-async def identify(request: HTTPConnection, clearwell: Clearwell, *, as_agent: bool = False) -> Principal:
+async def identify(
+    request: HTTPConnection, clearwell: Clearwell, *, as_agent: bool = False, counts: bool = True
+) -> Principal:
     """Return the caller, with reduced rights if it acts for an agent. Raises Unauthenticated or NotAllowed.
 
-    With ``as_agent`` every caller acts for an agent, whatever the request says.
+    With ``as_agent`` every caller acts for an agent, whatever the request says. ``counts``: whether this is a request
+    of its key that was not counted before.
     """
     secret = _read_secret(request)
     local = secret is None and is_loopback(clearwell.settings.host)
-    principal = await clearwell.keys.authenticate(secret, local=local)
+    principal = await clearwell.keys.authenticate(secret, local=local, counts=counts)
     if secret is None:
         require_local(request, port=clearwell.settings.port)
     return principal.lowered() if _acts_for_agent(request) or as_agent else principal

@@ -102,9 +102,9 @@ class ApiRequest(Request):
     async def json(self) -> Any:
         return self._value
 
-    async def authenticate(self) -> None:
+    async def authenticate(self, *, again: bool = False) -> None:
         """Identify the caller. Raises Unauthenticated or NotAllowed."""
-        self.caller = await identify(self, self.clearwell)
+        self.caller = await identify(self, self.clearwell, counts=not again)
 
     async def read(self, *, may_be_blank: bool) -> None:
         """Read the body as a JSON object, a blank one as ``{}`` where it may be blank."""
@@ -122,7 +122,7 @@ class ApiRequest(Request):
         except TimeoutError as error:
             raise Refused("http_body_slow", 408, {"Connection": "close"}, seconds=settings.body_seconds) from error
         if len(parts) > 1 and self.caller.rights:
-            await self.authenticate()
+            await self.authenticate(again=True)
         return b"".join(parts)
 
     async def _receive_parts(self, max_bytes: int) -> list[bytes]:

@@ -130,18 +130,19 @@ class KeyRing:
         """Accept a secret that is no key, as long as this process runs. Whoever presents it is ``holder``."""
         self._trusted[hash_secret(secret)] = holder
 
-    async def authenticate(self, secret: str | None, *, local: bool) -> Principal:
+    async def authenticate(self, secret: str | None, *, local: bool, counts: bool = True) -> Principal:
         """Return the caller that presents this secret. Raises Unauthenticated, or TooManyRequests.
 
         A key that is known is counted before it is looked up, so that a flood of its requests costs the database
-        nothing. The secrets of ``trust`` and the person at the machine are not counted.
+        nothing. The secrets of ``trust`` and the person at the machine are not counted, nor is a request that does not
+        count because it was counted before.
 
         Without a secret the caller is the person at the machine, if ``local`` allows it and no key was ever created.
         """
         secret_hash = None if secret is None else hash_secret(secret)
         if secret_hash in self._trusted:
             return self._trusted[secret_hash]
-        if secret_hash is not None and secret_hash in self._cache:
+        if counts and secret_hash is not None and secret_hash in self._cache:
             self._rates.spend(secret_hash)
         lookup = await self._look_up(secret_hash, self._keys.find(secret_hash))
         if lookup.key is not None:
