@@ -1,6 +1,7 @@
 """The console over HTTP: who gets in, what a change needs, and what every page sends with it."""
 
 import re
+from collections.abc import AsyncIterator
 from html import unescape
 
 import httpx
@@ -73,6 +74,17 @@ async def test_a_form_of_another_site_changes_nothing(http: httpx.AsyncClient) -
     refused = await http.post("/preferences", data=data, headers={"Sec-Fetch-Site": "same-site"})
     assert refused.status_code == 403
     assert (await http.post("/preferences", data=data, headers={"Sec-Fetch-Site": "same-origin"})).status_code == 303
+
+
+async def test_a_form_may_come_in_several_parts(http: httpx.AsyncClient) -> None:
+    token = token_in(await http.get("/sign-in"))
+
+    async def send_in_parts() -> AsyncIterator[bytes]:
+        yield b"language=zh&"
+        yield f"form_token={token}".encode()
+
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert (await http.post("/preferences", content=send_in_parts(), headers=headers)).status_code == 303
 
 
 async def test_a_reviewer_signs_in_and_out(api: Api) -> None:

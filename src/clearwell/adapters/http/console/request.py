@@ -92,7 +92,7 @@ class ConsoleRequest(ApiRequest):
         """Whether the caller is the person at this machine, without a key."""
         return self.caller.name == "local"
 
-    async def authenticate(self) -> None:
+    async def authenticate(self, *, again: bool = False) -> None:  # noqa: ARG002 - people are not counted
         """Identify the person. Raises Unauthenticated or NotAllowed."""
         token = self.cookies_of_console.get("session")
         keys = self.clearwell.keys
