@@ -80,11 +80,12 @@ async def test_a_form_may_come_in_several_parts(http: httpx.AsyncClient) -> None
     token = token_in(await http.get("/sign-in"))
 
     async def send_in_parts() -> AsyncIterator[bytes]:
-        yield b"language=zh&"
+        yield b"system_prompt=Be%20brief.&"
         yield f"form_token={token}".encode()
 
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    assert (await http.post("/preferences", content=send_in_parts(), headers=headers)).status_code == 303
+    path = f"/g/{new_group()}/agents/prompt"
+    assert (await http.post(path, content=send_in_parts(), headers=headers)).status_code == 303
 
 
 async def test_a_reviewer_signs_in_and_out(api: Api) -> None:
