@@ -309,6 +309,41 @@ class Measure(StrEnum):
     USABLE_ANSWERS = "usable_answers"
 
 
+class AuditAction(StrEnum):
+    """What the audit records, in the order of the path."""
+
+    REFUSED = "refused"
+    SETTLE_CAPTURES = "settle captures"
+    ADMIT = "admit"
+    REQUEUE = "requeue"
+    ASSIGN = "assign"
+    REMOVE_WORKING_ENTRY = "remove working entry"
+    REQUEST_DIGEST = "request digest"
+    MAKE_DIGEST = "make digest"
+    GIVE_UP_DIGEST = "give up digest"
+    PROMOTE = "promote"
+    CARRY_OUT_PROMOTION = "carry out promotion"
+    REJECT_INSIGHT = "reject insight"
+    MERGE_INSIGHT = "merge insight"
+    SNOOZE_INSIGHT = "snooze insight"
+    RETRACT = "retract"
+    UNDO = "undo"
+    ADD_TOMBSTONE = "add tombstone"
+    LIFT_TOMBSTONE = "lift tombstone"
+    REBUILD_MEMORIES = "rebuild memories"
+    FORGET = "forget"
+    EXPORT = "export"
+    BEGIN_IMPORT = "begin import"
+    IMPORT = "import"
+    CHANGE_GROUP = "change group"
+    PUT_AGENT = "put agent"
+    REMOVE_AGENT = "remove agent"
+    CREATE_KEY = "create key"
+    REVOKE_KEY = "revoke key"
+    BACKUP = "backup"
+    RESTORE = "restore"
+
+
 class AuditFault(StrEnum):
     """What a verification of the audit trail can find."""
 

@@ -65,8 +65,8 @@ async def test_a_hostile_output_is_plain_text_in_its_dialog(console: Console) ->
 async def test_a_formula_that_is_not_drawn_is_shown_as_written(console: Console) -> None:
     group = f"hostile-{uuid4()}"
     texts = (*MATHEMATICS, "$" + "{" * 5000 + "$", "$E = m c^2$")
-    await console.memory.promote("Formulas of the report:\n\n" + "\n\n".join(texts), group=group)
-    async with console.open(f"/g/{group}/memories") as page:
+    memory = await console.memory.promote("Formulas of the report:\n\n" + "\n\n".join(texts), group=group)
+    async with console.open(f"/g/{group}/memories/{memory.id}") as page:
         await expect(page.locator(".math .katex")).to_have_count(1)
         shown = await page.locator(".math.undrawn").all_text_contents()
         assert [text.strip() for text in shown] == [text.strip("$") for text in texts[:-1]]

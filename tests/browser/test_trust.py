@@ -19,7 +19,7 @@ async def test_the_trail_is_read_filtered_and_verified(console: Console) -> None
     async with console.open(f"/g/{group}/overview") as page:
         await page.get_by_role("navigation").get_by_role("link", name="Audit").click()
         await expect(page.locator(".trail tbody tr", has_text="promote").first).to_contain_text("local")
-        await page.get_by_label("Action").fill("refused")
+        await page.get_by_label("Action").select_option("refused")
         await page.get_by_role("button", name="Filter").click()
         await expect(page.get_by_role("heading", name="No such event")).to_be_visible()
         await page.get_by_role("button", name="Verify every event and seal").press("Enter")
@@ -32,6 +32,13 @@ async def test_the_trail_is_read_filtered_and_verified(console: Console) -> None
         await expect(page.locator("#report tbody tr").first).to_contain_text("an event was changed")
         await page.get_by_role("link", name="The installation").click()
         await expect(page.locator("h1")).to_have_text("Audit")
+    async with console.open(f"/g/{group}/audit", language="zh-CN") as page:
+        row = page.locator(".trail tbody tr").first
+        await expect(row).to_contain_text("晋升")
+        await expect(row).to_contain_text("来源直接录入")
+        await expect(row).not_to_contain_text("promote")
+        await row.get_by_role("link").click()
+        await expect(page.locator(".agent-text").first).to_contain_text("Arkwright")
 
 
 async def test_a_person_is_forgotten_after_the_number_is_typed(console: Console) -> None:

@@ -29,6 +29,7 @@ from clearwell.records import (
 )
 from clearwell.settings import NodePolicy, Settings
 from clearwell.testing import WordEmbedder
+from clearwell.vocabulary import AuditAction
 from clearwell.worker import run_due_digests
 from tests.path import AGENT, PERSON, Path
 
@@ -450,7 +451,8 @@ async def test_a_new_schedule_asks_for_no_digest_of_the_time_before_it() -> None
 async def _schedule(path: Path, group_id: str, cron: str | None, zone: str | None) -> None:
     """Also one that the facade would refuse, as an older version may have stored it."""
     change = GroupChange(digest_cron=cron, digest_zone=zone)
-    await path.groups.change(group_id, change, event=AuditEvents(path.clock, path.ids).make("x", "x", group_id, by="x"))
+    event = AuditEvents(path.clock, path.ids).make(AuditAction.CHANGE_GROUP, "x", group_id, by="x")
+    await path.groups.change(group_id, change, event=event)
 
 
 @pytest.mark.parametrize(

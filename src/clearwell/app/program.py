@@ -37,6 +37,7 @@ from clearwell.stores.postgres import (
     PostgresLostMemories,
     PostgresReembeddings,
 )
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 
@@ -114,7 +115,9 @@ async def open_keys(settings: Settings, database_url: str) -> AsyncIterator[KeyR
         yield make_keys(settings, PostgresKeys(database), clock, ids, gate)
 
 
-async def record_operation(settings: Settings, database_url: str, action: str, *, by: str, subject: str) -> None:
+async def record_operation(
+    settings: Settings, database_url: str, action: AuditAction, *, by: str, subject: str
+) -> None:
     """Record what an operator does to the whole installation in the audit."""
     async with open_postgres(settings, database_url) as database:
         event = AuditEvents(SystemClock(), TimeOrderedIds()).make(action, subject, INSTALLATION, by=by)

@@ -22,6 +22,7 @@ from clearwell.records import (
     Right,
 )
 from clearwell.settings import Settings
+from clearwell.vocabulary import AuditAction
 
 
 class GroupProfiles:
@@ -54,7 +55,7 @@ class GroupProfiles:
 
         async def act() -> Json:
             event = self._audit_events.make(
-                "change group", f"group {group_id}", group_id, by=by.name, changed=list(checked.changed)
+                AuditAction.CHANGE_GROUP, f"group {group_id}", group_id, by=by.name, changed=list(checked.changed)
             )
             await self._groups.change(group_id, checked, event=event)
             return True
@@ -87,7 +88,7 @@ class GroupProfiles:
         self._require_prompt(persona, "persona")
 
         async def act() -> Json:
-            event = self._audit_events.make("put agent", f"agent {agent_id}", group_id, by=by.name)
+            event = self._audit_events.make(AuditAction.PUT_AGENT, f"agent {agent_id}", group_id, by=by.name)
             await self._groups.put_agent(group_id, agent_id, persona, event=event)
             return True
 
@@ -102,7 +103,7 @@ class GroupProfiles:
         limits.require_id(agent_id, "agent_id")
 
         async def act() -> Json:
-            event = self._audit_events.make("remove agent", f"agent {agent_id}", group_id, by=by.name)
+            event = self._audit_events.make(AuditAction.REMOVE_AGENT, f"agent {agent_id}", group_id, by=by.name)
             if not await self._groups.remove_agent(group_id, agent_id, event=event):
                 raise NotFound("agent_not_found", agent=agent_id, group=group_id)
             return True

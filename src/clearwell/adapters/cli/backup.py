@@ -17,7 +17,7 @@ from clearwell.settings import Settings, config_path
 from clearwell.signing import FILE_NAME
 from clearwell.stores.postgres import migrations
 from clearwell.version import __version__
-from clearwell.vocabulary import Right
+from clearwell.vocabulary import AuditAction, Right
 
 SETTINGS_FILE = "clearwell.toml"
 
@@ -63,7 +63,7 @@ def restore(settings: Settings, terminal: Terminal, source: Path, *, as_json: bo
 async def _back_up(settings: Settings, terminal: Terminal, target: Path, by: Principal) -> Backup:
     files = {FILE_NAME: settings.data_dir / FILE_NAME, SETTINGS_FILE: config_path()}
     async with running_postgres(settings) as postgres:
-        await record_operation(settings, postgres.url, "backup", by=by.name, subject="installation")
+        await record_operation(settings, postgres.url, AuditAction.BACKUP, by=by.name, subject="installation")
         if postgres.bundled is None:
             raise EmbeddedStoreError("backup_not_bundled")
         with show_progress(terminal, "cli_backup_progress", "cli_backup_step", in_bytes=True) as report:
@@ -86,7 +86,7 @@ async def _restore(settings: Settings, terminal: Terminal, source: Path) -> None
 async def _record_restore(settings: Settings, backup: Backup) -> None:
     async with running_postgres(settings) as postgres:
         subject = f"backup of {backup.made_at}"
-        await record_operation(settings, postgres.url, "restore", by=person(settings).name, subject=subject)
+        await record_operation(settings, postgres.url, AuditAction.RESTORE, by=person(settings).name, subject=subject)
 
 
 def _require_operator(settings: Settings) -> None:

@@ -20,6 +20,7 @@ from clearwell.flow.access.permissions import require_group_covered, require_in_
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import AuditStore, Clock, Ids
 from clearwell.records import INSTALLATION, DecisionRequest, Json, NewCapture, Principal, Right
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 C = TypeVar("C", bound=type)
@@ -111,7 +112,7 @@ class AccessGate:
             await self._add("request", INSTALLATION, STRANGER, {"why": code, "times": times})
 
     async def _add(self, what: str, group_id: str, actor: str, detail: Mapping[str, Json]) -> None:
-        event = self._audit_events.make("refused", what, group_id, by=actor, at=None, **detail)
+        event = self._audit_events.make(AuditAction.REFUSED, what, group_id, by=actor, at=None, **detail)
         try:
             await self._audit.add(event)
         except Unavailable as error:

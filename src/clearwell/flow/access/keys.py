@@ -20,6 +20,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.deadlines import abandon, wait_for_result
 from clearwell.ports import Clock, Ids, KeyStore
 from clearwell.records import INSTALLATION, ApiKey, KeyLookup, Principal, Right
+from clearwell.vocabulary import AuditAction
 
 PREFIX = "cw_"
 CACHED_PATIENCE = 0.125
@@ -91,7 +92,7 @@ class KeyRing:
             created_at=self._clock.now(),
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        event = self._audit_events.make("create key", f"key {key.id}", INSTALLATION, by=by.name)
+        event = self._audit_events.make(AuditAction.CREATE_KEY, f"key {key.id}", INSTALLATION, by=by.name)
         await self._keys.add(key, hash_secret(secret), event=event)
         return key, secret
 
@@ -114,7 +115,7 @@ class KeyRing:
     async def revoke(self, key_id: UUID, *, by: Principal) -> None:
         """Revoke a key. Raises NotFound if there is none, or it was revoked before; NotAllowed."""
         await self.require_operator(by, f"revoke key {key_id}")
-        event = self._audit_events.make("revoke key", f"key {key_id}", INSTALLATION, by=by.name)
+        event = self._audit_events.make(AuditAction.REVOKE_KEY, f"key {key_id}", INSTALLATION, by=by.name)
         if not await self._keys.revoke(key_id, at=event.at, event=event):
             raise NotFound("key_not_found", id=key_id)
 

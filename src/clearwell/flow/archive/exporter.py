@@ -11,6 +11,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import ArchiveSnapshot, ArchiveStore, AuditStore, Clock, Ids, Signer
 from clearwell.records import ArchiveKind, ExportHeader, Principal, Right
 from clearwell.version import __version__
+from clearwell.vocabulary import AuditAction
 
 
 class GroupExporter:
@@ -31,7 +32,7 @@ class GroupExporter:
 
     async def _export(self, group_id: str, by: Principal) -> AsyncGenerator[str]:
         export_id = self._ids.new()
-        event = self._audit_events.make("export", f"export {export_id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.EXPORT, f"export {export_id}", group_id, by=by.name)
         await self._audit.add(event)
         async with self._archive.open_snapshot(group_id) as snapshot:
             header = write_header(

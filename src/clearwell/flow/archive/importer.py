@@ -32,6 +32,7 @@ from clearwell.records import (
     Principal,
     Promotion,
 )
+from clearwell.vocabulary import AuditAction
 
 MARKED = (ArchiveKind.OUTPUT, ArchiveKind.MEMORY)
 """The kinds of rows that name the import they came with."""
@@ -147,7 +148,7 @@ class GroupImporter:
         """The event of the first and of the last batch."""
         if seal.number and not seal.last:
             return None
-        action = "import" if seal.last else "begin import"
+        action = AuditAction.IMPORT if seal.last else AuditAction.BEGIN_IMPORT
         subject = f"export {header.id} of {header.exported_at.isoformat()}"
         return self._audit_events.make(
             action,

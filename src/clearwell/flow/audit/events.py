@@ -4,6 +4,7 @@ from datetime import datetime
 
 from clearwell.ports import Clock, Ids
 from clearwell.records import AuditEvent, Json
+from clearwell.vocabulary import AuditAction
 
 
 class AuditEvents:
@@ -14,7 +15,7 @@ class AuditEvents:
         self._ids = ids
 
     def make(
-        self, action: str, subject: str, group_id: str, *, by: str, at: datetime | None = None, **detail: Json
+        self, action: AuditAction, subject: str, group_id: str, *, by: str, at: datetime | None = None, **detail: Json
     ) -> AuditEvent:
         """Make an event, to be stored in the same transaction as the change it describes.
 
@@ -25,7 +26,7 @@ class AuditEvents:
             group_id=group_id,
             at=at or self._clock.now(),
             actor=by,
-            action=action,
+            action=action.value,
             subject=subject,
             detail=detail,
         )

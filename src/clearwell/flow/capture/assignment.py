@@ -15,6 +15,7 @@ from clearwell.flow.capture.intake import CaptureRecorder
 from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AuditStore, Clock, Ids, QuarantineStore
 from clearwell.records import UNASSIGNED, Admission, CaptureReceipt, IdempotencyKey, Principal, Right
+from clearwell.vocabulary import AuditAction
 
 
 class OutputAssigner:
@@ -50,7 +51,7 @@ class OutputAssigner:
         )
         (stored,) = await self._recorder.store([capture], keys=[key])
         event = self._audit_events.make(
-            "assign", f"quarantine {stored.id}", group_id, by=by.name, assigned_from=str(log_id)
+            AuditAction.ASSIGN, f"quarantine {stored.id}", group_id, by=by.name, assigned_from=str(log_id)
         )
         if not stored.replayed:
             await self._audit.add(event)

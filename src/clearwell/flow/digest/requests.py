@@ -19,6 +19,7 @@ from clearwell.records import (
     Principal,
     Right,
 )
+from clearwell.vocabulary import AuditAction
 
 
 class DigestRequests:
@@ -80,7 +81,7 @@ class DigestRequests:
             group_id=group_id,
             at=now,
             actor=by.name,
-            action="request digest",
+            action=AuditAction.REQUEST_DIGEST.value,
             subject=f"digest {wanted.id}",
         )
         digest = await self._store.request(wanted, event=event)

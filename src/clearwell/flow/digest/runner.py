@@ -28,6 +28,7 @@ from clearwell.ports import (
 )
 from clearwell.records import AuditEvent, Digest, DigestCandidate, EventType, Json
 from clearwell.settings import Settings
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 LONGEST_PAUSE = timedelta(minutes=15)
@@ -133,7 +134,9 @@ class DigestRunner:
             finished_at=self._clock.now(),
         )
         considered = gathered.complete
-        event = self._make_event(run, "make digest", {"insights": len(texts.insights), "rows": len(considered)})
+        event = self._make_event(
+            run, AuditAction.MAKE_DIGEST, {"insights": len(texts.insights), "rows": len(considered)}
+        )
         if not await self._runs.finish(run, made, texts.insights, considered=considered, event=event):
             raise TakenOver
         self._events.publish(
@@ -204,7 +207,7 @@ class DigestRunner:
         return again
 
     async def _give_up(self, run: Run, note: str, params: dict[str, Json]) -> None:
-        event = self._make_event(run, "give up digest", {"attempts": run.attempt})
+        event = self._make_event(run, AuditAction.GIVE_UP_DIGEST, {"attempts": run.attempt})
         await self._runs.fail(run, at=self._clock.now(), note=note, params=params, event=event)
         self._events.publish(
             EventType.DIGEST_FAILED,
@@ -214,13 +217,13 @@ class DigestRunner:
             attempts=params.get("attempts"),
         )
 
-    def _make_event(self, run: Run, action: str, detail: dict[str, Json]) -> AuditEvent:
+    def _make_event(self, run: Run, action: AuditAction, detail: dict[str, Json]) -> AuditEvent:
         return AuditEvent(
             id=self._ids.new(),
             group_id=run.group_id,
             at=self._clock.now(),
             actor=ACTOR,
-            action=action,
+            action=action.value,
             subject=f"digest {run.digest_id}",
             detail=detail,
         )

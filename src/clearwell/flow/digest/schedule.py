@@ -11,6 +11,7 @@ from clearwell.flow.events.publisher import EventPublisher
 from clearwell.ports import Clock, DigestRuns, Due, Ids, Schedule
 from clearwell.records import AuditEvent, Digest, DigestStatus, EventType
 from clearwell.settings import Settings
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 ACTOR = "schedule"
@@ -98,6 +99,6 @@ class DigestScheduler:
             group_id=digest.group_id,
             at=digest.created_at,
             actor=ACTOR,
-            action="request digest",
+            action=AuditAction.REQUEST_DIGEST.value,
             subject=f"digest {digest.id}",
         )

@@ -18,6 +18,7 @@ from clearwell.flow.audit.events import AuditEvents
 from clearwell.flow.erasure.planning import ErasurePlanner
 from clearwell.ports import Clock, ErasureStore, EventStore, Ids, RecallStore, Signer, WorkingStore
 from clearwell.records import ErasurePlan, ForgetReceipt, ForgetSelector, Json, Principal, Right, StoredForget
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 WATCH_SECONDS: Final = 2.0
@@ -71,7 +72,13 @@ class Forgetter:
         receipt = self._make_receipt(group_id, selector, plan, by)
         counts: dict[str, Json] = {**plan.counts}
         event = self._audit_events.make(
-            "forget", f"forget {receipt.id}", group_id, by=by.name, at=receipt.at, kind=receipt.kind, counts=counts
+            AuditAction.FORGET,
+            f"forget {receipt.id}",
+            group_id,
+            by=by.name,
+            at=receipt.at,
+            kind=receipt.kind,
+            counts=counts,
         )
         await self._erasure.erase(plan, receipt, event=event)
         clear_text_caches()

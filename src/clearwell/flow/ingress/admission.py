@@ -58,6 +58,7 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.text.segments import SEGMENTER_VERSION
+from clearwell.vocabulary import AuditAction
 
 JudgeAnswer: TypeAlias = Judgement | Verdict
 """What the judge found, or the verdict that it gave no answer at the last try."""
@@ -311,7 +312,7 @@ class Admitter:
         for result in settled:
             outputs[result.state][str(result.log_id)] = captors.get(result.log_id)
         event = self._audit_events.make(
-            "settle captures",
+            AuditAction.SETTLE_CAPTURES,
             f"{len(settled)} output{'' if len(settled) == 1 else 's'}",
             group_id,
             by=ACTOR,

@@ -20,6 +20,7 @@ from clearwell.records import (
     QuarantineRow,
     Verdict,
 )
+from clearwell.vocabulary import AuditAction
 
 
 class RefusalOverride:
@@ -65,7 +66,7 @@ class RefusalOverride:
         if row is None:
             raise NotFound("row_not_found", id=log_id, group=group_id)
         _require_refused(row)
-        event = self._audit_events.make("admit", f"quarantine {log_id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.ADMIT, f"quarantine {log_id}", group_id, by=by.name)
         if not await self._admitter.admit_refused(row, _make_verdict(by, reason), event):
             raise Conflict("row_admitted", id=log_id)
 

@@ -11,6 +11,7 @@ from clearwell.flow.ingress.queue import AdmissionQueue
 from clearwell.ports import AdmissionStore, IdempotencyStore
 from clearwell.records import Admission, EventType, IdempotencyKey, Json, Principal, Requeued, Right
 from clearwell.settings import FILTER_STAGES
+from clearwell.vocabulary import AuditAction
 
 AT_ONCE = 500
 REFUSERS = ("judge_gave_up", "admission_failed", "node_type", *(check for stage in FILTER_STAGES for check in stage))
@@ -71,7 +72,7 @@ class Requeuer:
         return Requeued(rows=int(str(done[0])), more=bool(done[1]))
 
     async def _requeue_row(self, group_id: str, log_id: UUID, by: Principal, *, settle: bool) -> Admission | None:
-        event = self._audit_events.make("requeue", f"quarantine {log_id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.REQUEUE, f"quarantine {log_id}", group_id, by=by.name)
         was = await self._admissions.requeue(group_id, log_id, event=event)
         if was is not None:
             self._events.publish(EventType.REQUEUED, group_id, log_id=str(log_id), was=was.value, by=by.name)

@@ -11,6 +11,7 @@ from clearwell.flow.ingress.knowledge import Knowledge
 from clearwell.flow.promotion.conflicts import ConflictFinder, PlannedText
 from clearwell.flow.promotion.planning import Chunker, build_chunks, find_single_vector
 from clearwell.ports import TOMBSTONED, Clock, DecisionStore, Ids, TombstoneStore, WaitingPromotion
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 UNDECIDED: Final = "promotion_undecided"
@@ -66,7 +67,7 @@ class PromotionCompleter:
         chunks = await self._chunker.split(content)
         embeddings = await self._chunker.embed(chunks)
         event = self._audit_events.make(
-            "carry out promotion",
+            AuditAction.CARRY_OUT_PROMOTION,
             f"memory {promotion.memory_id}",
             promotion.group_id,
             by="worker",

@@ -22,6 +22,7 @@ from clearwell.ports import (
     RebuiltMemory,
 )
 from clearwell.records import Principal
+from clearwell.vocabulary import AuditAction
 
 PAGE: Final = 32
 Progress = Callable[[int, int], None]
@@ -86,5 +87,5 @@ class MemoryRebuilder:
             hashes = await self._knowledge.hash_promotable_values(group_id, one.promotion.text.content)
             memories = build_chunks(one.promotion, chunks, own, at=one.promoted_at)
             rebuilt.append(RebuiltMemory(promotion=one.promotion, chunks=memories, value_hashes=hashes))
-        event = self._audit_events.make("rebuild memories", f"group {group_id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.REBUILD_MEMORIES, f"group {group_id}", group_id, by=by.name)
         return await self._lost.write_chunks(group_id, rebuilt, event=event)

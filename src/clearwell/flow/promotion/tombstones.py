@@ -41,6 +41,7 @@ from clearwell.records import (
 )
 from clearwell.settings import Settings
 from clearwell.text.normalisation import normalise
+from clearwell.vocabulary import AuditAction
 
 log = structlog.get_logger(__name__)
 NEAR_REJECTED = "near_rejected"
@@ -189,7 +190,7 @@ class TombstoneRegistry:
         )
         vector = await self._embed(value)
         value_hash = await self._knowledge.hash_value(group_id, plain)
-        event = self._audit_events.make("add tombstone", f"tombstone {tombstone.id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.ADD_TOMBSTONE, f"tombstone {tombstone.id}", group_id, by=by.name)
         model = None if vector is None else self._embedder.model
         if not await self._tombstones.add(tombstone, value_hash, embedding=vector, model=model, event=event):
             in_force, _ = await self._tombstones.look_up(group_id, [value_hash])
@@ -207,7 +208,7 @@ class TombstoneRegistry:
         return vector
 
     async def _lift(self, group_id: str, tombstone_id: UUID, by: Principal, claim: Claim | None) -> None:
-        event = self._audit_events.make("lift tombstone", f"tombstone {tombstone_id}", group_id, by=by.name)
+        event = self._audit_events.make(AuditAction.LIFT_TOMBSTONE, f"tombstone {tombstone_id}", group_id, by=by.name)
         async with self._decisions.transaction(group_id) as transaction:
             if not await self._lifter.lift(transaction, tombstone_id, by=by.name, at=event.at):
                 raise NotFound("tombstone_not_found", id=tombstone_id, group=group_id)

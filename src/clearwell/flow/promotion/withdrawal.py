@@ -6,6 +6,7 @@ from uuid import UUID
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import Action, Decision, Json, Principal
+from clearwell.vocabulary import AuditAction
 
 
 class Withdrawal:
@@ -38,6 +39,8 @@ class Withdrawal:
         )
         await transaction.withdraw_memories(ids, at=decision.at)
         subject, memories = f"decision {decision.id}", list[Json](map(str, ids))
-        event = self._audit_events.make("retract", subject, group_id, by=by.name, at=decision.at, memories=memories)
+        event = self._audit_events.make(
+            AuditAction.RETRACT, subject, group_id, by=by.name, at=decision.at, memories=memories
+        )
         await transaction.record_decisions([(decision, event)])
         return decision

@@ -30,6 +30,7 @@ from clearwell.records import (
     Tombstone,
 )
 from clearwell.text.normalisation import normalise
+from clearwell.vocabulary import AuditAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,9 @@ class PromotionWriter:
         if decision.supersedes is not None:
             detail["supersedes"] = str(decision.supersedes)
         subject = f"memory {result.id}"
-        return self._audit_events.make("promote", subject, decision.group_id, by=decision.by, at=decision.at, **detail)
+        return self._audit_events.make(
+            AuditAction.PROMOTE, subject, decision.group_id, by=decision.by, at=decision.at, **detail
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from clearwell.flow.audit.events import AuditEvents
 from clearwell.ports import Clock, DecisionTransaction, Ids
 from clearwell.records import Decision
+from clearwell.vocabulary import AuditAction
 
 
 class DecisionRecorder:
@@ -13,7 +14,7 @@ class DecisionRecorder:
 
     async def record(self, transaction: DecisionTransaction, decision: Decision) -> None:
         event = self._audit_events.make(
-            f"{decision.action} insight",
+            AuditAction(f"{decision.action} insight"),
             f"insight {decision.insight_id}",
             decision.group_id,
             by=decision.by,

@@ -22,6 +22,7 @@ from clearwell.records import (
     MemoryState,
     Principal,
 )
+from clearwell.vocabulary import AuditAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ class DecisionUndo:
         undo = self._build_undo(decision, by, now, reason)
         detail = {"decision": str(undo.id), "was": decision.action.value}
         subject = f"decision {decision.id}"
-        event = self._audit_events.make("undo", subject, undo.group_id, by=by.name, at=now, **detail)
+        event = self._audit_events.make(AuditAction.UNDO, subject, undo.group_id, by=by.name, at=now, **detail)
         await transaction.record_decisions([(undo, event)])
         changed = await self._revert(transaction, decision, by, now)
         after = None if insight is None else await self._revert_insight(transaction, decision, insight, now)

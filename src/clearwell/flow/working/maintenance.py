@@ -17,6 +17,7 @@ from clearwell.flow.ingress.segmentation import average_vectors, place_statement
 from clearwell.ports import AdmissionStore, Clock, StatementStore, WorkingStore
 from clearwell.records import EventType, Principal, Statement, WorkingEntry
 from clearwell.settings import Settings
+from clearwell.vocabulary import AuditAction
 
 
 class EntryRemover:
@@ -38,7 +39,9 @@ class EntryRemover:
     async def _remove(self, group_id: str, entry_id: UUID, by: Principal) -> bool:
         # Working memory first: if it does not answer, nothing is marked and the call can be repeated.
         await self._working.remove(group_id, entry_id)
-        event = self._audit_events.make("remove working entry", f"quarantine {entry_id}", group_id, by=by.name)
+        event = self._audit_events.make(
+            AuditAction.REMOVE_WORKING_ENTRY, f"quarantine {entry_id}", group_id, by=by.name
+        )
         removed = await self._admissions.mark_removed(group_id, entry_id, event=event)
         if removed:
             self._events.publish(EventType.ENTRY_REMOVED, group_id, log_id=str(entry_id), by=by.name)

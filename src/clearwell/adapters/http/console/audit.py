@@ -1,18 +1,19 @@
 """The audit of a group: who did what and who was refused, and whether the trail is intact."""
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
+from clearwell.adapters.http.console.audit_lines import LineWriter, name_action
 from clearwell.adapters.http.console.fields import Filters, Optional, end_of, start_of
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
 from clearwell.records import AuditFilter
 from clearwell.views.audit import AuditPageView, AuditReportView
+from clearwell.vocabulary import AuditAction
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 
@@ -50,14 +51,16 @@ async def audit(request: ConsoleRequest, group: str, filters: Annotated[EventFil
         before=filters.before,
         limit=PAGE + 1,
     )
-    page = AuditPageView.from_records(events, PAGE, await request.key_names())
+    names = await request.key_names()
+    page = AuditPageView.from_records(events, PAGE, names)
+    writer = LineWriter(group=group, language=request.language, key_names=names)
     return request.page(
         "audit.html",
         group=group,
-        events=page.events,
+        lines=[writer.write(event) for event in page.events],
+        actions=sorted((name_action(action, request.language), action.value) for action in AuditAction),
         next=None if page.next is None else urlencode({**filters.kept, "before": str(page.next)}),
         filters=filters,
-        write_detail=write_detail,
         may_read_all=request.caller.groups is None and request.may_administer,
     )
 
@@ -73,20 +76,3 @@ async def verify(request: ConsoleRequest, group: str) -> Response:
         report=AuditReportView.from_record(report),
         installation=installation,
     )
-
-
-def write_detail(detail: Mapping[str, JsonValue]) -> str:
-    """The details of an event in one line. They are ids and numbers."""
-    return " · ".join(f"{name}: {_write(value)}" for name, value in detail.items() if value is not None)
-
-
-def _write(value: JsonValue) -> str:
-    match value:
-        case dict():
-            return ", ".join(f"{name} ({_write(inner)})" for name, inner in value.items()) or "–"
-        case list():
-            return ", ".join(map(_write, value)) or "–"
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)
