@@ -211,6 +211,25 @@ def test_flags_of_sources_are_carried_up() -> None:
     assert "hidden_text" in made.flags
 
 
+@pytest.mark.parametrize(
+    ("whole", "piece"),
+    [
+        (
+            "The gateway of the north mill restarts itself when the line drops.",
+            "Gateway of the north mill, restarts itself when the line drops, north mill gateway line",
+        ),
+        (
+            "The gateway of the north mill restarts itself when the line drops.",
+            "This is why the gateway of the north mill restarts itself when the line drops, north mill gateway line.",
+        ),
+        ("北磨坊的网关在线路中断时会自动重启。", "北磨坊网关, 线路中断, 自动重启, 北磨坊网关线路中断时重启"),
+    ],
+)
+def test_the_headline_is_a_whole_sentence_that_can_be_read_alone(whole: str, piece: str) -> None:
+    (made,) = drafted([row(1, "gateway", piece, "a"), row(2, "gateway", whole, "b")]).drafts
+    assert made.summary == whole
+
+
 def test_the_headline_is_that_of_a_source_and_a_whole_one_where_there_is_one() -> None:
     for made in drafted(everything()).drafts:
         assert made.summary in {source.headline for source in made.sources}
@@ -456,6 +475,22 @@ def test_the_other_side_is_found_outside_of_the_cluster() -> None:
     (found,) = [one for one in made if CONTRADICTION in one.flags]
     assert [side.support.agents for side in found.sides] == [2, 2]
     assert not any("Holm" in one.summary for one in made if one is not found)
+
+
+def test_supporters_of_both_sides_are_found_outside_of_the_cluster() -> None:
+    """The cluster holds one text of each side; who else takes a side belongs to it, whichever it is."""
+    texts = (
+        "The old tide gate at Holm is closed for good at the end of September, says the plan.",
+        "The old tide gate at Holm stays in use until the end of May, says the harbour office.",
+        "My note on the lock keeper's letter: on the last day of September Holm loses its gate.",
+    )
+    away = 0.5 * vector("gate") + vector("office")
+    rows = [
+        row(200 + at, "gate", text, f"agent-{at}", embedding=vector("gate", at) if at < 2 else away)
+        for at, text in enumerate(texts)
+    ]
+    (found,) = [one for one in drafted([*rows, *everything()]).drafts if CONTRADICTION in one.flags]
+    assert [side.support.agents for side in found.sides] == [2, 1]
 
 
 def test_a_season_and_a_month_outside_of_it_are_opposed() -> None:

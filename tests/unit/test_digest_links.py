@@ -154,6 +154,16 @@ def test_a_denial_in_other_words_is_a_contradiction(said: tuple[str, ...], denie
             "Lost orders come from the mobile client, which retries without any back-off.",
             "The mobile client has to get an exponential back-off, or orders get lost.",
         ),
+        (
+            "Fires in the boiler room of the town hall go unseen since there is no smoke detector.",
+            "The boiler room of the town hall lacks a smoke detector, which the fire brigade calls a risk.",
+            "Whoever heats the town hall is in danger; the boiler room needs a smoke detector.",
+        ),
+        (
+            "市政厅锅炉房没有烟雾探测器，起火也发现不了。",
+            "消防队认为有风险：市政厅的锅炉房缺少烟雾探测器。",
+            "锅炉房起火会波及整个市政厅，必须安装烟雾探测器。",
+        ),
     ],
 )
 def test_two_halves_of_one_matter_are_no_contradiction(said: tuple[str, ...]) -> None:
@@ -167,3 +177,12 @@ def test_two_halves_of_one_matter_are_no_contradiction(said: tuple[str, ...]) ->
 def test_a_headline_begins_without_filler_if_a_source_does(filler: str, text: str) -> None:
     (insight,) = find_joint((filler.format(text[0].lower() + text[1:]), 1.0), (text, 1.0))
     assert insight.summary == text
+
+
+def test_a_denial_among_statements_that_confirm_nothing_is_no_contradiction() -> None:
+    said = (
+        "Read the ticket about the parser and left 12 comments for Tim.",
+        "Read the notes on the parser and wrote 4 comments for Ruth.",
+        "The comments for Tim on the ticket are not open any more.",
+    )
+    assert all(CONTRADICTION not in one.flags for one in find_joint(*((text, 1.0) for text in said)))

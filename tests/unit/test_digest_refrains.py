@@ -22,6 +22,14 @@ def test_lead_ins_and_closing_words_beside_different_matters_are_left_out() -> N
         assert [found.without(text) for text in texts] == [SAYINGS[subject][language] for subject in subjects]
 
 
+def test_what_is_left_ends_in_no_comma() -> None:
+    subjects = list(SAYINGS)[:4]
+    for language, tail in ((0, ", as noted today."), (1, "，今天又核对了一遍。")):
+        bare = [SAYINGS[subject][language].rstrip(".。") for subject in subjects]
+        found = find_refrains([text + tail for text in bare], _vectors(*subjects), similarity)
+        assert [found.without(text + tail) for text in bare] == bare
+
+
 def test_what_begins_texts_of_one_matter_is_a_part_of_it() -> None:
     texts = [f"Orders cluster: {rest}" for rest in ("two nodes.", "snapshots at noon.", "owned by Ann.", "in Lyon.")]
     found = find_refrains(texts, _vectors(*["gateway"] * 4), similarity)

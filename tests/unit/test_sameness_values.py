@@ -54,6 +54,7 @@ SAME_FORMS = {
     "date=*-11-mid": "mid-November|mid November|the middle of November|11月中旬|十一月中旬",
     "date=*-11-early": "early November|the beginning of November|11月上旬|11月初",
     "date=2026-11-late": "late November 2026|the end of November 2026|2026年11月底|2026年11月下旬",
+    "date=*-09-late": "the last day of September|the last week of September|9月最后一天|九月最后几天|9月底",
     "week=*-46": "week 46|calendar week 46|CW46|CW 46|week forty-six|the 46th week|第46周|第四十六周",
     "week=2026-46": "2026-W46|week 46 of 2026|week 46, 2026|2026年第46周",
     "time=930": "15:30|3:30 pm|3:30 p.m.|half past three in the afternoon|下午三点半|下午3:30|15时30分",
@@ -92,6 +93,7 @@ def test_words_and_identifiers_that_only_look_like_values(text: str) -> None:
     ("text", "expected"),
     [
         ("一块五米长的木板", ["count=1", "metre=5"]),
+        ("不到一块五没法做", ["cny=1.5"]),
         ("11月初步完成", ["date=*-11"]),
         ("第三周期", ["ordinal=3"]),
         ("46周", ["second=27820800"]),

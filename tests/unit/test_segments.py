@@ -223,6 +223,17 @@ def test_any_text_is_cut_into_places_in_order(content: str) -> None:
     _assert_whole(content)
 
 
+@pytest.mark.parametrize(
+    ("content", "headline"),
+    [
+        ("- The pump at Lindau delivers 40 litres a minute,\n- its motor draws 3 kW;\n", "minute"),
+        ("- 林达泵站每分钟出水四十升；\n- 电机功率三千瓦，\n", "四十升"),
+    ],
+)
+def test_the_headline_of_an_item_ends_in_no_comma(content: str, headline: str) -> None:
+    assert _statements(content)[0].endswith(headline)
+
+
 def _assert_whole(content: str) -> None:
     segments = segment(content)
     assert segments == segment(content)

@@ -42,7 +42,8 @@ _PERIODS: Final = {
 _PARTS: Final = {
     "early": "early", "beginning": "early", "start": "early", "上旬": "early", "初": "early",
     "mid": "mid", "middle": "mid", "中旬": "mid",
-    "late": "late", "end": "late", "下旬": "late", "底": "late", "末": "late",
+    "late": "late", "end": "late", "last day": "late", "last days": "late", "last week": "late",
+    "下旬": "late", "底": "late", "末": "late", "最后一天": "late", "最后几天": "late", "最后一周": "late",
 }  # fmt: skip
 """Parts of a month. ``DAYS_OF_PART`` says which days they may be."""
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -228,7 +229,7 @@ RULES: Final[Sequence[Rule]] = (
     Rule(
         "dz",
         rf"(?:({_ZH_YEAR}) ?)?(1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]) ?月"
-        r"(?:份?([上中下]旬|初(?![步期始稿版审选赛次级])|底(?![层部价稿])|末(?![端尾]))"
+        r"(?:份?([上中下]旬|初(?![步期始稿版审选赛次级])|底(?![层部价稿])|末(?![端尾])|最后[一几]天|最后一周)"
         r"|份| ?([0-3]?\d|[一二三四五六七八九十]{1,3}) ?[日号](?!线))?",
         _zh_date,
     ),
@@ -253,7 +254,8 @@ RULES: Final[Sequence[Rule]] = (
     ),
     Rule(
         "l",
-        rf"(?:(early|mid|late)[ -](?:in )?|(?:the )?(beginning|start|middle|end) of )({_MONTH})(?:,? ({_YEAR}))?\b",
+        rf"(?:(early|mid|late)[ -](?:in )?|(?:the )?(beginning|start|middle|end|last days?|last week) of )"
+        rf"({_MONTH})(?:,? ({_YEAR}))?\b",
         _en_month_part,
     ),
     Rule("l", rf"({_MONTH})(?:,? ({_YEAR}))?\b", _en_month),

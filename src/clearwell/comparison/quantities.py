@@ -21,7 +21,7 @@ _MEASURE: Final = (
     "步倍遍趟回号杯瓶盒袋箱包篇副样岁"
 )
 _ZH_DIGIT: Final = "[一二两三四五六七八九\\d]"
-_AFTER_MONEY: Final = r"(?=$|[^\w]|钱|的|每|左右|以[上下内]|起|一[斤个件张支瓶杯碗份本盒])"
+_AFTER_MONEY: Final = r"(?=$|[^\w]|钱|的|每|左右|以[上下内]|起|[不没就才都也还]|一[斤个件张支瓶杯碗份本盒])"
 """What may follow a sum of money whose last unit is left out: 一块五 is money, 一块五米长的木板 is none."""
 _LASTING: Final = re.compile(
     r"\b(?:for|in|within|after|about|lasts?|lasted|takes?|took|than|over|under|by|only|almost|nearly|around|roughly"

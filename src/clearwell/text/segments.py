@@ -32,7 +32,8 @@ _MERGED: Final = frozenset({SegmentKind.PAGE, SegmentKind.CODE})
 _RECONSIDERED: Final = frozenset({SegmentKind.FRAGMENT, SegmentKind.CHATTER, SegmentKind.QUESTION})
 _FEW: Final = 3
 _QUOTES: Final = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』")})
-_CUT_MARKS: Final = " ,;:，；：、.。"
+_PAUSES: Final = " ,;，；、"
+_CUT_MARKS: Final = f"{_PAUSES}:：.。"
 
 
 def segment(content: str) -> tuple[Segment, ...]:
@@ -67,10 +68,10 @@ def self_contained(content: str, segment: Segment) -> str:
     """Return a statement as a headline: its bare text, with its header, lead-in or heading where it needs one.
 
     At most ``LONGEST_HEADLINE`` characters, or ``LONGEST_CHINESE_HEADLINE`` in Chinese. A longer sentence is cut, and
-    the cut shows; a context that does not fit is left out.
+    the cut shows; a context that does not fit is left out, and so is a comma or the like at the end of an item.
     """
     text = content[segment.start : segment.end]
-    bare = bare_text(content, segment)
+    bare = bare_text(content, segment).rstrip(_PAUSES)
     most = LONGEST_CHINESE_HEADLINE if is_chinese(bare) else LONGEST_HEADLINE
     if _is_row(segment, text):
         named = _name_cells(segment.lead_in, text)

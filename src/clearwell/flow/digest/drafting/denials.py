@@ -1,9 +1,11 @@
 """Statements of a cluster that deny what the others say, in words that cannot be compared pair by pair."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from clearwell.comparison import Features
+from clearwell.comparison.lexicon import lexicon
 from clearwell.comparison.polarity import denies
 from clearwell.comparison.tokens import Token
 from clearwell.flow.digest.drafting.oppositions import LEAST_BACKING, Dispute, Opposition, unite
@@ -11,14 +13,19 @@ from clearwell.flow.digest.drafting.oppositions import LEAST_BACKING, Dispute, O
 OWN: Final = 0.25
 """Share of terms that no other text has, up to which a text that denies says nothing else."""
 _NEGATION: Final = "conflict_negation"
+_MAY: Final = 2
+"""The level of permission among words of duty."""
 
 
 def find_denials(
-    read: Sequence[Features], voices: Sequence[frozenset[str]], topic: frozenset[str]
+    read: Sequence[Features], voices: Sequence[frozenset[str]], *, topic: frozenset[str], groups: Sequence[int]
 ) -> Iterable[Dispute]:
-    """The disputes of a cluster by what is denied. ``topic`` are the terms that most of its texts have."""
+    """The disputes of a cluster by what is denied. ``topic`` are the terms that most of its texts have.
+
+    ``groups`` is for each text the first text that says the same, if texts were compared.
+    """
     yield from _by_terms(read, voices, topic)
-    yield from _by_whole_texts(read, voices)
+    yield from _by_whole_texts(read, voices, groups)
 
 
 def deny_parts(one: Features, other: Features, read: Iterable[Features]) -> bool:
@@ -37,7 +44,8 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
     """One side denies what the other says of a term that the cluster is about.
 
     Texts in other words are weak evidence: where somebody speaks for both sides, or one text says both, they are two
-    halves of one matter, as "there is no index" and "it needs an index".
+    halves of one matter. What is so and what ought to be are two halves as well: "there is no index", "it must have an
+    index".
     """
     for term in sorted(topic):
         denied = {at: token for at, text in enumerate(read) for token in text.tokens if _is_denied(token, term)}
@@ -47,8 +55,11 @@ def _by_terms(read: Sequence[Features], voices: Sequence[frozenset[str]], topic:
         deniers, others = unite(denied, voices), unite(stated, voices)
         if max(len(deniers), len(others)) < LEAST_BACKING or deniers & others:
             continue
-        of, against = min(denied), min(stated)
-        yield _oppose(of, denied[of], against, stated[against].surface, sides=(tuple(sorted(stated)), tuple(denied)))
+        duties = {at: _has_duty(read[at], token) for at, token in {**stated, **denied}.items()}
+        pair = next(((of, at) for of in sorted(denied) for at in sorted(stated) if duties[of] is duties[at]), None)
+        if pair is not None:
+            new, known = denied[pair[0]], stated[pair[1]].surface
+            yield _oppose(pair[0], new, pair[1], known, sides=(tuple(sorted(stated)), tuple(denied)))
 
 
 def _is_denied(token: Token, term: str) -> bool:
@@ -57,18 +68,29 @@ def _is_denied(token: Token, term: str) -> bool:
 
 
 def _find_stated(text: Features, term: str) -> Iterable[Token]:
-    """The term where nothing of its clause is denied: "no exponential back-off" does not state a back-off."""
-    denied = {token.clause for token in text.tokens if token.negated}
-    return (token for token in text.tokens if token.key == term and not token.negated and token.clause not in denied)
+    """The term where nothing of its clause is denied: "no exponential back-off" and "lacks it" state no back-off."""
+    words = lexicon()
+    denied = {token.clause for token in text.tokens if token.negated or token.key in words.deniers}
+    return (token for token in text.tokens if token.key == term and token.clause not in denied)
 
 
-def _by_whole_texts(read: Sequence[Features], voices: Sequence[frozenset[str]]) -> Iterable[Dispute]:
+def _has_duty(text: Features, token: Token) -> bool:
+    """Whether the clause of a word says what ought to be."""
+    levels = lexicon().scales["duty_words"]
+    return any(levels.get(each.key, _MAY) < _MAY for each in text.tokens if each.clause == token.clause)
+
+
+def _by_whole_texts(
+    read: Sequence[Features], voices: Sequence[frozenset[str]], groups: Sequence[int]
+) -> Iterable[Dispute]:
     """Texts that say what the others say, and that it is not so: "may cross the bridge", "not allowed on the bridge".
 
-    A text with terms of its own denies something of its own, and where the others deny something as well, both may mean
-    the same.
+    The others must say one thing, which two of them confirm. A text with terms of its own denies something of its own,
+    and where the others deny something as well, both may mean the same.
     """
     plain = [at for at, text in enumerate(read) if not text.negations and not denies(text)]
+    if not _is_confirmed(plain, voices, groups):
+        return
     denied = [
         at
         for at, text in enumerate(read)
@@ -80,6 +102,14 @@ def _by_whole_texts(read: Sequence[Features], voices: Sequence[frozenset[str]]) 
     token = next((token for token in read[denied[0]].tokens if token.negated), None)
     if token is not None:
         yield _oppose(denied[0], token, plain[0], "…", sides=(tuple(plain), tuple(denied)))
+
+
+def _is_confirmed(places: Sequence[int], voices: Sequence[frozenset[str]], groups: Sequence[int]) -> bool:
+    """Whether two voices say the same in these texts."""
+    said = defaultdict[int, set[str]](set)
+    for at in places if groups else ():
+        said[groups[at]] |= voices[at]
+    return any(len(some) >= LEAST_BACKING for some in said.values())
 
 
 def _list_terms(texts: Sequence[Features], like: Features) -> frozenset[str]:

@@ -77,7 +77,7 @@ def find_dispute(
     strays = frozenset(at for kind, sides in parted.items() for at in _find_strays(sides, kind, read, stated))
     found = [
         *_by_values(parted, strays, read, voices, stated),
-        *find_denials(read, voices, topic),
+        *find_denials(read, voices, topic=topic, groups=groups),
         *_by_pairs(read, groups, [one for one in opposed if not _is_settled(one, read, parted, strays, stated)]),
     ]
     credible = [one for one in found if _is_between_speakers(one, voices)]

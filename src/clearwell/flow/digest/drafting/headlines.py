@@ -1,5 +1,6 @@
 """The statement that stands for an insight: the most central one that can be read as it is."""
 
+import math
 from collections.abc import Collection
 from typing import Final
 
@@ -7,12 +8,19 @@ from clearwell.comparison import features_of
 from clearwell.comparison.plain_text import normalise_marks
 from clearwell.flow.digest.drafting.scores import ScoredCluster
 from clearwell.records import DigestCandidate
+from clearwell.text.kinds import needs_context
 
 CUT: Final = "…"
 _CUT_WEIGHT: Final = 0.8
 """What a headline that had to be cut is worth beside one that is whole."""
 _BESIDE_WEIGHT: Final = 0.8
 """What a text is worth whose first words are beside the matter: "As I said, …"."""
+_DEPENDENT_WEIGHT: Final = 0.7
+"""What a text is worth that says too little without what stands above it: "This follows from …", a row of a table."""
+_PIECE_WEIGHT: Final = 0.85
+"""What a text is worth that no mark ends: a row of a table, an item, a part of a sentence."""
+_ENDS: Final = tuple(".!?。！？…")
+_CLOSING: Final = "\"'”’」』)）]】*_ "
 
 
 def choose_best(one: ScoredCluster, places: Collection[int]) -> DigestCandidate:
@@ -23,8 +31,13 @@ def choose_best(one: ScoredCluster, places: Collection[int]) -> DigestCandidate:
 
 
 def _measure(one: ScoredCluster, at: int, statement: DigestCandidate) -> float:
-    cut = _CUT_WEIGHT if statement.headline.endswith(CUT) else 1.0
-    return one.central[at] * cut * (_BESIDE_WEIGHT if _begins_beside(one, at) else 1.0)
+    faults = (
+        (_CUT_WEIGHT, statement.headline.endswith(CUT)),
+        (_BESIDE_WEIGHT, _begins_beside(one, at)),
+        (_DEPENDENT_WEIGHT, needs_context(statement.text)),
+        (_PIECE_WEIGHT, not statement.text.rstrip(_CLOSING).endswith(_ENDS)),
+    )
+    return one.central[at] * math.prod(weight for weight, there in faults if there)
 
 
 def _begins_beside(one: ScoredCluster, at: int) -> bool:

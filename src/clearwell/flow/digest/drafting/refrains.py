@@ -20,6 +20,8 @@ UNLIKE: Final = 0.45
 """Average similarity of these texts, below which they are of different matters."""
 LONGEST: Final = 120
 _NESTED: Final = 3
+_JOINTS: Final = " ,;:，；：、—–-("
+"""Marks between a text and closing words: where these are left out, they end nothing."""
 _PART: Final = re.compile(r"(?<=[。！？；：，\n])\s*|(?<=[.!?;:,])\s+|\s+(?=[(（])|(?<=[—–])\s*|(?<=\s-)\s+")
 _WORD: Final = re.compile(r"[a-z0-9_]+(?:[-_.:/'’][a-z0-9_]+)*|[\u3400-\u9fff]+", re.IGNORECASE)
 _DAY: Final = re.compile(r"(?:周|星期|礼拜)[一二三四五六日天]|(?i:mon|tues|wednes|thurs|fri|satur|sun)day")
@@ -41,7 +43,10 @@ class Refrains:
         for _ in range(_NESTED):
             start += end - start > 1 and _shape(content[slice(*parts[start])]) in self.leads
             end -= end - start > 1 and _shape(content[slice(*parts[end - 1])]) in self.tails
-        return content[parts[start][0] : parts[end - 1][1]].strip() if parts else content
+        if not parts:
+            return content
+        kept = content[parts[start][0] : parts[end - 1][1]].strip()
+        return kept if end == len(parts) else kept.rstrip(_JOINTS)
 
 
 def find_refrains(contents: Sequence[str], meaning: Vector, similarity: Callable[[float], float]) -> Refrains:

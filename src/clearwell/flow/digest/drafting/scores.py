@@ -131,7 +131,9 @@ class ClusterScorer:
         places = [*members, *outside]
         dispute = self._find_dispute(places, None)
         own = max(dispute.sides, key=lambda side: sum(at < len(members) for at in side), default=())
-        opposed = {at for side in dispute.sides if side is not own for at in side if at >= len(members)}
+        # Where the members stand on several sides, each of them is another one.
+        several = sum(side[0] < len(members) for side in dispute.sides) > 1
+        opposed = {at for side in dispute.sides if several or side is not own for at in side if at >= len(members)}
         if len(self._unite_voices(members)) == 1:
             opposed = {at for at in opposed if self._links.connect(places[at], members)}
         return Cluster(members=(*cluster.members, *(places[at] for at in sorted(opposed))))
