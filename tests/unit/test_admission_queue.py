@@ -1,9 +1,12 @@
 """The admission queue on twins: one row never holds up the others."""
 
+import asyncio
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 
 from clearwell.errors import EmbedderUnavailable
+from clearwell.flow.ingress.queue import PAUSE_PER_WORK, AdmissionQueue
 from clearwell.records import Admission, CaptureReceipt, Outcome, Vector
 from clearwell.settings import Settings
 from clearwell.testing import WordEmbedder
@@ -44,6 +47,33 @@ async def test_a_row_that_fails_does_not_hold_up_its_batch() -> None:
     receipts = await path.memory.acting_as(AGENT).capture_many([said(), said(BAD), said(OTHER)], wait=True)
     states = [receipt.admission for receipt in receipts if isinstance(receipt, CaptureReceipt)]
     assert states == [Admission.ADMITTED, Admission.PENDING, Admission.ADMITTED]
+
+
+class SlowEmbedder(WordEmbedder):
+    """Takes a moment, and notes when each batch begins and ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[tuple[float, float]] = []
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        started = time.monotonic()
+        await asyncio.sleep(0.05)
+        self.times.append((started, time.monotonic()))
+        return await super().embed(texts)
+
+
+async def test_admission_pauses_between_batches_while_requests_wait() -> None:
+    embedder = SlowEmbedder()
+    path = Path(embedder=embedder)
+    path.queue.leave_rows()
+    rows = [(await path.memory.acting_as(AGENT).capture(said(text))).id for text in (LONG, OTHER)]
+    queue = AdmissionQueue(path.admitter, batch=1, is_behind=lambda: True)
+    for row in rows:
+        queue.offer("g", row)
+    await queue.join()
+    (_, first_end), (second_start, _) = embedder.times[-2:]
+    assert second_start - first_end >= 0.05 * PAUSE_PER_WORK
 
 
 async def test_a_row_that_keeps_failing_is_refused_with_the_reason() -> None:

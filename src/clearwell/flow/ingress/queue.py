@@ -16,7 +16,9 @@ from clearwell.records import Capture
 log = structlog.get_logger(__name__)
 Waiting: TypeAlias = "asyncio.Future[bool]"
 RENEWALS_PER_LEASE = 3
-LONGEST_PAUSE_SECONDS = 0.25
+PAUSE_PER_WORK = 3.0
+"""How long a group pauses after a batch, as a multiple of what the batch took."""
+LONGEST_PAUSE_SECONDS = 1.0
 
 
 class AdmissionQueue:
@@ -26,7 +28,7 @@ class AdmissionQueue:
     the others. The rows that this process works on are leased to it, and the leases are renewed until they end: other
     processes leave these rows alone, and take them over when a crash ends the renewals.
 
-    While ``is_behind`` says so, a group pauses after each batch for as long as the batch took: requests come first.
+    While ``is_behind`` says so, a group pauses after each batch, longer than the batch took: requests come first.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class AdmissionQueue:
                     started = loop.time()
                     await self._admit_batch(group_id, list(waiting)[: self._batch])
                 if self._is_behind():
-                    await asyncio.sleep(min(loop.time() - started, LONGEST_PAUSE_SECONDS))
+                    await asyncio.sleep(min(PAUSE_PER_WORK * (loop.time() - started), LONGEST_PAUSE_SECONDS))
         finally:
             for future in waiting.values():
                 _end(future, here=True)
