@@ -402,6 +402,7 @@ class MemoryManager:
         """Search working and long-term memory together; each item has its source, score and label.
 
         With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
+        The items count as given to an agent, unless a person asks with ``options.record=False``.
         """
         options = options or RetrieveOptions()
         require_in_group(self._by, group, Right.READ)
@@ -409,7 +410,9 @@ class MemoryManager:
             limits.require_text(query, "query", max_bytes=self._settings.max_query_bytes)
         agent_id = resolve_agent(self._by, limits.require_id(options.agent_id, "agent_id"))
         asked = options.for_agent(agent_id)
-        return await self._retriever.retrieve(query, group, asked, withdrawn=not self._by.is_agent)
+        return await self._retriever.retrieve(
+            query, group, asked, record=options.record or self._by.is_agent, withdrawn=not self._by.is_agent
+        )
 
     async def build_context(
         self, request: ContextRequest, *, group: str, counter: TokenCounter | None = None

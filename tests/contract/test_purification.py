@@ -103,6 +103,21 @@ async def test_what_was_recalled_is_known_for_a_day_by_whom_it_was_given_to(stor
     assert await stores.recalls.find_recalled("g", agent_id="a1") == {two}
 
 
+async def test_recalls_since_a_moment_have_the_time_of_each(stores: Stores, clock: ManualClock) -> None:
+    one, two = UUID(int=1), UUID(int=2)
+    first = clock.now()
+    await stores.recalls.record({("g", "a1"): [one, two], ("h", None): [two]})
+    clock.forward(timedelta(minutes=5))
+    second = clock.now()
+    await stores.recalls.record({("g", "a1"): [one], ("g", "a2"): [two]})
+    found = await stores.recalls.find_recalled_since(first - timedelta(seconds=1))
+    assert {group_id: sorted(recalls) for group_id, recalls in found.items()} == {
+        "g": [(one, second), (two, first), (two, second)],
+        "h": [(two, first)],
+    }
+    assert sorted(await stores.recalls.find_recalled_since(first)) == ["g"]
+
+
 PENDING = Verdict(
     check="self_consistency", outcome=Outcome.PENDING, reason="verdict_judge_pending", value=1, threshold=5.0, at=START
 )

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from clearwell.flow.working.recalls import RecallLog, UsageRecorder
 from clearwell.ports import DecisionTransaction, MemoryFilter, Stores, WaitingPromotion
 from clearwell.records import (
     Action,
@@ -24,6 +25,7 @@ from clearwell.records import (
     Sighting,
     SourceSelector,
 )
+from clearwell.testing import ManualClock
 from clearwell.vocabulary import IdKind
 from tests.contract.ports import capture, event, promotion, settled, unit
 from tests.contract.test_decisions import decision
@@ -329,8 +331,8 @@ async def test_numbers_tell_how_review_goes(real_stores: Stores) -> None:
         await record(transaction, 2, action=Action.REJECT, insight_id=second.id, at=DECIDED + timedelta(minutes=2))
         await transaction.insert_promotions([straight, (promotion(3)[0], None)])
         await record(transaction, 3, promotion_id=straight[0].id, memory_id=straight[0].memory_id)
-    await real_stores.statistics.note_uses("g", [UUID(int=1001), UUID(int=4)], at=DECIDED)
-    await real_stores.statistics.note_uses("g", [UUID(int=1001)], at=DECIDED + timedelta(days=1))
+    await real_stores.statistics.note_uses("g", {UUID(int=1001): DECIDED, UUID(int=4): DECIDED})
+    await real_stores.statistics.note_uses("g", {UUID(int=1001): DECIDED + timedelta(days=1)})
     found = await real_stores.statistics.statistics("g")
     assert found.insights == {"pending": 1, "promoted": 1, "rejected": 1}
     assert (found.lag_median, found.lag_p90) == pytest.approx((120.0, 168.0))
@@ -347,8 +349,8 @@ async def test_memories_are_listed_with_their_use_and_state(real_stores: Stores)
     async with real_stores.decisions.transaction("g") as transaction:
         await transaction.insert_promotions([kept, waiting, gone])
         await transaction.withdraw_memories([gone[0].memory_id], at=DECIDED)
-    for days in (0, 0, 1):
-        await real_stores.statistics.note_uses("g", [kept[0].memory_id], at=DECIDED + timedelta(days=days))
+    for days in (0, 0, 1, 0):
+        await real_stores.statistics.note_uses("g", {kept[0].memory_id: DECIDED + timedelta(days=days)})
 
     async def listed(before: UUID | None = None, limit: int = 50, **where: Any) -> list[UUID]:
         found = await real_stores.provenance.list_memories("g", where=MemoryFilter(**where), before=before, limit=limit)
@@ -369,6 +371,28 @@ async def test_memories_are_listed_with_their_use_and_state(real_stores: Stores)
     assert await listed(until=kept[0].decided_at) == []
     found = await real_stores.provenance.list_memories("g", where=MemoryFilter(state=MemoryState.VERIFIED))
     assert (found[0].days_used, found[0].last_used_at) == (2, DECIDED + timedelta(days=1))
+
+
+async def test_use_is_stored_with_its_time_also_after_a_restart(real_stores: Stores, clock: ManualClock) -> None:
+    kept = promotion(1)
+    async with real_stores.decisions.transaction("g") as transaction:
+        await transaction.insert_promotions([kept])
+
+    async def record_use(*, restart_after: timedelta) -> tuple[int, datetime | None]:
+        """Days of use and the last one, as another process stores them after this time."""
+        clock.forward(restart_after)
+        await UsageRecorder(RecallLog(real_stores.recalls), real_stores.statistics, clock).record()
+        (found,) = await real_stores.provenance.list_memories("g", where=MemoryFilter())
+        return found.days_used, found.last_used_at
+
+    given: list[datetime] = []
+    for agent_id, later in (("a1", timedelta(hours=20)), ("a2", timedelta(hours=5))):
+        clock.forward(later)
+        given.append(clock.now())
+        await real_stores.recalls.record({("g", agent_id): [kept[0].memory_id]})
+    assert given[0].date() < given[1].date()
+    assert await record_use(restart_after=timedelta(hours=1)) == (2, given[1])
+    assert await record_use(restart_after=timedelta(hours=1)) == (2, given[1])
 
 
 async def test_memories_that_contradict_each_other_are_listed_as_disputed(real_stores: Stores) -> None:

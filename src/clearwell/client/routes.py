@@ -132,6 +132,7 @@ class RetrievalFields(TypedDict, total=False):
     max_chars: int | None
     explain: bool | None
     scope: str | None
+    record: bool | None
 
 
 class FactCheckFields(TypedDict, total=False):

@@ -74,7 +74,7 @@ from clearwell.ports.review import (
 )
 from clearwell.ports.statements import DueOutput, OutdatedOutput, SegmentedOutput, StatementStore
 from clearwell.ports.stores import Stores
-from clearwell.ports.working import RecallReader, Recalls, RecallStore, WorkingStore
+from clearwell.ports.working import Recall, RecallReader, Recalls, RecallStore, WorkingStore
 
 __all__ = [
     "BEGINNING",
@@ -133,6 +133,7 @@ __all__ = [
     "QueryTerms",
     "RebuildCounts",
     "RebuiltMemory",
+    "Recall",
     "RecallReader",
     "RecallStore",
     "Recalls",

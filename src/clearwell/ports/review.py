@@ -337,6 +337,9 @@ class StatisticsStore(Protocol):
         """Groups that have insights or decisions, by name."""
         ...
 
-    async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
-        """Record that retrieval returned these memories. Other ids are ignored."""
+    async def note_uses(self, group_id: str, uses: Mapping[UUID, datetime]) -> None:
+        """Record when memories were given to an agent, all on one day in UTC. Other ids are ignored.
+
+        A use that is older than the last one that is recorded changes nothing.
+        """
         ...

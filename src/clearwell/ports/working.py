@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 from clearwell.records import WorkingEntry
@@ -50,6 +50,13 @@ Recalls: TypeAlias = Mapping[tuple[str, str | None], Collection[UUID]]
 """The memories that were returned, by group and agent."""
 
 
+class Recall(NamedTuple):
+    """A memory that was returned to somebody, and the last time that it was."""
+
+    memory_id: UUID
+    at: datetime
+
+
 class RecallReader(Protocol):
     """Which memories retrieval returned to whom in the last day, so that an echo is not taken for evidence."""
 
@@ -57,8 +64,8 @@ class RecallReader(Protocol):
         """What was returned to this agent, or to a caller that named no agent."""
         ...
 
-    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
-        """By group: what was returned to anyone since then; only the newest part if there is very much."""
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, Sequence[Recall]]:
+        """By group: what was returned since then, once for each agent; only the newest part if there is very much."""
         ...
 
 

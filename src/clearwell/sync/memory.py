@@ -270,6 +270,7 @@ class SyncMemoryManager:
         """Search working and long-term memory together; each item has its source, score and label.
 
         With ``options.recent`` the query may be empty: the newest entries of working memory are then returned alone.
+        The items count as given to an agent, unless a person asks with ``options.record=False``.
         """
         return self._loop.run(self._inner.retrieve(query, group=group, options=options))
 

@@ -1,6 +1,6 @@
 """The insights and decisions that reviewers read, over the twins of quarantine, the ledger and long-term memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
@@ -153,7 +153,7 @@ class PostgresOnly:
     async def groups(self, *, limit: int) -> Sequence[str]:
         raise NotImplementedError
 
-    async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
+    async def note_uses(self, group_id: str, uses: Mapping[UUID, datetime]) -> None:
         raise NotImplementedError
 
 

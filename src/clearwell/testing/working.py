@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from clearwell.ports import Clock, Recalls
+from clearwell.ports import Clock, Recall, Recalls
 from clearwell.records import WorkingEntry
 
 
@@ -100,9 +100,9 @@ class MemoryRecalls:
             if group == group_id and given_to in (None, agent_id) and at > since
         )
 
-    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
-        found: dict[str, set[UUID]] = {}
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, Sequence[Recall]]:
+        found: dict[str, list[Recall]] = {}
         for (group_id, one, _), at in self._given.items():
             if at > moment:
-                found.setdefault(group_id, set()).add(one)
-        return {group_id: frozenset(ids) for group_id, ids in found.items()}
+                found.setdefault(group_id, []).append(Recall(one, at))
+        return found

@@ -59,6 +59,28 @@ async def test_memories_are_listed_in_pages_and_by_filters(http: httpx.AsyncClie
     assert (await http.get(LISTED, params={"group_id": new_group()})).json()["memories"] == []
 
 
+async def test_only_what_an_agent_is_given_is_a_use(module_api: Api, http: httpx.AsyncClient) -> None:
+    group, agent = new_group(), await module_api.client(**{"Clearwell-Actor": "agent"})
+    made = await promote(http, "Backups are kept for ninety days in two regions.", group)
+    words = "How long are backups kept?"
+    question = {"group_id": group, "query": words, "agent_id": "a1", "record": False}
+
+    async def read_use() -> tuple[int, bool]:
+        await module_api.clearwell.uses.record()
+        (listed,) = (await http.get(LISTED, params={"group_id": group})).json()["memories"]
+        recalled = await module_api.clearwell.recalls.find_recalled(group, agent_id="a1")
+        return listed["days_used"], made["id"] in map(str, recalled)
+
+    page = await http.get(f"/g/{group}/playground", params={"q": words, "agent": "a1"})
+    assert page.text.count("two regions") > 1
+    assert len((await http.post(QUERY, json=question)).json()["results"]) == 1
+    asked = {"group_id": group, "proposal": words, "agent_id": "a1", "record": False}
+    assert "two regions" in (await http.post("/api/v1/context", json=asked)).json()["text"]
+    assert await read_use() == (0, False)
+    assert len((await agent.post(QUERY, json=question)).json()["results"]) == 1
+    assert await read_use() == (1, True)
+
+
 async def test_a_memory_is_withdrawn_with_a_reason_and_restored(http: httpx.AsyncClient) -> None:
     group = new_group()
     made = await promote(http, "Backups are kept for ninety days in two regions.", group)

@@ -241,6 +241,7 @@ def query(
             filters=conditions,
             max_chars=max_chars,
             explain=explain or None,
+            record=False,
         ),
     )
     if as_json:
@@ -332,6 +333,7 @@ def context(
         "hot_threshold": hot_threshold,
         "recent": recent,
         "time_range_days": days,
+        "record": not report,
     }
     built = ask(settings, terminal, lambda client: _build(client, group, subject, fields))
     if as_json:

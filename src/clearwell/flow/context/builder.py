@@ -96,9 +96,10 @@ class ContextBuilder:
         budget = TokenBudget(counter or self._counter, max_tokens, request.language)
         built = await offload(material.size, budget.fit, material)
         degraded = tuple(sorted({*of_group.degraded, *own.degraded, *missing}))
-        included = _list_included(built)
-        items = [item for item in (*group_items, *own_items) if item.id in included]
-        self._retriever.record_recall(group_id, items, agent_id, degraded=degraded)
+        if options.record or by.is_agent:
+            included = _list_included(built)
+            items = [item for item in (*group_items, *own_items) if item.id in included]
+            self._retriever.record_recall(group_id, items, agent_id, degraded=degraded)
         return replace(built, degraded=degraded)
 
     def _resolve_max_tokens(self, request: ContextRequest) -> int:

@@ -32,6 +32,8 @@ class RetrieveOptions:
     ``relevance_threshold`` leaves out verified items below it, and ``hot_threshold`` unverified ones. ``recent`` asks
     for the newest entries of working memory, newest first and whatever they say, instead of those that answer the
     query; ``hot_limit`` and ``hot_threshold`` then do not count, and the query may be empty.
+
+    Without ``record`` a person looks: the items do not count as given to an agent. What an agent asks for always does.
     """
 
     max_results: int | None = None
@@ -51,6 +53,7 @@ class RetrieveOptions:
     max_chars: int | None = None
     explain: bool = False
     scope: Scope | None = None
+    record: bool = True
 
     def for_agent(self, agent_id: str | None) -> "RetrieveOptions":
         return self if agent_id == self.agent_id else replace(self, agent_id=agent_id)

@@ -1,20 +1,20 @@
 """Recalls: which memories retrieval returned, and to whom.
 
-The ingress pipeline needs them to tell an echo of a memory from new evidence, and reviewers see how often a memory was
-used. Recalls are written in the background, many at a time; readers also see those that are not written yet, so an
-echo is recognised however soon it follows.
+The ingress pipeline needs them to tell an echo of a memory from new evidence, and reviewers see how often and when a
+memory was given to an agent. Recalls are written in the background, many at a time; readers also see those that are
+not written yet, so an echo is recognised however soon it follows.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 import structlog
 
 from clearwell.errors import Unavailable
-from clearwell.ports import Clock, RecallReader, Recalls, RecallStore, StatisticsStore
+from clearwell.ports import Clock, Recall, RecallReader, Recalls, RecallStore, StatisticsStore
 
 WRITE_DELAY: Final = 0.05
 """Seconds for which recalls are collected before they are written: far less than an agent takes to answer."""
@@ -51,7 +51,7 @@ class RecallLog:
         await self.flush()
         return await self._recalls.find_recalled(group_id, agent_id=agent_id)
 
-    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, Sequence[Recall]]:
         await self.flush()
         return await self._recalls.find_recalled_since(moment)
 
@@ -79,11 +79,23 @@ class UsageRecorder:
         self._since: datetime | None = None
 
     async def record(self) -> int:
-        """Store what was returned since the last call; returns the number of groups."""
+        """Store what was returned since the last call, with the time of each; returns the number of groups.
+
+        The first call reads the whole last day, since what was returned before a restart may not be stored yet.
+        """
         now = self._clock.now()
         since = now - timedelta(days=1) if self._since is None else self._since
         recalled = await self._recalls.find_recalled_since(since)
-        for group_id, ids in recalled.items():
-            await self._statistics.note_uses(group_id, sorted(ids), at=now)
+        for group_id, recalls in recalled.items():
+            for uses in _list_uses_by_day(recalls):
+                await self._statistics.note_uses(group_id, uses)
         self._since = now - OVERLAP
         return len(recalled)
+
+
+def _list_uses_by_day(recalls: Sequence[Recall]) -> list[Mapping[UUID, datetime]]:
+    """The last use of each memory on each day in UTC, the first day first: every day counts."""
+    days: dict[date, dict[UUID, datetime]] = {}
+    for memory_id, at in sorted(recalls, key=lambda recall: recall.at):
+        days.setdefault(at.astimezone(UTC).date(), {})[memory_id] = at
+    return list(days.values())

@@ -1779,10 +1779,12 @@ WHERE group_id = %(group_id)s AND (session_id = %(session_id)s::text OR author =
     OR agent_id = %(agent_id)s::text)
 
 -- name: note_uses
+-- What was stored before is read again after a restart, and then changes nothing.
 INSERT INTO memory_uses (group_id, memory_id, first_used_at, last_used_at)
-SELECT DISTINCT p.group_id, p.memory_id, %(at)s::timestamptz, %(at)s::timestamptz FROM promotions p
-WHERE p.group_id = %(group_id)s AND p.memory_id = ANY(%(ids)s)
-ON CONFLICT (group_id, memory_id) DO UPDATE SET last_used_at = excluded.last_used_at,
+SELECT %(group_id)s, u.memory_id, u.at, u.at FROM unnest(%(ids)s::uuid[], %(times)s::timestamptz[]) AS u (memory_id, at)
+WHERE EXISTS (SELECT FROM promotions p WHERE p.group_id = %(group_id)s AND p.memory_id = u.memory_id)
+ON CONFLICT (group_id, memory_id) DO UPDATE SET
+    last_used_at = greatest(memory_uses.last_used_at, excluded.last_used_at),
     days = memory_uses.days + ((memory_uses.last_used_at AT TIME ZONE 'UTC')::date
         < (excluded.last_used_at AT TIME ZONE 'UTC')::date)::integer
 

@@ -228,8 +228,9 @@ class PostgresReview(ReviewStore, ProvenanceStore, StatisticsStore):
         rows = await self._database.run(Role.OPERATOR, None, query("groups_under_review"), {"limit": limit})
         return [str(row["group_id"]) for row in rows]
 
-    async def note_uses(self, group_id: str, memory_ids: Sequence[UUID], *, at: datetime) -> None:
-        params = {"group_id": group_id, "ids": list(memory_ids), "at": at}
+    async def note_uses(self, group_id: str, uses: Mapping[UUID, datetime]) -> None:
+        ids = sorted(uses)
+        params = {"group_id": group_id, "ids": ids, "times": [uses[one] for one in ids]}
         await self._database.run(Role.WORKER, group_id, query("note_uses"), params)
 
     async def _run(self, group_id: str, name: str, **params: object) -> list[DictRow]:

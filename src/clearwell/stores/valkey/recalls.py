@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
+from typing import cast
 from uuid import UUID
 
-from clearwell.ports import Clock, Recalls, RecallStore
+from clearwell.ports import Clock, Recall, Recalls, RecallStore
 from clearwell.stores.valkey.client import ScriptCall, TimedClient, script, translated_errors
-from clearwell.stores.valkey.entries import to_ms
+from clearwell.stores.valkey.entries import from_ms, to_ms
 
 KEYS = "recalled:"
 MOST = 500
@@ -48,15 +49,18 @@ class ValkeyRecalls(RecallStore):
         found = (str(member, "utf-8").partition(" ") for member in members if isinstance(member, bytes))
         return frozenset(UUID(one) for one, _, given_to in found if given_to in (ANYBODY, agent_id or ANYBODY))
 
-    async def find_recalled_since(self, moment: datetime) -> Mapping[str, frozenset[UUID]]:
-        found: dict[str, frozenset[UUID]] = {}
+    async def find_recalled_since(self, moment: datetime) -> Mapping[str, Sequence[Recall]]:
+        found: dict[str, Sequence[Recall]] = {}
         with translated_errors():
             async for key in self._client.scan_iter(KEYS + "*"):
-                members = await self._client.zrangebyscore(key, f"({to_ms(moment)}", "+inf")
-                given = (str(member, "utf-8").partition(" ")[0] for member in members if isinstance(member, bytes))
-                if ids := frozenset(UUID(one) for one in given):
-                    found[str(key, "utf-8").removeprefix(KEYS)] = ids
+                answer = await self._client.zrangebyscore(key, f"({to_ms(moment)}", "+inf", withscores=True)
+                if members := cast(list[tuple[bytes, float]], answer):
+                    found[str(key, "utf-8").removeprefix(KEYS)] = [_recall_of(*member) for member in members]
         return found
+
+
+def _recall_of(member: bytes, ms: float) -> Recall:
+    return Recall(UUID(str(member, "utf-8").partition(" ")[0]), from_ms(int(ms)))
 
 
 def _is_of(member: str, ids: AbstractSet[str], agents: AbstractSet[str]) -> bool:

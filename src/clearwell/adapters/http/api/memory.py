@@ -123,6 +123,11 @@ class RetrievalInput(GroupedBody):
     scope: Annotated[Scope | None, Field(strict=False)] = Field(
         None, description="only the memory of the group, or only that of agent_id; both by default"
     )
+    record: bool | None = Field(
+        None,
+        description="false if a person looks: the items do not count as given to an agent. What an agent asks for "
+        "always counts",
+    )
 
     def to_options(self) -> RetrieveOptions:
         return RetrieveOptions(
@@ -143,6 +148,7 @@ class RetrievalInput(GroupedBody):
             max_chars=self.max_chars,
             explain=bool(self.explain),
             scope=self.scope,
+            record=self.record is not False,
         )
 
 

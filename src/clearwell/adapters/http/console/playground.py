@@ -49,6 +49,7 @@ class Question(BaseModel):
             sources=None if self.tier is None else (self.tier,),
             as_of=self.moment,
             explain=True,
+            record=False,
         )
 
 
