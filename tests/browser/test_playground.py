@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+import pytest
 from playwright.async_api import expect
 
 from clearwell.records import NewCapture
@@ -41,7 +42,17 @@ async def test_what_the_budget_cut_is_named_by_its_text(console: Console) -> Non
         await expect(page.locator("table")).to_contain_text(f"“{VERIFIED}")
 
 
-async def test_an_option_out_of_range_is_explained(console: Console) -> None:
-    async with console.open(f"/g/playground-{uuid4()}/playground?q=backups&max_results=1000", language="zh-CN") as page:
-        await expect(page.get_by_role("heading", level=1)).to_be_visible()
-        await expect(page.locator("main")).to_contain_text("max_results")
+@pytest.mark.parametrize(
+    ("option", "said"), [("max_results=-1", "1..100"), ("max_results=many", "max_results"), ("hot_threshold=7", "0..1")]
+)
+async def test_a_wrong_option_is_explained_beside_its_field(console: Console, option: str, said: str) -> None:
+    path = f"/g/playground-{uuid4()}/playground?q=Backups+of+May&agent=scout&{option}"
+    async with console.open(path, language="zh-CN") as page:
+        await expect(page.get_by_label("像智能体一样")).to_have_value("Backups of May")
+        await expect(page.get_by_label("智能体", exact=True)).to_have_value("scout")
+        wrong = page.locator("[aria-invalid]")
+        await expect(wrong).to_have_count(1)
+        await expect(wrong).to_be_visible()
+        assert await wrong.get_attribute("name") == option.partition("=")[0]
+        await expect(wrong).to_have_value(option.partition("=")[2])
+        await expect(page.locator(".fault")).to_contain_text(said)

@@ -1,22 +1,29 @@
 """The playground: ask memory as an agent would, and see the items in order and the context that is built from them."""
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
 from clearwell.adapters.http.console.fields import Optional
 from clearwell.adapters.http.console.request import ConsoleRequest, ConsoleRoute
+from clearwell.errors import InvalidInput, WrongStructure
 from clearwell.flow.context.builder import ContextRequest
 from clearwell.flow.retrieval.options import RetrieveOptions
 from clearwell.records import Source
 from clearwell.views.context import ContextView
+from clearwell.views.flaws import invalid_structure
 from clearwell.views.memories import RetrievalView
 
 router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
+
+FIELDS = {"query": "q", "proposal": "q", "agent_id": "agent", "sources": "tier"}
+"""The fields of the form whose options have other names."""
 
 
 class Question(BaseModel):
@@ -53,12 +60,51 @@ class Question(BaseModel):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an agent would be given."""
+
+    found: RetrievalView
+    built: ContextView
+
+    @property
+    def texts(self) -> Mapping[UUID, str]:
+        return {item.id: item.content for item in self.found.results}
+
+
 @router.get("/g/{group:path}/playground")
-async def playground(request: ConsoleRequest, group: str, question: Annotated[Question, Query()]) -> Response:
+async def playground(request: ConsoleRequest, group: str) -> Response:
+    """The form, and the answer to what it asks. What is wrong with a field is said beside it, and nothing is lost."""
+    answer, problems = None, dict[str, str]()
+    try:
+        answer = await ask(request, group, read_question(request.query_params))
+    except WrongStructure as error:
+        problems = {flaw.field: flaw.text(request.language) for flaw in error.flaws}
+    except InvalidInput as error:
+        problems = {FIELDS.get(error.field, error.field): error.text(request.language)}
+    return request.page(
+        "playground.html",
+        group=group,
+        status=422 if problems else 200,
+        sent=request.query_params,
+        answer=answer,
+        problems=problems,
+        tiers=tuple(Source),
+    )
+
+
+def read_question(sent: Mapping[str, str]) -> Question:
+    """Read the fields of the form. Raises InvalidInput, which names the wrong ones."""
+    try:
+        return Question.model_validate(dict(sent))
+    except ValidationError as error:
+        raise invalid_structure(error.errors()) from None
+
+
+async def ask(request: ConsoleRequest, group: str, question: Question) -> Answer | None:
+    """Retrieve and build the context; None without a question. Raises InvalidInput."""
     if question.q is None:
-        return request.page(
-            "playground.html", group=group, question=question, found=None, built=None, tiers=tuple(Source)
-        )
+        return None
     options = question.to_options()
     wanted = ContextRequest(
         proposal=question.q, max_tokens=question.max_tokens, language=request.language, options=options
@@ -67,13 +113,7 @@ async def playground(request: ConsoleRequest, group: str, question: Annotated[Qu
         request.memory.retrieve(question.q, group=group, options=options),
         request.memory.build_context(wanted, group=group),
     )
-    view = RetrievalView.from_record(found, request.language)
-    return request.page(
-        "playground.html",
-        group=group,
-        question=question,
-        found=view,
-        texts={item.id: item.content for item in view.results},
+    return Answer(
+        found=RetrievalView.from_record(found, request.language),
         built=ContextView.from_record(context, request.language),
-        tiers=tuple(Source),
     )
