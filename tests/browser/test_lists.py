@@ -1,6 +1,6 @@
 """Quarantine, working memory and long-term memory in a browser."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 from playwright.async_api import expect
@@ -112,13 +112,20 @@ async def test_a_memory_shows_its_versions_and_what_was_verified_then(console: C
         await expect(versions.first.locator("ins")).to_have_text("sixty")
         await expect(versions.first.locator("del")).to_have_text("ninety")
         await expect(versions.last).to_contain_text("this version")
+        third = "Backups are kept for thirty days in two regions."
+        second = await page.locator(".versions a").first.get_attribute("href")
+        assert second is not None
+        await console.memory.promote(third, group=group, supersedes=UUID(second.rpartition("/")[2]))
+        await page.reload()
+        await expect(versions).to_have_count(3)
+        await expect(versions.first.locator("ins")).to_have_text("thirty")
         await versions.last.get_by_role("link", name="Ask as of then").click()
         found = page.locator(".record.cold")
         await expect(found).to_have_count(1)
         await expect(found).to_contain_text("ninety days")
         await page.get_by_label("What was verified at (UTC)").fill("")
         await page.get_by_role("button", name="Ask", exact=True).click()
-        await expect(found).to_contain_text("sixty days")
+        await expect(found).to_contain_text("thirty days")
 
 
 async def test_a_memory_shows_what_it_contradicts_and_its_use(console: Console) -> None:

@@ -395,6 +395,24 @@ async def test_use_is_stored_with_its_time_also_after_a_restart(real_stores: Sto
     assert await record_use(restart_after=timedelta(hours=1)) == (2, given[1])
 
 
+async def test_memories_are_listed_by_the_sessions_and_agents_of_their_sources(real_stores: Stores) -> None:
+    first, second = await shown(real_stores, [1], [2])
+    async with real_stores.decisions.transaction("g") as transaction:
+        await promote(transaction, 1, first)
+        taken = await promote(transaction, 2, second)
+
+    async def listed(**where: Any) -> list[UUID]:
+        found = await real_stores.provenance.list_memories("g", where=MemoryFilter(**where))
+        return [one.promotion.promotion.memory_id for one in found]
+
+    assert await listed(session_id="s1") == [UUID(int=1002), UUID(int=1001)]
+    assert await listed(agent_id="a1") == [UUID(int=1002), UUID(int=1001)]
+    assert await listed(session_id="s2") == await listed(agent_id="a2") == []
+    async with real_stores.decisions.transaction("g") as transaction:
+        await record(transaction, 4, action=Action.UNDO, undoes=taken.id, insight_id=second.id)
+    assert await listed(session_id="s1") == await listed(agent_id="a1") == [UUID(int=1001)]
+
+
 async def test_memories_that_contradict_each_other_are_listed_as_disputed(real_stores: Stores) -> None:
     first, second, third = (promotion(number) for number in (1, 2, 3))
     pair = (first[0].memory_id, second[0].memory_id)

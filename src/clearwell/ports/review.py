@@ -64,8 +64,9 @@ class RecordedDecision:
 class MemoryFilter:
     """Which memories of a group to list. What is not set does not matter.
 
-    ``agent_id`` finds the memories of an agent and those that it said, ``words`` a part of the text in any case of
-    letters. ``disputed``: only those that contradict another one. ``unused``: only those that no agent was ever given.
+    ``agent_id`` finds the memories of an agent and those that it said, ``session_id`` those of a session and those that
+    rest on what was said in it, ``words`` a part of the text in any case of letters. ``disputed``: only those that
+    contradict another one. ``unused``: only those that no agent was ever given.
     """
 
     state: MemoryState | None = None

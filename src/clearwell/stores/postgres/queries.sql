@@ -1353,6 +1353,8 @@ ORDER BY p.id
 
 -- name: list_memories
 -- Promoted memories, newest first, with their use and the valid memories that they contradict while they are valid.
+-- A memory is of a session or an agent if an output that it rests on is; where one side of a dispute was promoted, the
+-- other side is no source. The memories of a session are read from its outputs, which are few; those of an agent not.
 -- include: promotion_columns
     , u.last_used_at, coalesce(u.days, 0) AS days_used, coalesce(c.others, '{}') AS others
 FROM promotions p
@@ -1364,8 +1366,19 @@ LEFT JOIN LATERAL (SELECT array_agg(c.other_id ORDER BY c.other_id) AS others FR
 WHERE p.group_id = %(group_id)s AND (%(before)s::uuid IS NULL OR p.id < %(before)s)
     AND (%(ids)s::uuid[] IS NULL OR p.memory_id = ANY(%(ids)s))
     AND (%(origin)s::text IS NULL OR p.origin = %(origin)s)
-    AND (%(agent_id)s::text IS NULL OR p.agent_id = %(agent_id)s OR p.author = %(agent_id)s)
-    AND (%(session_id)s::text IS NULL OR p.session_id = %(session_id)s)
+    AND (%(agent_id)s::text IS NULL OR p.agent_id = %(agent_id)s OR p.author = %(agent_id)s OR EXISTS (
+        SELECT FROM decisions d JOIN insight_sources s ON s.group_id = d.group_id AND s.insight_id = d.insight_id
+            AND (d.side_sources IS NULL OR s.log_id = ANY(d.side_sources))
+        JOIN quarantine_logs q ON q.group_id = s.group_id AND q.id = s.log_id
+        WHERE d.group_id = p.group_id AND d.memory_id = p.memory_id AND d.action = 'promote' AND q.agent_id = %(agent_id)s
+            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id)))
+    AND (%(session_id)s::text IS NULL OR p.session_id = %(session_id)s OR p.memory_id = ANY(ARRAY(
+        SELECT d.memory_id FROM quarantine_logs q
+        JOIN insight_sources s ON s.group_id = q.group_id AND s.log_id = q.id
+        JOIN decisions d ON d.group_id = s.group_id AND d.insight_id = s.insight_id AND d.action = 'promote'
+            AND (d.side_sources IS NULL OR s.log_id = ANY(d.side_sources))
+        WHERE q.group_id = %(group_id)s AND q.session_id = %(session_id)s
+            AND NOT EXISTS (SELECT FROM decisions u WHERE u.group_id = d.group_id AND u.undoes = d.id))))
     AND (%(promoted_by)s::text IS NULL OR p.decided_by = %(promoted_by)s)
     AND (%(since)s::timestamptz IS NULL OR p.decided_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR p.decided_at < %(until)s)

@@ -23,6 +23,7 @@ router = APIRouter(include_in_schema=False, route_class=ConsoleRoute)
 PAGE = 30
 EVERY = "all"
 MOST_VERSIONS = 20
+"""So many later and so many earlier versions of a memory are shown."""
 
 
 class MemoryFilters(Filters):
@@ -128,12 +129,11 @@ async def undo(request: ConsoleRequest, group: str, memory_id: UUID) -> Response
 
 
 async def find_versions(request: ConsoleRequest, group: str, origin: ProvenanceView) -> list[Version]:
-    """A memory, the one that superseded it, and all that it superseded in turn, newest first."""
-    later = find_successor(origin)
-    ids = [origin.id] if later is None else [later, origin.id]
+    """A memory, those that superseded it one after the other, and those that it superseded in turn, newest first."""
+    ids = [*reversed(await find_successors(request, group, origin)), origin.id]
     found = await read_memories(request, group, ids)
     line = [found[each] for each in ids if each in found]
-    while (earlier := line[-1].supersedes) is not None and len(line) < MOST_VERSIONS:
+    while (earlier := line[-1].supersedes) is not None and len(line) < len(ids) + MOST_VERSIONS:
         read = await read_memories(request, group, [earlier])
         if earlier not in read or earlier in {memory.memory_id for memory in line}:
             break
@@ -142,6 +142,17 @@ async def find_versions(request: ConsoleRequest, group: str, origin: ProvenanceV
     return [
         Version(memory=memory, diff=diff_words(old, memory.content)) for memory, old in zip(line, before, strict=True)
     ]
+
+
+async def find_successors(request: ConsoleRequest, group: str, origin: ProvenanceView) -> list[UUID]:
+    """The memory that superseded this one, the one that superseded that, and so on."""
+    found: list[UUID] = []
+    following = find_successor(origin)
+    while following is not None and following not in (origin.id, *found) and len(found) < MOST_VERSIONS:
+        found.append(following)
+        read = await request.review.origin(following, group=group)
+        following = find_successor(ProvenanceView.from_record(following, read, request.language, {}))
+    return found
 
 
 def find_successor(origin: ProvenanceView) -> UUID | None:
