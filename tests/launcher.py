@@ -1,8 +1,12 @@
 """Starts commands of the program without importing it each time.
 
 One process for each test process imports the program and loads the model once. For a command it forks, and the copy
-runs the command to its end with its own arguments, environment, folder and streams. What a start costs a user is
-measured and tested elsewhere, with interpreters of their own.
+runs the command to its end with its own arguments, environment, folder and streams.
+
+Two things differ from a start of its own. All modules are imported already. And the copy ends after its threads have
+ended, what was registered to run at exit has run, and its streams are flushed, but before the interpreter frees each
+object: that would copy all the memory that it shares with the first process, and take two thirds of the processor time
+of a command. Both are tested with interpreters of their own (``Program.own_interpreter``).
 """
 
 import atexit
@@ -16,7 +20,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -110,36 +115,51 @@ def launcher(source: Path) -> Launcher:
 
 def wait_for_command(control: socket.socket) -> dict[str, Any]:
     """Return a request in the copy that is to run it. The first process returns never: it ends with the tests."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    running: dict[int, socket.socket] = {}
     while True:
+        ready, _, _ = select.select([control, ended], [], [])
+        if ended in ready:
+            ended.recv(1024)
+            report_ended(running)
+        if control not in ready:
+            continue
         _, received, _, _ = socket.recv_fds(control, 1, 1 + STREAMS)
         if not received:
             os._exit(0)
-        if os.fork() == 0:
+        connection, streams = socket.socket(fileno=received[0]), received[1:]
+        with connection.makefile("rb") as requests:
+            request: dict[str, Any] = json.loads(requests.readline())
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            control.close()
-            return fork_command(socket.socket(fileno=received[0]), received[1:])
-        for descriptor in received:
-            os.close(descriptor)
-
-
-def fork_command(connection: socket.socket, streams: Sequence[int]) -> dict[str, Any]:
-    """Return the request in a copy of this process; this one reports its process id and its exit code."""
-    with connection.makefile("rb") as requests:
-        request: dict[str, Any] = json.loads(requests.readline())
-    pid = os.fork()
-    if pid == 0:
-        connection.close()
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
+            for opened in (control, ended, wake, connection, *running.values()):
+                opened.close()
+            take_streams(streams)
+            return request
+        running[pid] = connection
+        connection.sendall(f"{pid}\n".encode())
+        for stream in streams:
             os.close(stream)
-        return request
-    for stream in streams:
+
+
+def report_ended(running: dict[int, socket.socket]) -> None:
+    """Report the exit codes of the commands that have ended. A test may have stopped waiting for one."""
+    for pid in list(running):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            with running.pop(pid) as connection, suppress(BrokenPipeError):
+                connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def take_streams(streams: Sequence[int]) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
         os.close(stream)
-    connection.sendall(f"{pid}\n".encode())
-    _, status = os.waitpid(pid, 0)
-    connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
-    os._exit(0)
 
 
 def adopt(request: dict[str, Any]) -> None:
@@ -166,9 +186,36 @@ def load_program() -> list[object]:
     return kept
 
 
+class Exit:
+    """Ends this process with the exit code of its command instead of freeing every object."""
+
+    def __init__(self) -> None:
+        self._code: int | None = 1  # of an exception that nobody handles
+        atexit.register(self._leave)  # before anything else is registered, so that it runs last
+
+    def run(self, command: Callable[[], None]) -> None:
+        try:
+            command()
+            self._code = 0
+        except SystemExit as exit_request:
+            self._code = exit_request.code if isinstance(exit_request.code, int) else None
+            raise
+        except KeyboardInterrupt:
+            self._code = None
+            raise
+
+    def _leave(self) -> None:
+        """Let the interpreter end as it does where there is no exit code, and where coverage is still to be written."""
+        if self._code is not None and "coverage" not in sys.modules:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self._code)
+
+
 if __name__ == "__main__":
+    ending = Exit()
     kept = load_program()
     adopt(wait_for_command(socket.socket(fileno=int(sys.argv[1]))))
     from clearwell.adapters.cli import main
 
-    main()
+    ending.run(main)
