@@ -5,6 +5,9 @@ RUN := .venv/bin/python
 # fewest tests come last, and those are the longest.
 PARALLEL := --numprocesses=logical --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 EXTRAS := tests/distribution/test_extras.py
+# Bytecode is kept, also where the environment forbids it. Else every program that a test starts compiles Clearwell again,
+# and pytest takes ten seconds to rewrite the assertions of every test.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help serve test test-edge test-extras test-faults test-fast coverage check docs reference outputs dist bench schema sync browser screenshots environment environment-dev clean
 
@@ -48,8 +51,6 @@ FAULTS ?= 1000
 test-faults: environment-dev
 	$(RUN) -m tests.faults $(FAULTS)
 
-# Also where the environment forbids it: pytest takes ten seconds to rewrite the assertions of every test again.
-test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: environment-dev
 	$(RUN) -m pytest --quiet $(PARALLEL) tests/unit tests/contract
 
