@@ -5,7 +5,6 @@ import logging
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -25,6 +24,7 @@ from clearwell.ports import Embedder
 from clearwell.servers import Servers
 from clearwell.settings import Settings
 from clearwell.stores.postgres import migrate
+from tests.places import make_folder
 
 _numbers = count()
 
@@ -57,7 +57,7 @@ def own_spool(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="session")
 def data_dir() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="cw-test-"))
+    folder = make_folder("cw-test-")
     yield folder
     shutil.rmtree(folder)
 
@@ -70,6 +70,7 @@ def postgres_url(data_dir: Path) -> Iterator[str]:
             # Hundreds of databases are made and dropped: waiting for the disk each time can stall a slow one for
             # seconds. What must survive a crash is tested on servers of its own.
             connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("ALTER SYSTEM SET max_wal_size = '128MB'")  # it may be kept in memory
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("CREATE DATABASE template_clearwell")
         # In a thread of its own: a loop may already run in this one.

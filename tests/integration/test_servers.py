@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from redis.exceptions import ConnectionError as Unreachable
 
 from clearwell.servers import running_valkey
 from clearwell.settings import Settings
+from tests.places import make_folder
 from tests.waiting import until
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="cw-"))
+    made = make_folder("cw-")
     yield made
     shutil.rmtree(made)
 

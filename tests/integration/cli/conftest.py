@@ -1,13 +1,13 @@
 """The program on the run's servers, and on bundled servers of its own."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.integration.cli.program import Program
+from tests.places import make_folder
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def served(program: Program) -> Iterator[Program]:
 @pytest.fixture(scope="module")
 def own_folder() -> Iterator[Path]:
     """Short enough for sockets, and its name has a space."""
-    folder = Path(tempfile.mkdtemp(prefix="cw cli "))
+    folder = make_folder("cw cli ")
     yield folder
     shutil.rmtree(folder)
 

@@ -4,13 +4,13 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from tests.integration.embedded.observing import Program, ServerClass, eventually, pids_below
+from tests.places import make_folder
 
 from clearwell.embedded import EmbeddedPostgres, EmbeddedValkey
 
@@ -41,7 +41,7 @@ def used(request: pytest.FixtureRequest, folder: Path, _initialised: Path) -> Pa
 @contextmanager
 def _folder() -> Iterator[Path]:
     """A folder with a short path. Whatever process still works in it at the end is one that the test started."""
-    path = Path(tempfile.mkdtemp(dir="/tmp", prefix="cw-"))
+    path = make_folder("cw-")
     yield path
     for pid in pids_below(path):
         with suppress(ProcessLookupError):

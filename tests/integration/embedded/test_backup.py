@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 from tests.integration.cli.program import Program
 from tests.path import PERSON
+from tests.places import make_folder
 
 from clearwell.app import open_clearwell
 from clearwell.embedded import EmbeddedPostgres, RunningServer, make_backup, restore_backup
@@ -80,7 +80,7 @@ async def test_everything_acknowledged_before_a_backup_is_in_it(
 @pytest.fixture(scope="module")
 def whole() -> Iterator[Path]:
     """A backup of an empty server with a settings file."""
-    folder = Path(tempfile.mkdtemp(prefix="cw-backup-"))
+    folder = make_folder("cw-backup-")
     (folder / "settings").write_text("x")
     with EmbeddedPostgres(folder / "data") as running:
         asyncio.run(_back_up(running, folder / "whole", clearwell_toml=folder / "settings"))

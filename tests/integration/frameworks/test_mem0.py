@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from clearwell.errors import NotAllowed
 from clearwell.settings import Settings
 from tests.integration.cli.conftest import program
 from tests.integration.cli.program import Program
+from tests.places import make_folder
 
 __all__ = ["program"]
 
@@ -76,7 +76,7 @@ def test_synchronous_on_a_server(program: Program) -> None:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Short enough for sockets."""
-    made = Path(tempfile.mkdtemp(prefix="cw-mem0-"))
+    made = make_folder("cw-mem0-")
     yield made
     shutil.rmtree(made)
 

@@ -4,9 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -37,6 +35,7 @@ from tests.integration.postgres.first_release import (
     fill,
 )
 from tests.path import PERSON
+from tests.places import make_folder
 from tests.schema import SCHEMA_FILE, dumped
 from tests.waiting import until
 
@@ -117,7 +116,7 @@ async def test_a_migration_waits_for_a_table_and_lets_others_work(empty_database
 @pytest.fixture
 def server() -> Iterator[EmbeddedPostgres]:
     """A server of the test's own, which it may kill."""
-    folder = Path(tempfile.mkdtemp(prefix="cw-crash-"))
+    folder = make_folder("cw-crash-")
     server = EmbeddedPostgres(folder)
     server.start()
     yield server
