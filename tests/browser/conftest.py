@@ -46,15 +46,15 @@ expect.set_options(timeout=15_000)  # milliseconds; 5,000 is too short beside ot
 class Console:
     """A running console, and what its pages did that they should not.
 
-    Its pages share one context of the browser for each language, because a context of its own for each page takes twice
-    the processor time of the test itself: Chromium opens a window for it and reads every script again.
+    Its pages share one context of the browser for each language and person, because a context of its own for each page
+    takes twice the processor time of the test itself: Chromium opens a window for it and reads every script again.
     """
 
     url: str
     clearwell: Clearwell
     browser: Browser
     faults: list[str] = field(default_factory=list)
-    contexts: dict[str, BrowserContext] = field(default_factory=dict)
+    contexts: dict[tuple[str, str], BrowserContext] = field(default_factory=dict)
 
     @property
     def memory(self) -> MemoryManager:
@@ -62,10 +62,20 @@ class Console:
 
     @asynccontextmanager
     async def open(
-        self, path: str = "/", *, language: str = "en-US", theme: str = "light", width: int = 1280, height: int = 800
+        self,
+        path: str = "/",
+        *,
+        language: str = "en-US",
+        theme: str = "light",
+        width: int = 1280,
+        height: int = 800,
+        person: str = "local",
     ) -> AsyncIterator[Page]:
-        """A new page without the cookies and the stored values of the pages before it."""
-        context = await self._context(language)
+        """A new page without the cookies and the stored values of the pages before it.
+
+        Pages that are open at the same time share their cookies, unless they are of another person.
+        """
+        context = await self._context(language, person)
         page = await self._watch(context)
         try:
             await page.set_viewport_size({"width": width, "height": height})
@@ -80,11 +90,13 @@ class Console:
         for context in self.contexts.values():
             await context.close()
 
-    async def _context(self, language: str) -> BrowserContext:
-        if language not in self.contexts:
-            self.contexts[language] = await self.browser.new_context(base_url=self.url, locale=language)
-            await self.contexts[language].new_page()  # keeps the window, which closes with its last page
-        return self.contexts[language]
+    async def _context(self, language: str, person: str) -> BrowserContext:
+        context = self.contexts.get((language, person))
+        if context is None:
+            context = await self.browser.new_context(base_url=self.url, locale=language)
+            self.contexts[language, person] = context
+            await context.new_page()  # keeps the window, which closes with its last page
+        return context
 
     async def _forget(self, context: BrowserContext, page: Page) -> None:
         """Remove what the page stored, on whatever page the test ended."""

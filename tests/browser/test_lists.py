@@ -141,6 +141,11 @@ async def test_a_memory_shows_what_it_contradicts_and_its_use(console: Console) 
         await expect(page.locator(".parts").first).to_contain_text("vectors")
     await console.clearwell.uses.record()
     async with console.open(f"/g/{group}/memories") as page:
+        unused = page.get_by_text("never given to an agent", exact=True)
+        await expect(unused, "a person searched, no agent").to_have_count(2)
+    await console.memory.retrieve("How long are backups kept?", group=group)
+    await console.clearwell.uses.record()
+    async with console.open(f"/g/{group}/memories") as page:
         used = page.get_by_text("given to agents on 1 day · last")
         await expect(used).to_have_count(2)
         await page.get_by_role("link", name="Open the memory").first.click()

@@ -17,7 +17,7 @@ async def sign_in(console: Console, name: str, group: str) -> AsyncIterator[Page
     """The review inbox of a group in a browser of its own, for a person with a key of scope review."""
     keys, local = console.clearwell.keys, Principal.local("local")
     _, secret = await keys.create(name=name, rights=REVIEW, groups=frozenset({group}), by=local)
-    async with console.open(f"/sign-in?next=/g/{group}/review") as page:
+    async with console.open(f"/sign-in?next=/g/{group}/review", person=name) as page:
         await page.get_by_label("Key").fill(secret)
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.locator(".live.on")).to_be_visible()

@@ -621,3 +621,10 @@ def test_two_texts_keep_their_order_whatever_is_rounded(noise: float) -> None:
     )
     both = np.array([0, 1])
     assert make_cluster(both, both, space).members == (0, 1)
+
+
+@pytest.mark.parametrize("number", range(19))
+def test_of_two_texts_the_first_is_the_headline_whatever_is_rounded(number: int) -> None:
+    first, second = "Nightly backups take eleven minutes.", "The nightly backup takes eleven minutes."
+    (made,) = drafted([row(number, "backup", first, "a"), row(number + 1, "backup", second, "b")]).drafts
+    assert made.summary == first

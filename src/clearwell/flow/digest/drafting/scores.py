@@ -16,7 +16,7 @@ import numpy as np
 
 from clearwell.comparison import LOWEST_SIMILARITY, Features, features_of
 from clearwell.flow.digest.drafting.agreement import Agreement, find_agreement
-from clearwell.flow.digest.drafting.clusters import Cluster
+from clearwell.flow.digest.drafting.clusters import DIGITS, Cluster
 from clearwell.flow.digest.drafting.disputes import find_dispute
 from clearwell.flow.digest.drafting.drafts import DraftLimits, KnownText, Nearest, NearRejected, RejectedText
 from clearwell.flow.digest.drafting.links import Links
@@ -256,7 +256,8 @@ class ClusterScorer:
 
     def _measure_centrality(self, members: Sequence[int]) -> list[float]:
         rows = self._space.joint[list(members)]
-        return [float(value) for value in self._space.measure(rows, rows[:READ].mean(axis=0))]
+        nearness = self._space.measure(rows, rows[:READ].mean(axis=0))
+        return [float(value) for value in np.round(nearness, DIGITS)]
 
     def _held_against_known(self, places: Sequence[int]) -> tuple[tuple[Nearest, ...], tuple[KnownConflict, ...], bool]:
         """The nearest verified memories, those that a member contradicts, and whether a central text repeats one."""
