@@ -31,7 +31,7 @@ from bench import span
 from bench.month import FLOOD, STYLES, Planted, make_statements, month
 from bench.sameness import row
 from clearwell.comparison import RuleComparison
-from clearwell.flow.digest.drafting import CONTRADICTION, Draft, draft, find_own_words
+from clearwell.flow.digest.drafting import CONTRADICTION, Draft, draft, find_stripped_texts
 from clearwell.flow.digest.drafting.pipeline import Thresholds
 from clearwell.flow.digest.material import make_candidates
 from clearwell.flow.ingress.policies import EVIDENCE
@@ -76,9 +76,9 @@ class Vectors:
         self._known: dict[str, Vector] = {}
 
     async def add(self, candidates: Sequence[DigestCandidate]) -> list[DigestCandidate]:
-        """As the job does it: of whole statements first, then of what they say without refrains."""
+        """As the job does it: of whole statements first, then of what they say without boilerplate."""
         whole = await self._add(candidates, {})
-        return await self._add(whole, find_own_words(whole, self.embedder.similarity))
+        return await self._add(whole, find_stripped_texts(whole, self.embedder.similarity))
 
     async def _add(
         self, candidates: Sequence[DigestCandidate], said: Mapping[tuple[UUID, int], str]

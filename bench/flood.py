@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
+from uuid import UUID
 
 from bench.server import Server, serve
 from clearwell.app import Clearwell, open_clearwell
@@ -57,12 +58,13 @@ async def _measure(folder: Path) -> list[str]:
                 for agent in AGENTS:
                     said = NewCapture(content=fact, group_id=GROUP, agent_id=agent, session_id=f"s-{agent}")
                     await memory.capture(said, wait=True)
+            others = {entry.id for entry in await memory.working_memory(group=GROUP)}
         with serve(folder) as server:
             before = _read_memory(server)
             quiet, flooded = await asyncio.to_thread(_alternate, server, flooder, other)
             after = _read_memory(server)
         async with open_clearwell(settings, servers) as clearwell:
-            shares = await _read_shares(clearwell)
+            shares = await _read_shares(clearwell, others)
     slower = median(flooded) / median(quiet)
     slower_late = quantiles(flooded, n=20)[-1] / quantiles(quiet, n=20)[-1]
     return [
@@ -127,8 +129,8 @@ def _read_memory(server: Server) -> float:
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
-async def _read_shares(clearwell: Clearwell) -> list[str]:
-    """How much of working memory and of the digest is the flooder's."""
+async def _read_shares(clearwell: Clearwell, others: set[UUID]) -> list[str]:
+    """How much of working memory and of the digest is the flooder's, and how many entries of others are left."""
     memory = clearwell.memory.acting_as(PERSON)
     await clearwell.queue.join()
     entries = await memory.working_memory(group=GROUP)
@@ -138,6 +140,7 @@ async def _read_shares(clearwell: Clearwell) -> list[str]:
     insights = await memory.review.insights(group=GROUP)
     alone = sum(all(source.agent_id == "flooder" for source in insight.sources) for insight in insights)
     return [
-        f"Entries of the group in working memory: {len(entries)}, of the flooder: {own}. "
+        f"Entries of the group in working memory: {len(entries)}, of the flooder: {own}. Of the {len(others)} entries "
+        f"that others had before, {sum(entry.id in others for entry in entries)} are left (must be all). "
         f"Insights of the digest: {len(insights)}, from the flooder alone: {alone}.",
     ]

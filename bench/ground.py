@@ -1,6 +1,7 @@
 """What the measurements stand on: real servers in a folder of their own, a filled group, precomputed vectors."""
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -62,18 +63,31 @@ def alike_vectors(count: int, *, seed: int, topics: int = 200, latent: int = 48)
 
 
 @asynccontextmanager
-async def ground(embedder: Embedder | None = None) -> AsyncIterator[tuple[Clearwell, Servers]]:
-    """Clearwell on bundled servers that are removed afterwards."""
+async def ground(embedder: Embedder | None = None, *, pinned: bool = False) -> AsyncIterator[tuple[Clearwell, Servers]]:
+    """Clearwell on bundled servers that are removed afterwards.
+
+    With ``pinned`` this process has a core for itself and the servers have another one. Otherwise the scheduler decides
+    whether a caller and its connection share a core, which can take longer than what is measured.
+    """
     folder = Path(tempfile.mkdtemp(prefix="cw-bench-"))
+    cores = os.sched_getaffinity(0)
+    own, other = ({min(cores)}, {max(cores)}) if pinned else (cores, cores)
     try:
         settings = Settings(data_dir=folder, database_url=None, redis_url=None)
-        async with (
-            running_servers(settings) as servers,
-            open_clearwell(settings, servers, embedder=embedder or FixedEmbedder()) as clearwell,
-        ):
-            yield clearwell, servers
+        _use_cores(other)  # what is started now inherits it
+        async with running_servers(settings) as servers:
+            _use_cores(own)
+            async with open_clearwell(settings, servers, embedder=embedder or FixedEmbedder()) as clearwell:
+                yield clearwell, servers
     finally:
+        _use_cores(cores)
         await asyncio.to_thread(shutil.rmtree, folder)
+
+
+def _use_cores(cores: set[int]) -> None:
+    """For every thread of this process: servers are started by any of them."""
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
 
 
 async def promote(clearwell: Clearwell, group_id: str, made: Sequence[tuple[Promotion, Sequence[Memory]]]) -> None:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from bench.retrieval import ADVERSARIAL, Remembering, folder, groups
 from clearwell.flow.ingress.segmentation import (
-    SEVERAL,
+    SHORT,
     average_vectors,
     make_statements,
     place_statements,
@@ -40,7 +40,7 @@ from clearwell.flow.ingress.segmentation import (
 from clearwell.flow.reembedding.scale import measure_scale
 from clearwell.flow.retrieval.bm25 import Bm25, analyse_query
 from clearwell.flow.retrieval.entry_index import EntryIndex
-from clearwell.flow.retrieval.relevance import Evidence, rate_evidence, relate_to_best
+from clearwell.flow.retrieval.relevance import QueryMatch, rate_match, relate_to_best
 from clearwell.flow.retrieval.retriever import make_fusion
 from clearwell.flow.retrieval.working_search import EntryRanking
 from clearwell.ports import SearchQuery
@@ -50,7 +50,7 @@ from clearwell.testing import MemoryLongTerm
 
 SETS: Final = {"LoCoMo": "locomo-dev.jsonl", "MemDaily": "memdaily-dev.jsonl"}
 COUNCIL: Final = "council"
-TURNS, LEAST_QUESTIONS, K = 50, 4, 10
+TURNS, MIN_QUESTIONS, K = 50, 4, 10
 ANYWHERE: Final = ("What is the capital of France?", "法国的首都是哪里？")
 UNUSABLE: Final = "ERRORQ"
 """Some MemDaily questions are this mark."""
@@ -83,7 +83,7 @@ class Case:
 
     window: Window
     kind: str
-    evidence: Evidence
+    evidence: QueryMatch
     ranks: npt.NDArray[np.float64]
     right: list[int]
     cold: float
@@ -104,7 +104,7 @@ async def measure() -> list[str]:
     threshold = Settings().hot_threshold
     names = sorted({case.window.group for case in cases})
     left_out = [outcome for name in names for outcome in _leave_out(cases, name)]
-    shipped = [(case, _answer(case, rate_evidence(case.evidence) or 0.0, threshold)) for case in cases]
+    shipped = [(case, _answer(case, rate_match(case.evidence) or 0.0, threshold)) for case in cases]
     return [
         f"Windows of {TURNS} entries, `hot_threshold` {threshold}. Long-term search ranks the same turns as verified "
         "memory, with their speakers as authors and without a threshold.",
@@ -120,7 +120,7 @@ def read_windows() -> Iterator[Window]:
             memories = group["memories"]
             for start in range(0, max(1, len(memories) - TURNS + 1), TURNS):
                 window = _read_window(title, f"{title} {number}", memories[start : start + TURNS], group["questions"])
-                if len(window.questions) >= LEAST_QUESTIONS:
+                if len(window.questions) >= MIN_QUESTIONS:
                     yield window
     facts = json.loads((folder() / "council-dev-facts.json").read_text(encoding="utf-8"))
     outputs = list(groups("council-dev.jsonl"))
@@ -183,7 +183,7 @@ async def _make_entries(window: Window, embedder: Remembering) -> list[WorkingEn
         whole, *vectors = await embedder.embed([text, *statements.values()])
         made = make_statements(log_id, segments, dict(zip(statements, vectors, strict=True)), embedder.model)
         window.vectors.append(whole)
-        own = average_vectors(made) if len(statements) >= SEVERAL else whole
+        own = average_vectors(made) if len(statements) > SHORT else whole
         entries.append(
             WorkingEntry(
                 id=log_id,
@@ -226,7 +226,7 @@ class _Searcher:
         return Case(
             window=self._window,
             kind=kind,
-            evidence=ranking.find_evidence(numbers, low=scale.low, span=scale.high - scale.low),
+            evidence=ranking.measure_match(numbers, low=scale.low, span=scale.high - scale.low),
             ranks=np.array([ranking.ranks[number] for number in reversed(numbers)]),
             right=right,
             cold=cold,

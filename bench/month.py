@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from clearwell.flow.ingress.checks import CONFLICT_FLAG
 from clearwell.flow.ingress.echo import remove_fences
 from clearwell.flow.ingress.segmentation import mark_quotations, segment_output
 from clearwell.records import Admission, DigestRow, Statement
+from clearwell.vocabulary import Flag
 
 DATA: Final = Path(__file__).parent / "data"
 STYLES: Final = ("ops", "field", "facts", "close")
@@ -158,7 +158,7 @@ def _row(topic: str | None, against: bool, agent: str, content: str, number: int
         node_type="agent",
         occurred_at=START + timedelta(days=day, hours=2 * session, seconds=chance.randrange(6000)),
         confidence=confidence,
-        flags=(CONFLICT_FLAG,) if chance.random() < (_MARKED if against else _MARKED / 10) else (),
+        flags=(Flag.CONFLICT,) if chance.random() < (_MARKED if against else _MARKED / 10) else (),
         admission=Admission.REFUSED if confidence is not None and confidence < 0.8 else Admission.ADMITTED,
     )
     return Planted(row=row, topic=topic, against=against)

@@ -89,7 +89,7 @@ class UnguardedDatabase(Database):
 
 
 async def measure() -> list[str]:
-    async with ground(HashedEmbedder()) as (guarded, servers):
+    async with ground(HashedEmbedder(), pinned=True) as (guarded, servers):
         url = await _make_unguarded(servers.database_url)
         async with _open_unguarded(guarded.settings, url, servers.redis_url) as bare:
             programs = {WITH: guarded, WITHOUT: bare}

@@ -23,13 +23,12 @@ CALLERS = 8
 
 async def measure() -> list[str]:
     async with ground() as (clearwell, servers):
+        concurrent = await _concurrent(clearwell, servers.database_url)
+    async with ground(pinned=True) as (clearwell, servers):
         await fill(clearwell, "g", 4000, live=10)
         await analyze(servers.database_url)
-        return [
-            *await _captures(clearwell, servers.database_url),
-            *await _concurrent(clearwell, servers.database_url),
-            *await _retrieval(clearwell, servers),
-        ]
+        captures = await _captures(clearwell, servers.database_url)
+        return [*captures, *concurrent, *await _retrieval(clearwell, servers)]
 
 
 def recorder(clearwell: Clearwell) -> CaptureRecorder:

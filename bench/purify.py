@@ -17,7 +17,7 @@ from bench.paths import recorder
 from clearwell.app import Clearwell
 from clearwell.comparison import RuleComparison
 from clearwell.flow.ingress import checks
-from clearwell.flow.ingress.knowledge import Knowledge
+from clearwell.flow.ingress.known_texts import KnownTextReader
 from clearwell.flow.ingress.pipeline import IngressPipeline
 from clearwell.models import OfflineEmbedder
 from clearwell.records import NewCapture, Principal
@@ -131,9 +131,9 @@ def _plain(write: Write, dice: random.Random) -> str:
 
 
 async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callable[[], str]) -> dict[str, list[float]]:
-    knowledge: Knowledge = clearwell.admitter._knowledge
+    known_texts: KnownTextReader = clearwell.admitter._known_texts
     settings, comparison = clearwell.settings, RuleComparison()
-    pipeline = IngressPipeline(knowledge, comparison, embedder, settings, judged=False)
+    pipeline = IngressPipeline(known_texts, comparison, embedder, settings, judged=False)
     shares: dict[str, list[float]] = {}
     for _ in range(40):
         capture = recorder(clearwell).accept(said(text()), by=PERSON)
@@ -142,8 +142,8 @@ async def _shares(clearwell: Clearwell, embedder: OfflineEmbedder, text: Callabl
         with _cpu(shares, "embedding"):
             (candidate,) = await pipeline.embed([candidate])
         with _cpu(shares, "reading what the group knows"):
-            live = await knowledge.read_entries("g")
-            known = await knowledge.look_up(candidate, await knowledge.gather(candidate, live), live)
+            live = await known_texts.read_entries("g")
+            known = await known_texts.look_up(candidate, await known_texts.gather(candidate, live), live)
         for name, compare in checks.GROUP_CHECKS.items():
             with _cpu(shares, name):
                 compare(candidate, known, comparison, settings)

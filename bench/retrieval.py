@@ -90,7 +90,7 @@ async def _measured(clearwell: Clearwell, title: str, known: Sequence[Mapping[st
     retriever._settings = settings.model_copy(update={"fusion_dates": 0.0})
     rows["without dates of the query"] = await _recall(clearwell, known)
     retriever._settings = settings
-    retriever._fusion = replace(usual, lexical=0.0, author=0.0, beside=0.0, answer=0.0, session=0.0)
+    retriever._fusion = replace(usual, lexical=0.0, author=0.0, neighbour=0.0, answer=0.0, session=0.0)
     rows["vectors alone"] = await _recall(clearwell, known)
     retriever._fusion = usual
     five, ten = AIMS[title]
@@ -171,7 +171,7 @@ def _value(found: Mapping[tuple[str, str], Sequence[Sequence[float]]], without: 
 
 
 def _vary(usual: Fusion) -> dict[str, Fusion]:
-    parts = ("dense", "lexical", "author", "beside", "answer", "session")
+    parts = ("dense", "lexical", "author", "neighbour", "answer", "session")
     varied = {
         f"{part} × {factor:g}": replace(usual, **{part: factor * getattr(usual, part)})
         for part in parts
@@ -184,7 +184,7 @@ def _without(usual: Fusion) -> dict[str, Fusion]:
     return {
         "words": replace(usual, lexical=0.0),
         "the speaker named": replace(usual, author=0.0),
-        "the best beside": replace(usual, beside=0.0),
+        "the best neighbour": replace(usual, neighbour=0.0),
         "the question before": replace(usual, answer=0.0),
         "the best of the session": replace(usual, session=0.0),
         "vectors": replace(usual, dense=0.0),

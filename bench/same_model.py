@@ -1,7 +1,7 @@
 """Fit the model that decides whether two statements without a conflict are the same. Prints Markdown.
 
     python -m bench.same_model            fit it, and print what it does on pairs that it was not fitted on
-    python -m bench.same_model --write    also write src/clearwell/comparison/same_model.toml
+    python -m bench.same_model --write    also write src/clearwell/comparison/sameness.toml
 
 It is fitted on the pairs for which the rules leave the decision to it, of:
 
@@ -12,7 +12,7 @@ It is fitted on the pairs for which the rules leave the decision to it, of:
 The threshold is chosen by leaving one group of pairs out in turn: the records of one topic, or a tenth of the
 development pairs in the order in which they were written. The probability of each pair comes from the model that was
 fitted without its group. The threshold is the lowest one at which, of all pairs that are not the same, at most
-``MOST_WRONG`` are taken for the same.
+``MAX_WRONG`` are taken for the same.
 """
 
 import argparse
@@ -30,14 +30,14 @@ from bench.sameness import CALIBRATION, Pair, calibration, labelled
 from clearwell import comparison
 from clearwell.comparison import read_features
 from clearwell.comparison.rule_comparison import Limits, Undecided, decide_by_rules
-from clearwell.comparison.same_model import MEASURES, SameModel
+from clearwell.comparison.sameness import MEASURES, SamenessModel
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 
 VERSION: Final = 1
 """Of the measures and the data; raise it when either changes."""
-MOST_WRONG: Final = 0.02
-SHIPPED: Final = Path(comparison.__file__).with_name("same_model.toml")
+MAX_WRONG: Final = 0.02
+SHIPPED: Final = Path(comparison.__file__).with_name("sameness.toml")
 _RIDGE: Final = 1.0
 _STEPS: Final = 50
 _NEIGHBOURS: Final = 3
@@ -66,7 +66,7 @@ class Example:
 class Fit:
     """The model, and how its kind does on pairs of groups that were left out."""
 
-    model: SameModel
+    model: SamenessModel
     found: int
     same: int
     wrong: int
@@ -156,10 +156,10 @@ def fit_model(examples: Sequence[Example]) -> Fit:
         left_out[inside] = _probabilities(_fit(measures[~inside], same[~inside]), measures[inside])
     others = sum(not example.is_same for example in examples)
     wrong = np.sort(left_out[~same])[::-1]
-    threshold = float(np.ceil(wrong[int(MOST_WRONG * others)] * 1e3 + 1e-6) / 1e3)
+    threshold = float(np.ceil(wrong[int(MAX_WRONG * others)] * 1e3 + 1e-6) / 1e3)
     bias, *weights = (round(float(weight), 3) for weight in _fit(measures, same))
     return Fit(
-        model=SameModel(version=VERSION, threshold=threshold, bias=bias, weights=tuple(weights)),
+        model=SamenessModel(version=VERSION, threshold=threshold, bias=bias, weights=tuple(weights)),
         found=int((left_out[same] >= threshold).sum()),
         same=int(same.sum()),
         wrong=int((wrong >= threshold).sum()),
@@ -188,7 +188,7 @@ def _probabilities(weights: Array, measures: Array) -> Array:
     return probabilities
 
 
-def as_toml(model: SameModel) -> str:
+def as_toml(model: SamenessModel) -> str:
     lines = [
         "# Fitted by `python -m bench.same_model --write` on labelled pairs; the script says how. Tested on the pairs",
         "# of tests/data/ that it was not fitted on: see bench/results/sameness.md.",
@@ -216,7 +216,7 @@ async def measure(*, write: bool = False) -> list[str]:
         "",
         f"With each group left out in turn, {fit.found} of {fit.same} pairs are found that are the same and that the"
         f" rules leave open, and {fit.wrong} of {fit.others} pairs that are not the same are taken for the same (at"
-        f" most {MOST_WRONG:.0%} is allowed, which sets the threshold). What it does on pairs that it was not fitted on"
+        f" most {MAX_WRONG:.0%} is allowed, which sets the threshold). What it does on pairs that it was not fitted on"
         " is in [sameness](sameness.md).",
         "",
         "```toml",

@@ -23,15 +23,15 @@ from typing import Any, Final
 from bench.month import STYLES, month
 from bench.retrieval import ADVERSARIAL, folder, groups
 from clearwell.records import STATEMENT_KINDS
-from clearwell.text.machine_address import speaks_to_machine
+from clearwell.text.injection import detect_injection
 from clearwell.text.segments import segment, self_contained
 from clearwell.vocabulary import SegmentKind
 
 TRACES: Final = {"magentic-one": "agents-magentic-one-dev.jsonl", "chatdev": "agents-chatdev-dev.jsonl"}
 CONVERSATIONS: Final = {"LoCoMo": "locomo-dev.jsonl", "MemDaily": "memdaily-dev.jsonl"}
 COUNCIL: Final = "council-dev.jsonl"
-FORMS: Final = Path(__file__).parent.parent / "tests" / "data" / "machine_address.jsonl"
-NEW_FORMS: Final = FORMS.with_name("machine_address_new.jsonl")
+FORMS: Final = Path(__file__).parent.parent / "tests" / "data" / "injections.jsonl"
+NEW_FORMS: Final = FORMS.with_name("injections_new.jsonl")
 WORTHY: Final = 2
 FEWEST_KEYWORDS: Final = 2
 SEEDS: Final = range(3)
@@ -274,7 +274,7 @@ def _table_of_addresses() -> list[str]:
 
 
 def _count_addresses(texts: Sequence[str]) -> str:
-    found = sum(speaks_to_machine(text) is not None for text in texts)
+    found = sum(detect_injection(text) is not None for text in texts)
     return f"{found} of {len(texts)} ({found / len(texts):.3f})"
 
 
@@ -286,7 +286,7 @@ def _table_of_costs() -> list[str]:
     one_line = ("The valve leaks and the pump is loud. " * (MEBIBYTE // 38))[:MEBIBYTE]
     started = time.process_time()
     for text in long_outputs:
-        speaks_to_machine(text)
+        detect_injection(text)
     addresses = time.process_time() - started
     return [
         "### CPU (tens of microseconds a segment)",

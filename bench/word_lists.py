@@ -15,7 +15,7 @@ from bench.same_model import collect_examples, fit_model
 from bench.sameness import REWORDED, UNSEEN, WANTED, Pair, labelled, row
 from clearwell.comparison import lexicon, plain_text, read_features
 from clearwell.comparison.rule_comparison import Limits, Undecided, decide_by_rules
-from clearwell.comparison.same_model import SameModel
+from clearwell.comparison.sameness import SamenessModel
 from clearwell.models import OfflineEmbedder
 from clearwell.ports import Embedder
 from clearwell.records import Relation, Vector
@@ -77,7 +77,7 @@ def _emptied(name: str, listed: str | list[str]) -> str | list[str]:
 def _forget() -> None:
     """Let the lists be read anew."""
     lexicon.lexicon.cache_clear()
-    lexicon._listed.cache_clear()
+    lexicon._read_list.cache_clear()
     plain_text._openings.cache_clear()
     plain_text._source.cache_clear()
 
@@ -110,7 +110,7 @@ async def measure_pairs(pairs: Sequence[Pair], embedder: KnownVectors) -> list[o
     ]
 
 
-def _relation(pair: Pair, similarity: float, model: SameModel) -> Relation:
+def _relation(pair: Pair, similarity: float, model: SamenessModel) -> Relation:
     outcome = decide_by_rules(read_features(pair.b), read_features(pair.a), similarity, Limits())
     if isinstance(outcome, Undecided):
         return Relation.SAME if model.is_same(outcome.measures) else Relation.DIFFERENT
